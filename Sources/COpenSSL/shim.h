@@ -1,0 +1,77 @@
+// What JOSE and Courier need of OpenSSL 3, with the macros that Swift can't see written as functions.
+#ifndef UNDERSTUDY_COPENSSL_SHIM_H
+#define UNDERSTUDY_COPENSSL_SHIM_H
+
+#include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/decoder.h>
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/rsa.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+static inline EVP_PKEY *understudy_generate_rsa(unsigned int bits) { return EVP_RSA_gen(bits); }
+static inline EVP_PKEY *understudy_generate_p256(void) { return EVP_EC_gen("P-256"); }
+
+// A decoder for PEM keys. It keeps the pointer to the name of its input type, so that comes from here.
+static inline OSSL_DECODER_CTX *understudy_pem_decoder(EVP_PKEY **target) {
+  return OSSL_DECODER_CTX_new_for_pkey(target, "PEM", NULL, NULL, 0, NULL, NULL);
+}
+
+// A public key from its numbers, big-endian; NULL when they make none. Parameter builders keep pointers to names until
+// the key is made, which is why this is C: a Swift string's pointer is gone by then.
+static inline EVP_PKEY *understudy_key_from(const char *type, OSSL_PARAM_BLD *builder) {
+  EVP_PKEY *key = NULL;
+  OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(builder);
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+  if (parameters != NULL && context != NULL && EVP_PKEY_fromdata_init(context) == 1)
+    EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters);
+  EVP_PKEY_CTX_free(context);
+  OSSL_PARAM_free(parameters);
+  return key;
+}
+
+static inline EVP_PKEY *understudy_rsa_public(const unsigned char *n, size_t n_size, const unsigned char *e,
+                                              size_t e_size) {
+  EVP_PKEY *key = NULL;
+  OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+  BIGNUM *modulus = BN_bin2bn(n, (int)n_size, NULL), *exponent = BN_bin2bn(e, (int)e_size, NULL);
+  if (builder != NULL && OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, modulus) == 1 &&
+      OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, exponent) == 1)
+    key = understudy_key_from("RSA", builder);
+  OSSL_PARAM_BLD_free(builder);
+  BN_free(modulus);
+  BN_free(exponent);
+  return key;
+}
+
+static inline EVP_PKEY *understudy_p256_public(const unsigned char *point, size_t size) {
+  EVP_PKEY *key = NULL;
+  OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+  if (builder != NULL && OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) == 1 &&
+      OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, size) == 1)
+    key = understudy_key_from("EC", builder);
+  OSSL_PARAM_BLD_free(builder);
+  return key;
+}
+
+static inline int understudy_bio_get_mem(BIO *bio, char **data) { return (int)BIO_get_mem_data(bio, data); }
+
+static inline int understudy_ssl_set_host(SSL *ssl, const char *host) {
+  return SSL_set_tlsext_host_name(ssl, host);
+}
+static inline void understudy_ssl_require_tls12(SSL_CTX *context) {
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+}
+
+#endif

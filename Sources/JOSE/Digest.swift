@@ -1,0 +1,42 @@
+import COpenSSL
+
+/// Message digests of byte arrays and of the UTF-8 of text.
+package enum Digest {
+    package static func sha256(_ input: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: 32)
+        input.withUnsafeBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { output in
+                _ = EVP_Digest(input.baseAddress, input.count, output.baseAddress, nil, OpenSSL.sha256, nil)
+            }
+        }
+        return output
+    }
+
+    package static func sha256(_ text: String) -> [UInt8] { sha256(Array(text.utf8)) }
+
+    /// HMAC-SHA256 (RFC 2104).
+    package static func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: 32)
+        var length: UInt32 = 32
+        key.withUnsafeBufferPointer { key in
+            message.withUnsafeBufferPointer { message in
+                output.withUnsafeMutableBufferPointer { output in
+                    _ = HMAC(
+                        OpenSSL.sha256, key.baseAddress, Int32(key.count), message.baseAddress, message.count,
+                        output.baseAddress, &length)
+                }
+            }
+        }
+        return output
+    }
+
+    /// The left half of SHA-256, base64url: OpenID Connect's `at_hash` and `c_hash` for RS256.
+    /// <https://openid.net/specs/openid-connect-core-1_0.html#CodeIDToken>
+    package static func leftHalf(of text: String) -> String { Base64URL.encode(Array(sha256(text).prefix(16))) }
+}
+
+/// Compares in a time that depends on the lengths only.
+package func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    guard left.count == right.count else { return false }
+    return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+}

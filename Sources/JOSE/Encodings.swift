@@ -1,0 +1,108 @@
+/// Base64url without padding (RFC 4648 §5), strict on input: the one spelling that JOSE allows.
+package enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let values = Base64.reversed(alphabet)
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        Base64.encode(bytes, alphabet: alphabet, padded: false)
+    }
+
+    /// The bytes that `text` stands for; `nil` for padding, white space, a character of the other alphabet,
+    /// an impossible length or bits that are set but not used.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        Base64.decode(text.utf8, values: values)
+    }
+}
+
+/// Base64 with the standard alphabet (RFC 4648 §4).
+package enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let values = reversed(alphabet)
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        encode(bytes, alphabet: alphabet, padded: true)
+    }
+
+    /// Decodes with or without padding.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var digits = Array(text.utf8)
+        if digits.count % 4 == 0 {
+            for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
+        }
+        return decode(digits, values: values)
+    }
+
+    fileprivate static func reversed(_ alphabet: [UInt8]) -> [UInt8] {
+        var values = [UInt8](repeating: 0xFF, count: 256)
+        for (value, digit) in alphabet.enumerated() { values[Int(digit)] = UInt8(value) }
+        return values
+    }
+
+    fileprivate static func encode(_ bytes: [UInt8], alphabet: [UInt8], padded: Bool) -> String {
+        var digits: [UInt8] = []
+        digits.reserveCapacity((bytes.count + 2) / 3 * 4)
+        var buffer: UInt32 = 0
+        var bits = 0
+        for byte in bytes {
+            buffer = buffer << 8 | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                digits.append(alphabet[Int(buffer >> UInt32(bits) & 0x3F)])
+            }
+        }
+        if bits > 0 { digits.append(alphabet[Int(buffer << UInt32(6 - bits) & 0x3F)]) }
+        while padded, digits.count % 4 != 0 { digits.append(UInt8(ascii: "=")) }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    fileprivate static func decode(_ digits: some Collection<UInt8>, values: [UInt8]) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count * 3 / 4)
+        var buffer: UInt32 = 0
+        var bits = 0
+        for digit in digits {
+            let value = values[Int(digit)]
+            guard value != 0xFF else { return nil }
+            buffer = buffer << 6 | UInt32(value)
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+            }
+        }
+        // One digit alone carries six bits: no byte. Left-over bits must be zero, or two texts would mean the same.
+        guard bits < 6, buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
+        return bytes
+    }
+}
+
+/// Lower-case hexadecimal.
+package enum Hex {
+    package static func encode(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 2)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 0x0F)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Decodes either case; `nil` for an odd length or another character.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for digit in text.utf8 {
+            guard let value = Character(UnicodeScalar(digit)).hexDigitValue else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | UInt8(value))
+                high = nil
+            } else {
+                high = UInt8(value)
+            }
+        }
+        return high == nil ? bytes : nil
+    }
+}

@@ -1,0 +1,148 @@
+import FoundationEssentials
+
+/// Any JSON value. Objects keep their members' order, because the order is part of what we send: two runs must give
+/// the same bytes, and a provider's answer has its own order.
+package enum JSONValue: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+}
+
+/// An object's members in order. Setting a member that exists keeps its place.
+package struct JSONObject: Sendable, Equatable {
+    package private(set) var members: [(key: String, value: JSONValue)]
+
+    package init(_ members: [(String, JSONValue)] = []) {
+        self.members = members.map { (key: $0.0, value: $0.1) }
+    }
+
+    package subscript(key: String) -> JSONValue? {
+        get { members.first { $0.key == key }?.value }
+        set {
+            let place = members.firstIndex { $0.key == key }
+            switch (place, newValue) {
+            case (let place?, let value?): members[place].value = value
+            case (let place?, nil): members.remove(at: place)
+            case (nil, let value?): members.append((key: key, value: value))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    package var keys: [String] { members.map(\.key) }
+
+    package static func == (left: JSONObject, right: JSONObject) -> Bool {
+        left.members.count == right.members.count && left.members.allSatisfy { right[$0.key] == $0.value }
+    }
+}
+
+extension JSONValue {
+    package subscript(key: String) -> JSONValue? {
+        guard case .object(let object) = self else { return nil }
+        return object[key]
+    }
+
+    package var string: String? {
+        guard case .string(let value) = self else { return nil }
+        return value
+    }
+
+    package var bool: Bool? {
+        guard case .bool(let value) = self else { return nil }
+        return value
+    }
+
+    package var array: [JSONValue]? {
+        guard case .array(let value) = self else { return nil }
+        return value
+    }
+
+    package var object: JSONObject? {
+        guard case .object(let value) = self else { return nil }
+        return value
+    }
+
+    /// An integer, also when it is written with a fraction of zero (`1e3`).
+    package var integer: Int64? {
+        switch self {
+        case .integer(let value): value
+        case .number(let value): Int64(exactly: value)
+        default: nil
+        }
+    }
+
+    package var isNull: Bool { self == .null }
+
+    /// What kind of value it is, in a sentence.
+    package var kindName: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a Boolean"
+        case .integer, .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(JSONObject(elements)) }
+}
+
+extension JSONValue: Codable {
+    private struct Name: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    package init(from decoder: any Decoder) throws {
+        if let object = try? decoder.container(keyedBy: Name.self) {
+            // JSONDecoder forgets the order, so names are sorted: at least it is always the same.
+            let keys = object.allKeys.sorted { $0.stringValue < $1.stringValue }
+            self = .object(JSONObject(try keys.map { ($0.stringValue, try object.decode(JSONValue.self, forKey: $0)) }))
+            return
+        }
+        let value = try decoder.singleValueContainer()
+        if let string = try? value.decode(String.self) {
+            self = .string(string)
+        } else if value.decodeNil() {
+            self = .null
+        } else if let bool = try? value.decode(Bool.self) {
+            self = .bool(bool)
+        } else if let integer = try? value.decode(Int64.self) {
+            self = .integer(integer)
+        } else if let number = try? value.decode(Double.self) {
+            self = .number(number)
+        } else {
+            self = .array(try value.decode([JSONValue].self))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let object):
+            var keyed = encoder.container(keyedBy: Name.self)
+            for (key, value) in object.members { try keyed.encode(value, forKey: Name(stringValue: key)) }
+        }
+    }
+}

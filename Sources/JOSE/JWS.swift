@@ -1,0 +1,69 @@
+/// A JSON Web Signature in compact form (RFC 7515 §7.1), decoded but not yet believed.
+package struct JWS: Sendable {
+    package let header: JSONObject
+    package let claims: JSONObject
+    /// The bytes that the signature covers.
+    package let signingInput: [UInt8]
+    package let signature: [UInt8]
+
+    /// Longer tokens aren't looked at: 16 KiB, several times what any provider makes.
+    package static let maximumLength = 16_384
+
+    /// Why a text is no JWS, in words for a diagnosis.
+    package struct Malformed: Error, CustomStringConvertible, Sendable {
+        package let description: String
+    }
+
+    /// Splits and decodes in one pass over the text.
+    package init(parsing text: String) throws(Malformed) {
+        guard text.utf8.count <= JWS.maximumLength else {
+            throw Malformed(description: "it is \(text.utf8.count) bytes long; \(JWS.maximumLength) are read at most")
+        }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3 else {
+            throw Malformed(
+                description: "it has \(parts.count) dot-separated part\(parts.count == 1 ? "" : "s"), not 3")
+        }
+        header = try JWS.decodeObject(parts[0], name: "header")
+        claims = try JWS.decodeObject(parts[1], name: "payload")
+        guard let signature = Base64URL.decode(parts[2]) else {
+            throw Malformed(description: "its signature isn't base64url without padding")
+        }
+        self.signature = signature
+        signingInput = Array(text.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
+    }
+
+    private static func decodeObject(_ part: Substring, name: String) throws(Malformed) -> JSONObject {
+        guard let bytes = Base64URL.decode(part) else {
+            throw Malformed(description: "its \(name) isn't base64url without padding")
+        }
+        let value: JSONValue
+        do { value = try JSONValue(parsing: bytes) } catch {
+            throw Malformed(description: "its \(name) isn't JSON")
+        }
+        guard case .object(let object) = value else {
+            throw Malformed(description: "its \(name) is \(value.kindName), not a JSON object")
+        }
+        return object
+    }
+
+    package var algorithm: String? { header["alg"]?.string }
+    package var keyID: String? { header["kid"]?.string }
+
+    package func verify(with key: Key, algorithm: Algorithm) -> Verdict {
+        key.verify(signature, of: signingInput, with: algorithm)
+    }
+
+    /// Signs `claims`. `header` is written as it is given, so the caller says what `kid`, `alg` and `typ` read.
+    package static func mint(
+        header: JSONObject, claims: JSONObject, key: Key, algorithm: Algorithm
+    ) throws(KeyError) -> String {
+        var input = Array(Base64URL.encode(JSONValue.object(header).serialized()).utf8)
+        input.append(UInt8(ascii: "."))
+        input += Base64URL.encode(JSONValue.object(claims).serialized()).utf8
+        let signature = try key.sign(input, with: algorithm)
+        input.append(UInt8(ascii: "."))
+        input += Base64URL.encode(signature).utf8
+        return String(decoding: input, as: UTF8.self)
+    }
+}

@@ -1,0 +1,35 @@
+import COpenSSL
+
+extension Key {
+    /// A JSON Web Key (RFC 7517) of the public half, members in the order in which Apple writes them.
+    package func jwk(keyID: String, algorithm: Algorithm) -> JSONValue {
+        var members = publicMembers
+        members.insert(
+            contentsOf: [("kid", .string(keyID)), ("use", "sig"), ("alg", .string(algorithm.rawValue))], at: 1)
+        return .object(JSONObject(members))
+    }
+
+    /// Reads the public key of a JWK: `kty` `RSA` (`n`, `e`) or `EC` (`crv` `P-256`, `x`, `y`).
+    package convenience init(jwk: JSONValue) throws(KeyError) {
+        func member(_ name: String) throws(KeyError) -> [UInt8] {
+            guard let bytes = jwk[name]?.string.flatMap({ Base64URL.decode($0) }), !bytes.isEmpty, bytes.count <= 1024
+            else { throw KeyError("the JWK's member \"\(name)\" is missing or isn't base64url") }
+            return bytes
+        }
+        OpenSSL.prepare()
+        let made: OpaquePointer?
+        switch jwk["kty"]?.string {
+        case "RSA":
+            let modulus = try member("n")
+            let exponent = try member("e")
+            made = understudy_rsa_public(modulus, modulus.count, exponent, exponent.count)
+        case "EC" where jwk["crv"]?.string == "P-256":
+            let point = try [0x04] + member("x") + member("y")
+            made = understudy_p256_public(point, point.count)
+        default:
+            throw KeyError("a JWK with kty \(jwk["kty"]?.string ?? "missing"): only RSA and EC P-256 are used here")
+        }
+        guard let made else { throw KeyError("the JWK's numbers make no key") }
+        try self.init(owning: made, isPrivate: false)
+    }
+}

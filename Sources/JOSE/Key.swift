@@ -1,0 +1,124 @@
+import COpenSSL
+
+/// What can go wrong with a key or a signature.
+package struct KeyError: Error, CustomStringConvertible, Sendable {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+        ERR_clear_error()
+    }
+}
+
+/// An RSA or P-256 key, private or public. Owns one `EVP_PKEY`, which OpenSSL allows many threads to read at once.
+package final class Key: @unchecked Sendable {
+    package enum Kind: Equatable, Sendable {
+        case rsa(bits: Int)
+        case p256
+    }
+
+    let pointer: OpaquePointer
+    package let kind: Kind
+    package let isPrivate: Bool
+    /// The public half as JWK members without `kid`, `use` and `alg`.
+    package let publicMembers: [(String, JSONValue)]
+
+    init(owning pointer: OpaquePointer, isPrivate: Bool) throws(KeyError) {
+        self.pointer = pointer
+        self.isPrivate = isPrivate
+        switch EVP_PKEY_get_base_id(pointer) {
+        case EVP_PKEY_RSA:
+            kind = .rsa(bits: Int(EVP_PKEY_get_bits(pointer)))
+            publicMembers = [
+                ("kty", "RSA"), ("n", .string(Base64URL.encode(Key.number(pointer, "n")))),
+                ("e", .string(Base64URL.encode(Key.number(pointer, "e")))),
+            ]
+        case EVP_PKEY_EC where Key.group(pointer) == "prime256v1":
+            kind = .p256
+            publicMembers = [
+                ("kty", "EC"), ("crv", "P-256"),
+                ("x", .string(Base64URL.encode(Key.number(pointer, "qx", width: 32)))),
+                ("y", .string(Base64URL.encode(Key.number(pointer, "qy", width: 32)))),
+            ]
+        default:
+            let name = EVP_PKEY_get0_type_name(pointer).map { String(cString: $0) } ?? "unknown"
+            EVP_PKEY_free(pointer)
+            throw KeyError("a key of type \(name): only RSA and P-256 (prime256v1) keys are used here")
+        }
+    }
+
+    deinit { EVP_PKEY_free(pointer) }
+
+    package static func generateRSA(bits: Int = 2048) throws(KeyError) -> Key {
+        OpenSSL.prepare()
+        guard let pointer = understudy_generate_rsa(UInt32(bits)) else { throw KeyError("RSA key generation failed") }
+        return try Key(owning: pointer, isPrivate: true)
+    }
+
+    package static func generateP256() throws(KeyError) -> Key {
+        OpenSSL.prepare()
+        guard let pointer = understudy_generate_p256() else { throw KeyError("P-256 key generation failed") }
+        return try Key(owning: pointer, isPrivate: true)
+    }
+
+    /// Reads one PEM block: `PRIVATE KEY` (PKCS#8, unencrypted) or `PUBLIC KEY` (SPKI).
+    package convenience init(pem: [UInt8]) throws(KeyError) {
+        try self.init(pem: pem, reader: try KeyReader())
+    }
+
+    /// The same with a reader that has read keys before, which is much quicker.
+    package convenience init(pem: [UInt8], reader: KeyReader) throws(KeyError) {
+        let text = String(decoding: pem, as: UTF8.self)
+        let isPrivate = text.contains("-----BEGIN PRIVATE KEY-----")
+        guard isPrivate || text.contains("-----BEGIN PUBLIC KEY-----") else {
+            throw KeyError(Key.whatInstead(of: text))
+        }
+        guard let pointer = reader.read(pem) else {
+            throw KeyError("a PEM block that OpenSSL can't read: it is damaged or of another type than its label says")
+        }
+        try self.init(owning: pointer, isPrivate: isPrivate)
+    }
+
+    private static func whatInstead(of text: String) -> String {
+        guard let start = text.firstRange(of: "-----BEGIN ") else { return "no PEM block in it" }
+        let label = text[start.upperBound...].prefix { $0 != "-" }
+        return "a PEM block labelled \"\(label)\", where \"PRIVATE KEY\" (PKCS#8) or \"PUBLIC KEY\" (SPKI) is expected"
+    }
+
+    /// PEM: PKCS#8 for a private key, SPKI for a public one.
+    package func pem() throws(KeyError) -> String {
+        try written {
+            isPrivate ? PEM_write_bio_PrivateKey($0, pointer, nil, nil, 0, nil, nil) : PEM_write_bio_PUBKEY($0, pointer)
+        }
+    }
+
+    /// PEM of the public half (SPKI).
+    package func publicPEM() throws(KeyError) -> String { try written { PEM_write_bio_PUBKEY($0, pointer) } }
+
+    private func written(_ write: (OpaquePointer) -> Int32) throws(KeyError) -> String {
+        guard let bio = BIO_new(BIO_s_mem()) else { throw KeyError("out of memory") }
+        defer { BIO_free(bio) }
+        var data: UnsafeMutablePointer<CChar>?
+        guard write(bio) == 1 else { throw KeyError("the key can't be written as PEM") }
+        let count = understudy_bio_get_mem(bio, &data)
+        guard let data else { throw KeyError("the key can't be written as PEM") }
+        return String(decoding: UnsafeRawBufferPointer(start: data, count: Int(count)), as: UTF8.self)
+    }
+
+    private static func number(_ pointer: OpaquePointer, _ name: String, width: Int? = nil) -> [UInt8] {
+        var number: OpaquePointer?
+        guard EVP_PKEY_get_bn_param(pointer, name, &number) == 1, let number else { return [] }
+        defer { BN_free(number) }
+        let length = width ?? Int((BN_num_bits(number) + 7) / 8)
+        var bytes = [UInt8](repeating: 0, count: length)
+        _ = bytes.withUnsafeMutableBufferPointer { BN_bn2binpad(number, $0.baseAddress, Int32(length)) }
+        return bytes
+    }
+
+    private static func group(_ pointer: OpaquePointer) -> String {
+        var name = [CChar](repeating: 0, count: 64)
+        var length = 0
+        guard EVP_PKEY_get_group_name(pointer, &name, name.count, &length) == 1 else { return "" }
+        return String(decoding: name.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
