@@ -7,6 +7,8 @@ let package = Package(
     name: "understudy",
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "JOSE", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(name: "HTTPServer", dependencies: ["CMicrohttpd"], swiftSettings: strict),
     ]
 )

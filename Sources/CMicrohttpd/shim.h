@@ -1,0 +1,59 @@
+// libmicrohttpd behind functions that Swift can call: MHD_start_daemon is variadic, and Swift can't call those.
+#ifndef UNDERSTUDY_CMICROHTTPD_SHIM_H
+#define UNDERSTUDY_CMICROHTTPD_SHIM_H
+
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+typedef struct {
+  int listening_socket;
+  unsigned int workers;
+  unsigned int connection_limit;
+  unsigned int idle_timeout_seconds;
+  size_t connection_memory_bytes;
+  void *context;
+  MHD_AcceptPolicyCallback accept;
+  MHD_AccessHandlerCallback handle;
+  void *(*begin)(void *context, const char *uri, struct MHD_Connection *connection);
+  MHD_RequestCompletedCallback completed;
+  MHD_NotifyConnectionCallback connection;
+  MHD_LogCallback log;
+} understudy_daemon_options;
+
+static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon_options *o) {
+  unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
+  struct MHD_OptionItem options[] = {
+      {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)o->log, o->context},
+      {MHD_OPTION_LISTEN_SOCKET, o->listening_socket, NULL},
+      {MHD_OPTION_CONNECTION_LIMIT, o->connection_limit, NULL},
+      {MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_seconds, NULL},
+      {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)o->connection_memory_bytes, NULL},
+      {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)o->begin, o->context},
+      {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)o->completed, o->context},
+      {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)o->connection, o->context},
+      {o->workers > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, o->workers, NULL},
+      {MHD_OPTION_END, 0, NULL},
+  };
+  return MHD_start_daemon(flags, 0, o->accept, o->context, o->handle, o->context, MHD_OPTION_ARRAY, options,
+                          MHD_OPTION_END);
+}
+
+// The address of the other end, or NULL.
+static inline const struct sockaddr *understudy_client_address(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  return info == NULL ? NULL : info->client_addr;
+}
+
+// As many open files as the system lets us have: a connection is a file.
+static inline void understudy_raise_file_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+#endif

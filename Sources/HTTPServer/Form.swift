@@ -1,0 +1,122 @@
+/// `application/x-www-form-urlencoded` data, read and written by the WHATWG's rules:
+/// <https://url.spec.whatwg.org/#urlencoded-parsing>. Repeated names are kept, in order.
+package struct Form: Sendable {
+    package struct Field: Sendable {
+        package let name: String
+        /// UTF-8, each malformed sequence replaced by U+FFFD.
+        package let value: String
+        /// The bytes that were sent, for values that must come back as they are.
+        package let bytes: [UInt8]
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+            bytes = Array(value.utf8)
+        }
+
+        fileprivate init(name: [UInt8], bytes: [UInt8]) {
+            self.name = String(decoding: name, as: UTF8.self)
+            self.value = String(decoding: bytes, as: UTF8.self)
+            self.bytes = bytes
+        }
+    }
+
+    package var fields: [Field]
+
+    package init(fields: [Field]) { self.fields = fields }
+
+    package init(parsing text: some StringProtocol) { self.init(parsing: Array(text.utf8)) }
+
+    package init(parsing bytes: [UInt8]) {
+        fields = bytes.split(separator: UInt8(ascii: "&")).map { pair in
+            let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            let value = mark == pair.endIndex ? pair[mark...] : pair[pair.index(after: mark)...]
+            return Field(
+                name: PercentCoding.decode(pair[..<mark], plusIsSpace: true),
+                bytes: PercentCoding.decode(value, plusIsSpace: true))
+        }
+    }
+
+    /// The value of the first field of that name.
+    package subscript(name: String) -> String? { field(name)?.value }
+
+    package func field(_ name: String) -> Field? { fields.first { $0.name == name } }
+
+    /// A name that occurs more than once, if any does.
+    package var repeatedName: String? {
+        var seen: Set<String> = []
+        return fields.first { !seen.insert($0.name).inserted }?.name
+    }
+
+    /// Serialized: space is `+`, everything but `A-Z a-z 0-9 * - . _` is percent-encoded.
+    package var encoded: String {
+        fields.map { field in
+            PercentCoding.encodeForm(Array(field.name.utf8)) + "=" + PercentCoding.encodeForm(field.bytes)
+        }.joined(separator: "&")
+    }
+}
+
+/// Percent-encoding of bytes.
+package enum PercentCoding {
+    /// An invalid sequence stays as it is; nothing is refused.
+    package static func decode(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        var place = bytes.startIndex
+        while place < bytes.endIndex {
+            let byte = bytes[place]
+            place += 1
+            if byte == UInt8(ascii: "+"), plusIsSpace {
+                output.append(UInt8(ascii: " "))
+            } else if byte == UInt8(ascii: "%"), bytes.endIndex - place >= 2,
+                let high = hexValue(bytes[place]), let low = hexValue(bytes[place + 1])
+            {
+                output.append(high << 4 | low)
+                place += 2
+            } else {
+                output.append(byte)
+            }
+        }
+        return output
+    }
+
+    /// For a query: unreserved characters (RFC 3986 §2.3) stay, a space is `%20`.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        encode(bytes, spaceIsPlus: false) { isAlphanumeric($0) || "-._~".utf8.contains($0) }
+    }
+
+    static func encodeForm(_ bytes: [UInt8]) -> String {
+        encode(bytes, spaceIsPlus: true) { isAlphanumeric($0) || "*-._".utf8.contains($0) }
+    }
+
+    private static func encode(
+        _ bytes: [UInt8], spaceIsPlus: Bool, keeping isKept: (UInt8) -> Bool
+    ) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var output: [UInt8] = []
+        for byte in bytes {
+            if isKept(byte) {
+                output.append(byte)
+            } else if byte == UInt8(ascii: " "), spaceIsPlus {
+                output.append(UInt8(ascii: "+"))
+            } else {
+                output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0x0F)]]
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func hexValue(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}

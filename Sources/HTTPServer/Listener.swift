@@ -1,0 +1,102 @@
+import Glibc
+
+/// Why the server can't listen.
+package struct ListenError: Error, CustomStringConvertible, Sendable {
+    package let description: String
+}
+
+/// A bound, listening TCP socket.
+struct Listener {
+    let descriptor: Int32
+    /// As bound: the real port when 0 was asked for.
+    let port: UInt16
+
+    enum Address {
+        case v4(in_addr)
+        case v6(in6_addr)
+    }
+
+    /// The addresses that a host stands for: both loopbacks for `localhost` and `127.0.0.1`, since clients that
+    /// say `localhost` try either.
+    static func addresses(of host: String) throws(ListenError) -> [Address] {
+        var v4 = in_addr()
+        var v6 = in6_addr()
+        if host == "localhost" || host == "127.0.0.1" {
+            inet_pton(AF_INET, "127.0.0.1", &v4)
+            inet_pton(AF_INET6, "::1", &v6)
+            return [.v4(v4), .v6(v6)]
+        }
+        if inet_pton(AF_INET, host, &v4) == 1 { return [.v4(v4)] }
+        if inet_pton(AF_INET6, host, &v6) == 1 { return [.v6(v6)] }
+        throw ListenError(description: "can't listen on \"\(host)\": give an IP address or localhost")
+    }
+
+    /// Binds and listens. `nil` when the machine lacks the address family, which only matters for the first address.
+    init?(_ address: Address, host: String, port: UInt16) throws(ListenError) {
+        let family =
+            switch address {
+            case .v4: AF_INET
+            case .v6: AF_INET6
+            }
+        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        var one: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        var storage = sockaddr_storage()
+        let length: socklen_t
+        switch address {
+        case .v4(let ip):
+            length = withUnsafeMutableBytes(of: &storage) { bytes in
+                bytes.storeBytes(
+                    of: sockaddr_in(
+                        sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian, sin_addr: ip,
+                        sin_zero: (0, 0, 0, 0, 0, 0, 0, 0)), as: sockaddr_in.self)
+                return socklen_t(MemoryLayout<sockaddr_in>.size)
+            }
+        case .v6(let ip):
+            // `::` means every IPv4 address, too; `::1` must leave IPv4 to its own socket.
+            var onlyV6: Int32 = host == "::" ? 0 : 1
+            setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &onlyV6, socklen_t(MemoryLayout<Int32>.size))
+            length = withUnsafeMutableBytes(of: &storage) { bytes in
+                bytes.storeBytes(
+                    of: sockaddr_in6(
+                        sin6_family: sa_family_t(AF_INET6), sin6_port: port.bigEndian, sin6_flowinfo: 0, sin6_addr: ip,
+                        sin6_scope_id: 0), as: sockaddr_in6.self)
+                return socklen_t(MemoryLayout<sockaddr_in6>.size)
+            }
+        }
+        let bound = withUnsafePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
+        }
+        guard bound == 0, listen(descriptor, 1024) == 0 else {
+            let failure = errno
+            close(descriptor)
+            if failure == EADDRNOTAVAIL, case .v6 = address { return nil }
+            throw Listener.explain(failure, host: host, port: port)
+        }
+        self.descriptor = descriptor
+        self.port = Listener.boundPort(of: descriptor)
+    }
+
+    private static func boundPort(of descriptor: Int32) -> UInt16 {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        withUnsafeMutablePointer(to: &storage) { pointer in
+            _ = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        // The port lies at the same place in sockaddr_in and sockaddr_in6.
+        return withUnsafeBytes(of: &storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
+    }
+
+    private static func explain(_ failure: Int32, host: String, port: UInt16) -> ListenError {
+        let advice =
+            switch failure {
+            case EADDRINUSE:
+                "another program has that port. Choose another with --port, or --port 0 for any that is free"
+            case EACCES: "ports below 1024 need privileges; choose a higher one with --port"
+            case EADDRNOTAVAIL: "this machine has no such address"
+            default: String(cString: strerror(failure))
+            }
+        return ListenError(description: "can't listen on \(host):\(port): \(advice)")
+    }
+}

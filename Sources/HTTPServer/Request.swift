@@ -1,0 +1,67 @@
+/// One HTTP request, read whole.
+package struct Request: Sendable {
+    /// As sent, upper case by custom: `GET`.
+    package var method: String
+    /// The path as sent, percent-encoded, without the query.
+    package var path: String
+    /// What follows the first `?`, as sent; `nil` without one.
+    package var query: String?
+    /// In the order of arrival, names as sent.
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
+
+    package init(
+        method: String, target: String, headers: [(name: String, value: String)] = [], body: [UInt8] = []
+    ) {
+        self.method = method
+        self.headers = headers
+        self.body = body
+        // An absolute-form target (RFC 9112 §3.2.2), as proxies send it, is cut down to its path.
+        var rest = Substring(target)
+        if !rest.hasPrefix("/"), let scheme = rest.firstRange(of: "://") {
+            rest = rest[scheme.upperBound...].drop { $0 != "/" && $0 != "?" }
+        }
+        if let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            path = String(rest[..<mark])
+            query = String(rest[rest.utf8.index(after: mark)...])
+        } else {
+            path = String(rest)
+            query = nil
+        }
+        if path.isEmpty { path = "/" }
+    }
+
+    /// The first header of that name, compared without case.
+    package func header(_ name: String) -> String? {
+        headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
+    }
+
+    /// The media type of the body in lower case, without parameters.
+    package var contentType: String? {
+        header("Content-Type").map { value in
+            value.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
+        }
+    }
+
+    /// Whether the body says it is JSON, with or without a charset, `+json` types included.
+    package var hasJSONBody: Bool {
+        contentType.map { $0 == "application/json" || $0.hasSuffix("+json") } ?? false
+    }
+
+    /// The fields of the query.
+    package var queryForm: Form { Form(parsing: query ?? "") }
+
+    /// The fields of an `application/x-www-form-urlencoded` body; empty for any other type.
+    package var bodyForm: Form {
+        contentType == "application/x-www-form-urlencoded" ? Form(parsing: body) : Form(fields: [])
+    }
+}
+
+extension String {
+    func equalsIgnoringASCIICase(_ other: String) -> Bool {
+        utf8.count == other.utf8.count
+            && zip(utf8, other.utf8).allSatisfy { left, right in
+                left == right || (left | 0x20 == right | 0x20 && (0x61...0x7A).contains(left | 0x20))
+            }
+    }
+}

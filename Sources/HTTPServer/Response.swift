@@ -1,0 +1,50 @@
+/// One HTTP response. libmicrohttpd adds `Date`, `Content-Length` and `Connection`.
+package struct Response: Sendable {
+    package var status: Int
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
+
+    package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    package init(status: Int, contentType: String, headers: [(name: String, value: String)] = [], body: String) {
+        self.init(
+            status: status, headers: [(name: "Content-Type", value: contentType)] + headers, body: Array(body.utf8))
+    }
+
+    package static func redirect(to location: String, status: Int = 302) -> Response {
+        Response(status: status, headers: [(name: "Location", value: location)])
+    }
+
+    package func header(_ name: String) -> String? {
+        headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
+    }
+}
+
+/// What a handler answers: at once, or later. Later holds no thread: the connection is suspended until then.
+package enum Reply: Sendable {
+    case now(Response)
+    /// The closure gets a function to call once, from any thread, with the response.
+    case later(@Sendable (@escaping @Sendable (Response) -> Void) -> Void)
+
+    /// The same reply with its response changed.
+    package func map(_ change: @escaping @Sendable (Response) -> Response) -> Reply {
+        switch self {
+        case .now(let response): .now(change(response))
+        case .later(let start): .later { done in start { done(change($0)) } }
+        }
+    }
+
+    /// The response, `duration` from now.
+    package static func after(_ duration: Duration, _ response: Response) -> Reply {
+        .later { done in
+            Task.detached {
+                try? await Task.sleep(for: duration)
+                done(response)
+            }
+        }
+    }
+}
