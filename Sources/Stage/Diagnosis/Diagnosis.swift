@@ -1,0 +1,52 @@
+import HTTPServer
+
+/// Why something was refused: what came, what was expected, and what to do about it. Travels beside the provider's
+/// answer, in the `Understudy-Diagnosis` header and the log; it never changes the answer itself.
+package struct Diagnosis: Sendable, Equatable {
+    package static let headerName = "Understudy-Diagnosis"
+
+    package let received: String?
+    package let expected: String?
+    package let advice: String
+
+    package init(received: String? = nil, expected: String? = nil, _ advice: String) {
+        self.received = received
+        self.expected = expected
+        self.advice = advice
+    }
+
+    /// One line of printable ASCII, at most 1,000 characters.
+    package var line: String {
+        var text = ""
+        if let received { text += "received \(received); " }
+        if let expected { text += "expected \(expected); " }
+        return Diagnosis.printable(text + advice, limit: 1000)
+    }
+
+    /// `text` quoted for a diagnosis, shortened when it is long.
+    package static func quote(_ text: String, limit: Int = 120) -> String {
+        "\"\(printable(text, limit: limit))\""
+    }
+
+    private static func printable(_ text: String, limit: Int) -> String {
+        var characters: [UInt8] = []
+        for scalar in text.unicodeScalars.prefix(limit + 1) {
+            let value = scalar.value
+            if value == 0x0A || value == 0x0D || value == 0x09 {
+                characters.append(UInt8(ascii: " "))
+            } else {
+                characters.append((0x20..<0x7F).contains(value) ? UInt8(value) : UInt8(ascii: "?"))
+            }
+        }
+        let line = String(decoding: characters, as: UTF8.self)
+        return characters.count > limit ? String(line.prefix(limit - 3)) + "..." : line
+    }
+}
+
+extension Response {
+    package func diagnosed(_ diagnosis: Diagnosis) -> Response {
+        var response = self
+        response.headers.append((name: Diagnosis.headerName, value: diagnosis.line))
+        return response
+    }
+}

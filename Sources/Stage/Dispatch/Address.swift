@@ -1,0 +1,82 @@
+import HTTPServer
+
+/// How a request reached us, and so how URLs in its answer are written: by prefix, by subdomain or by the real host.
+package struct Address: Sendable, Equatable {
+    package enum Form: Sendable, Equatable {
+        /// `http://localhost:9099/appleid.apple.com/auth/token`
+        case prefix
+        /// `http://appleid.apple.com.localhost:9099/auth/token`
+        case subdomain
+        /// `Host: appleid.apple.com`, over TLS that ends here or before us.
+        case real
+    }
+
+    package let form: Form
+    /// The provider's host; `nil` for our own pages and the control API.
+    package let host: String?
+    /// The path on that host, percent-encoded as it was sent.
+    package let path: String
+    package let world: String
+    /// `Host` as it was sent.
+    package let authority: String
+
+    package init(_ request: Request, knows isKnown: (String) -> Bool) {
+        authority = request.header("Host") ?? "localhost"
+        var rest = request.path
+        var world = "default"
+        if rest.hasPrefix("/~") {
+            let name = rest.dropFirst(2).prefix { $0 != "/" }
+            world = String(name)
+            rest = String(rest.dropFirst(2 + name.count))
+            if rest.isEmpty { rest = "/" }
+        }
+        self.world = world
+        let name = Address.hostName(of: authority)
+        if isKnown(name) {
+            (form, host, path) = (.real, name, rest)
+            return
+        }
+        if name.hasSuffix(".localhost"), isKnown(String(name.dropLast(".localhost".count))) {
+            (form, host, path) = (.subdomain, String(name.dropLast(".localhost".count)), rest)
+            return
+        }
+        form = .prefix
+        let first = rest.dropFirst().prefix { $0 != "/" }
+        if isKnown(first.lowercased()) {
+            host = first.lowercased()
+            let after = rest.dropFirst(1 + first.count)
+            path = after.isEmpty ? "/" : String(after)
+        } else {
+            host = nil
+            path = rest
+        }
+    }
+
+    /// A host name in lower case without its port; an IPv6 address without its brackets.
+    package static func hostName(of authority: String) -> String {
+        if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }).lowercased() }
+        return String(authority.prefix { $0 != ":" }).lowercased()
+    }
+
+    /// `:9099`, or nothing.
+    package var portSuffix: String {
+        let rest = authority.hasPrefix("[") ? authority.drop { $0 != "]" }.dropFirst() : authority.drop { $0 != ":" }
+        return String(rest)
+    }
+
+    private var worldPrefix: String { world == "default" ? "" : "/~\(world)" }
+
+    /// Where `host` is found, in this request's form and world, without a trailing slash.
+    package func base(of host: String) -> String {
+        switch form {
+        case .prefix: "http://\(authority)\(worldPrefix)/\(host)"
+        case .subdomain: "http://\(host).localhost\(portSuffix)\(worldPrefix)"
+        case .real: "https://\(host)\(portSuffix)\(worldPrefix)"
+        }
+    }
+
+    /// The same in the subdomain form, which is another site than `localhost`.
+    package func subdomainBase(of host: String) -> String {
+        "http://\(host).localhost\(portSuffix)\(worldPrefix)"
+    }
+}

@@ -1,0 +1,64 @@
+import HTTPServer
+import JOSE
+
+/// A call of the control API that a provider adds: under `/_understudy/v1/`.
+package struct ControlRoute: Sendable {
+    package let method: String
+    package let path: String
+    package let route: Route
+
+    package init(_ method: String, _ path: String, needsKeys: Bool = false, _ endpoint: @escaping Endpoint) {
+        self.method = method
+        self.path = path
+        route = Route(needsKeys: needsKeys, endpoint)
+    }
+}
+
+/// Answers of the control API: JSON, and errors as `{"error":{"code","message","path"}}`.
+package enum ControlAnswer {
+    package static func ok(_ value: JSONValue, status: Int = 200) -> Response {
+        Response(status: status, contentType: "application/json", body: value.text + "\n")
+    }
+
+    package static func error(_ status: Int, _ code: String, _ message: String, path: String? = nil) -> Response {
+        var error = JSONObject([("code", .string(code)), ("message", .string(message))])
+        error["path"] = path.map { .string($0) }
+        let place = path.map { "\($0): " } ?? ""
+        return ok(["error": .object(error)], status: status).diagnosed(Diagnosis(place + message))
+    }
+
+    /// The faults of a body: the first one's path and message, and all of them in `faults`.
+    package static func error(_ faults: [SeedFault], status: Int = 400) -> Response {
+        guard let first = faults.first else { return error(status, "invalidBody", "the body can't be used") }
+        var response = error(status, "invalidBody", first.message, path: first.path)
+        let all = faults.map { fault -> JSONValue in ["path": .string(fault.path), "message": .string(fault.message)] }
+        let body: JSONValue = [
+            "error": [
+                "code": "invalidBody", "message": .string(first.message), "path": .string(first.path),
+                "faults": .array(all),
+            ]
+        ]
+        response.body = Array((body.text + "\n").utf8)
+        return response
+    }
+}
+
+/// A refusal that is already an answer.
+package struct ControlRefusal: Error, Sendable {
+    package let response: Response
+
+    package init(_ response: Response) { self.response = response }
+}
+
+extension Exchange {
+    /// The body as JSON of a shape, with the shape's defaults filled in. An empty body is an empty object.
+    package func body(_ shape: Shape) throws(ControlRefusal) -> JSONValue {
+        let value: JSONValue
+        do { value = request.body.isEmpty ? [:] : try JSONValue(parsing: request.body) } catch {
+            throw ControlRefusal(ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$"))
+        }
+        let faults = shape.faults(in: SeedNode(value, file: "body"))
+        guard faults.isEmpty else { throw ControlRefusal(ControlAnswer.error(faults)) }
+        return shape.completed(value)
+    }
+}

@@ -1,0 +1,63 @@
+import HTTPServer
+
+/// The layout of every page that people see: marked as a stand-in, light and dark, readable on a phone, and with
+/// nothing fetched from elsewhere.
+package enum Page {
+    package static func response(
+        title: String, status: Int = 200, banner: String, _ content: [HTML]
+    ) -> Response {
+        let page = HTML.element(
+            "html", attributes: [(name: "lang", value: "en")],
+            children: [
+                .tag(
+                    "head", [],
+                    .tag("meta", [("charset", "utf-8")]),
+                    .tag("meta", [("name", "viewport"), ("content", "width=device-width, initial-scale=1")]),
+                    .tag("meta", [("name", "color-scheme"), ("content", "light dark")]),
+                    .tag("title", [], title), .style(styleSheet)),
+                .tag(
+                    "body", [],
+                    .tag("p", [("class", "banner"), ("role", "note")], banner),
+                    .element("main", attributes: [], children: content)),
+            ])
+        return Response(
+            status: status, contentType: "text/html;charset=UTF-8",
+            headers: [(name: "Cache-Control", value: "no-store")], body: page.document)
+    }
+
+    private static let styleSheet: StaticString = """
+        :root{--ink:#1b1f27;--soft:#5a6372;--paper:#f4f5f8;--card:#fff;--line:#d4d8e0;--act:#2f4bb3;--on-act:#fff;\
+        --warn:#7a4b00;--warn-paper:#fff1d6;--bad:#a3202c}\
+        @media (prefers-color-scheme:dark){:root{--ink:#e8eaf0;--soft:#a3acbd;--paper:#14161b;--card:#1e2128;\
+        --line:#3a404c;--act:#8fa6ff;--on-act:#10131a;--warn:#ffd48a;--warn-paper:#33270f;--bad:#ff9aa2}}\
+        *{box-sizing:border-box}\
+        body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}\
+        .banner{margin:0;padding:.6rem 1rem;background:var(--warn-paper);color:var(--warn);text-align:center;font-size:.875rem}\
+        main{max-width:30rem;margin:2rem auto;padding:1.75rem;background:var(--card);border:1px solid var(--line);\
+        border-radius:12px}\
+        main.wide,main:has(.wide){max-width:52rem}\
+        h1{font-size:1.375rem;line-height:1.25;margin:0 0 .5rem}h2{font-size:1.0625rem;margin:1.75rem 0 .5rem}\
+        p{margin:.5rem 0}.soft{color:var(--soft)}.small{font-size:.875rem}\
+        code,pre{font:.875rem/1.5 ui-monospace,monospace;overflow-wrap:anywhere}\
+        pre{background:var(--paper);border:1px solid var(--line);border-radius:8px;padding:.75rem;white-space:pre-wrap}\
+        fieldset{border:1px solid var(--line);border-radius:8px;margin:1.25rem 0;padding:.75rem 1rem 1rem}\
+        legend{padding:0 .375rem;font-weight:600}\
+        label{display:block;margin-top:.625rem}label.choice{display:flex;gap:.625rem;align-items:flex-start}\
+        label.choice input{margin-top:.3rem;flex:none}\
+        input[type=text]{width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);\
+        border-radius:8px;padding:.5rem .625rem;margin-top:.25rem}\
+        button,.button{display:block;width:100%;font:inherit;font-weight:600;text-align:center;text-decoration:none;\
+        border-radius:8px;padding:.7rem 1rem;margin-top:.75rem;cursor:pointer;border:1px solid var(--act);\
+        background:var(--act);color:var(--on-act)}\
+        button.quiet,.button.quiet{background:transparent;color:var(--act)}\
+        button.person{text-align:left;background:transparent;color:inherit;border-color:var(--line);font-weight:400}\
+        button.person strong{display:block}\
+        :focus-visible{outline:3px solid var(--act);outline-offset:2px}\
+        .error{color:var(--bad);font-weight:600}\
+        table{border-collapse:collapse;width:100%;font-size:.9375rem}td,th{text-align:left;vertical-align:top;\
+        padding:.375rem .75rem .375rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}\
+        @media (min-width:34.01rem){td:first-child code{white-space:nowrap}}\
+        @media (max-width:34rem){main{margin:0;border-width:0 0 1px;border-radius:0;padding:1.25rem 1rem}\
+        tr{display:block;padding:.5rem 0;border-bottom:1px solid var(--line)}td{display:block;border:0;padding:0}}
+        """
+}

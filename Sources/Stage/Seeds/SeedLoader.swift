@@ -1,0 +1,155 @@
+import FoundationEssentials
+import JOSE
+
+/// One seed file before it is read: its name in messages, its bytes, and how files beside it are found.
+package struct SeedSource: Sendable {
+    package let name: String
+    package let bytes: [UInt8]
+    package let readBeside: @Sendable (String) throws -> [UInt8]
+
+    package init(name: String, bytes: [UInt8], readBeside: @escaping @Sendable (String) throws -> [UInt8]) {
+        self.name = name
+        self.bytes = bytes
+        self.readBeside = readBeside
+    }
+
+    /// The files that `path` stands for: itself, or a directory's `*.json` in name order.
+    package static func files(at path: String) throws(SeedFaults) -> [SeedSource] {
+        func fault(_ message: String) -> SeedFaults {
+            SeedFaults(faults: [SeedFault(file: path, path: "$", message: message)])
+        }
+        var paths = [path]
+        var isDirectory = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw fault("no such file")
+        }
+        if isDirectory {
+            guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+                throw fault("the directory can't be read")
+            }
+            // The committed JSON Schema lies beside the seeds and isn't one.
+            paths = names.filter { $0.hasSuffix(".json") && $0 != "schema.json" }.sorted().map { "\(path)/\($0)" }
+            if paths.isEmpty { throw fault("no *.json in this directory") }
+        }
+        var sources: [SeedSource] = []
+        for path in paths {
+            guard let data = try? Data(contentsOf: URL(filePath: path)) else { throw fault("the file can't be read") }
+            let directory = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
+            sources.append(SeedSource(name: path, text: String(decoding: data, as: UTF8.self), directory: directory))
+        }
+        return sources
+    }
+
+    /// A text whose files lie in `directory`.
+    package init(name: String, text: String, directory: String) {
+        self.init(name: name, bytes: Array(text.utf8)) { name in
+            Array(try Data(contentsOf: URL(filePath: name.hasPrefix("/") ? name : "\(directory)/\(name)")))
+        }
+    }
+}
+
+extension Seed {
+    /// Reads, validates, merges and decodes. Throws every fault of every file at once.
+    package init(_ sources: [SeedSource]) throws(SeedFaults) {
+        var faults: [SeedFault] = []
+        var roots: [SeedNode] = []
+        var keys: [String: Key] = [:]
+        let reader = try? KeyReader()
+        for source in sources {
+            do {
+                var root = SeedNode(try JSONValue(parsing: source.bytes), file: source.name)
+                faults += Shape.seed.faults(in: root)
+                var files = KeyFiles(source: source, reader: reader)
+                files.visit(&root)
+                faults += files.faults
+                keys.merge(files.keys) { first, _ in first }
+                roots.append(root)
+            } catch {
+                faults.append(SeedFault(file: source.name, path: "$", message: "not JSON: \(error)"))
+            }
+        }
+        let empty = SeedNode([:], file: sources.first?.name ?? "seed")
+        let root = roots.reduce(empty) { Shape.seed.merge($0, $1) }
+        var references = SeedReferences(root)
+        references.check()
+        faults += references.faults
+        guard faults.isEmpty else { throw SeedFaults(faults: faults) }
+        do { try self.init(validated: root.value, keys: keys) } catch {
+            let message = "the merged seed can't be used: \(error)"
+            throw SeedFaults(faults: [SeedFault(file: empty.origin.file, path: "$", message: message)])
+        }
+    }
+}
+
+/// Keys that a seed names by file, read and put in its place.
+private struct KeyFiles {
+    let source: SeedSource
+    /// Keys by their PEM text, so that each is read once.
+    private(set) var keys: [String: Key] = [:]
+    private(set) var faults: [SeedFault] = []
+
+    private let reader: KeyReader?
+
+    init(source: SeedSource, reader: KeyReader?) {
+        self.source = source
+        self.reader = reader
+    }
+
+    mutating func visit(_ node: inout SeedNode) {
+        switch node.content {
+        case .scalar: return
+        case .list(var items):
+            node.content = .list([])
+            for place in items.indices { visit(&items[place]) }
+            node.content = .list(items)
+        case .object(var members):
+            for place in members.indices { visit(&members[place].value) }
+            node.content = .object(members)
+            for name in ["publicKey", "privateKey"] { read(name, of: &node) }
+        }
+    }
+
+    private mutating func read(_ name: String, of node: inout SeedNode) {
+        let file = node["\(name)File"]
+        var pem = node[name]
+        guard file?.string != nil || pem?.string != nil else {
+            // Only these two lists need a key in every element.
+            let needsOne =
+                name == "publicKey" ? KeyFiles.isElement(of: "keys", node) : KeyFiles.isElement(of: "signingKeys", node)
+            if needsOne { faults.append(SeedFault(node, "the key \"\(name)File\" (or \"\(name)\") is missing")) }
+            return
+        }
+        if let file, pem != nil {
+            faults.append(SeedFault(file, "give \"\(name)File\" or \"\(name)\", not both"))
+            return
+        }
+        if let file, let path = file.string {
+            guard let bytes = try? source.readBeside(path) else {
+                faults.append(SeedFault(file, "the file \"\(path)\" can't be read"))
+                return
+            }
+            pem = SeedNode(
+                .string(String(decoding: bytes, as: UTF8.self)), file: file.origin.file, path: file.origin.path)
+        }
+        guard let pem, let text = pem.string else { return }
+        do {
+            let key = try keys[text] ?? Key(pem: Array(text.utf8), reader: reader ?? KeyReader())
+            keys[text] = key
+            let wantsRSA = KeyFiles.isElement(of: "signingKeys", node)
+            if wantsRSA, key.kind != .rsa(bits: 2048) || !key.isPrivate {
+                faults.append(SeedFault(pem, "expected an RSA private key of 2048 bits"))
+            } else if !wantsRSA, key.kind != .p256 || (name == "privateKey" && !key.isPrivate) {
+                faults.append(SeedFault(pem, "expected a P-256 \(name == "privateKey" ? "private" : "public") key"))
+            }
+        } catch {
+            faults.append(SeedFault(pem, "not a usable key: \(error)"))
+        }
+        node[name] = pem
+        node["\(name)File"] = nil
+    }
+
+    private static func isElement(of list: String, _ node: SeedNode) -> Bool {
+        guard let bracket = node.origin.path.lastIndex(of: "["), node.origin.path.hasSuffix("]") else { return false }
+        return node.origin.path[..<bracket].hasSuffix(".\(list)")
+    }
+}

@@ -1,0 +1,108 @@
+import JOSE
+
+/// A JSON value that remembers where it was written, so that a fault found after merging still names file and path.
+package struct SeedNode: Sendable {
+    package struct Origin: Sendable {
+        package let file: String
+        package let path: String
+    }
+
+    package enum Content: Sendable {
+        case scalar(JSONValue)
+        case list([SeedNode])
+        case object([(key: String, value: SeedNode)])
+    }
+
+    package let origin: Origin
+    package var content: Content
+
+    package init(_ value: JSONValue, file: String, path: String = "$") {
+        origin = Origin(file: file, path: path)
+        switch value {
+        case .array(let values):
+            content = .list(values.enumerated().map { SeedNode($1, file: file, path: "\(path)[\($0)]") })
+        case .object(let object):
+            content = .object(
+                object.members.map { member in
+                    let step = TextRule.identifier.holds(member.key) && !member.key.contains(".")
+                    let place = step ? "\(path).\(member.key)" : "\(path)[\(JSONValue.string(member.key).text)]"
+                    return (key: member.key, value: SeedNode(member.value, file: file, path: place))
+                })
+        default:
+            content = .scalar(value)
+        }
+    }
+
+    package subscript(key: String) -> SeedNode? {
+        get {
+            guard case .object(let members) = content else { return nil }
+            return members.first { $0.key == key }?.value
+        }
+        set {
+            guard case .object(var members) = content else { return }
+            content = .scalar(.null)
+            let place = members.firstIndex { $0.key == key }
+            switch (place, newValue) {
+            case (let place?, let value?): members[place].value = value
+            case (let place?, nil): members.remove(at: place)
+            case (nil, let value?): members.append((key: key, value: value))
+            case (nil, nil): break
+            }
+            content = .object(members)
+        }
+    }
+
+    /// The elements, when it is a list.
+    package var items: [SeedNode] {
+        guard case .list(let items) = content else { return [] }
+        return items
+    }
+
+    package var string: String? {
+        guard case .scalar(let value) = content else { return nil }
+        return value.string
+    }
+
+    package var value: JSONValue {
+        switch content {
+        case .scalar(let value): value
+        case .list(let items): .array(items.map(\.value))
+        case .object(let members): .object(JSONObject(members.map { ($0.key, $0.value.value) }))
+        }
+    }
+
+    /// What was found, in a sentence after "found".
+    var found: String {
+        let value = value
+        switch value {
+        case .array, .object, .null: return value.kindName
+        default: return value.text.utf8.count > 60 ? value.kindName : "\(value.kindName) (\(value.text))"
+        }
+    }
+}
+
+/// One fault of a seed file: where, and what is wrong there.
+package struct SeedFault: Error, Sendable, Equatable, CustomStringConvertible {
+    package let file: String
+    package let path: String
+    package let message: String
+
+    package init(file: String, path: String, message: String) {
+        self.file = file
+        self.path = path
+        self.message = message
+    }
+
+    init(_ node: SeedNode, _ message: String) {
+        self.init(file: node.origin.file, path: node.origin.path, message: message)
+    }
+
+    package var description: String { "\(file): \(path): \(message)" }
+}
+
+/// All the faults of all files, found in one go.
+package struct SeedFaults: Error, Sendable, CustomStringConvertible {
+    package let faults: [SeedFault]
+
+    package var description: String { faults.map(\.description).joined(separator: "\n") }
+}

@@ -1,0 +1,130 @@
+import JOSE
+
+/// What a seed says of things elsewhere in it, checked once all files are merged.
+struct SeedReferences {
+    let root: SeedNode
+    private(set) var faults: [SeedFault] = []
+
+    init(_ root: SeedNode) { self.root = root }
+
+    mutating func check() {
+        checkAccounts()
+        checkInteraction(root["interaction"])
+        checkApple()
+        checkUnique(root["github"]?["oauthApps"]?.items ?? [], key: "clientID", what: "OAuth app")
+        checkFirebase()
+    }
+
+    private func names(_ list: SeedNode?, _ key: String) -> [String] {
+        (list?.items ?? []).compactMap { $0[key]?.string }
+    }
+
+    private mutating func expect(_ node: SeedNode?, among known: [String], _ what: String, in place: String = "") {
+        guard let node, let name = node.string, !known.contains(name) else { return }
+        let hint = Spelling.hint(name, among: known)
+        faults.append(SeedFault(node, "no \(what) \"\(name)\"\(place)" + hint))
+    }
+
+    private mutating func checkUnique(_ items: [SeedNode], key: String, what: String) {
+        var first: [JSONValue: SeedNode] = [:]
+        for node in items.compactMap({ $0[key] }) {
+            if let earlier = first[node.value] {
+                let message = "\(node.value.text) is already the \(key) of another \(what), at \(earlier.origin.path)"
+                if earlier.origin.path != node.origin.path { faults.append(SeedFault(node, message)) }
+            } else {
+                first[node.value] = node
+            }
+        }
+    }
+
+    private mutating func checkAccounts() {
+        let accounts = root["accounts"]?.items ?? []
+        let orgs = names(root["github"]?["orgs"], "login")
+        for account in accounts {
+            for org in account["github"]?["orgs"]?.items ?? [] {
+                expect(org, among: orgs, "organization", in: " in github.orgs")
+            }
+        }
+        checkUnique(accounts.compactMap { $0["github"] }, key: "login", what: "person")
+        checkUnique(accounts.compactMap { $0["github"] }, key: "id", what: "person")
+        checkUnique(accounts.compactMap { $0["google"] }, key: "sub", what: "person")
+        checkUnique(accounts.compactMap { $0["facebook"] }, key: "id", what: "person")
+    }
+
+    private mutating func checkInteraction(_ interaction: SeedNode?) {
+        expect(interaction?["account"], among: names(root["accounts"], "id"), "account", in: " in accounts")
+    }
+
+    private mutating func checkApple() {
+        let teams = root["apple"]?["teams"]?.items ?? []
+        let teamIDs = teams.compactMap { $0["id"]?.string }
+        var clients: [String: SeedNode] = [:]
+        for team in teams {
+            let place = " in team \"\(team["id"]?.string ?? "")\""
+            let apps = names(team["apps"], "bundleID")
+            for app in team["apps"]?.items ?? [] {
+                expect(app["primaryApp"], among: apps, "app", in: place)
+                expect(app["transfer"]?["fromTeam"], among: teamIDs, "team", in: " in apple.teams")
+                checkInteraction(app["interaction"])
+                claim(app["bundleID"], in: &clients)
+            }
+            for service in team["services"]?.items ?? [] {
+                expect(service["primaryApp"], among: apps, "app", in: place)
+                checkInteraction(service["interaction"])
+                claim(service["id"], in: &clients)
+            }
+        }
+    }
+
+    /// App IDs and Services IDs share one name space over all teams.
+    private mutating func claim(_ node: SeedNode?, in clients: inout [String: SeedNode]) {
+        guard let node, let name = node.string else { return }
+        if let earlier = clients[name] {
+            guard earlier.origin.path != node.origin.path else { return }
+            faults.append(SeedFault(node, "client_id \"\(name)\" is already taken at \(earlier.origin.path)"))
+        } else {
+            clients[name] = node
+        }
+    }
+
+    private mutating func checkFirebase() {
+        let projects = root["firebase"]?["projects"]?.items ?? []
+        var keys: [String: SeedNode] = [:]
+        for project in projects {
+            for key in project["apiKeys"]?.items ?? [] { claim(key, in: &keys) }
+            guard let providers = project["providers"] else { continue }
+            checkFirebaseApple(providers["apple.com"])
+            expect(
+                providers["github.com"]?["clientID"], among: names(root["github"]?["oauthApps"], "clientID"),
+                "OAuth app",
+                in: " in github.oauthApps")
+            for client in providers["google.com"]?["clientIDs"]?.items ?? [] {
+                expect(client, among: names(root["google"]?["clients"], "clientID"), "client", in: " in google.clients")
+            }
+            expect(
+                providers["facebook.com"]?["appID"], among: names(root["facebook"]?["apps"], "appID"), "app",
+                in: " in facebook.apps")
+        }
+    }
+
+    private mutating func checkFirebaseApple(_ provider: SeedNode?) {
+        guard let provider else { return }
+        let teams = root["apple"]?["teams"]?.items ?? []
+        expect(provider["teamID"], among: teams.compactMap { $0["id"]?.string }, "team", in: " in apple.teams")
+        for bundleID in provider["bundleIDs"]?.items ?? [] {
+            expect(
+                bundleID, among: teams.flatMap { names($0["apps"], "bundleID") }, "app", in: " in any of apple.teams")
+        }
+        expect(
+            provider["servicesID"], among: teams.flatMap { names($0["services"], "id") }, "service",
+            in: " in any of apple.teams")
+        if let team = teams.first(where: { $0["id"]?.string == provider["teamID"]?.string }) {
+            let place = " in team \"\(team["id"]?.string ?? "")\""
+            expect(provider["keyID"], among: names(team["keys"], "id"), "key", in: place)
+        }
+    }
+}
+
+extension JSONValue: Hashable {
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
