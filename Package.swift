@@ -18,5 +18,7 @@ let package = Package(
             name: "Stage",
             dependencies: ["HTTPServer", "JOSE", "Courier", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
+        .target(name: "OAuth", dependencies: ["Stage"], swiftSettings: strict),
+        .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
     ]
 )

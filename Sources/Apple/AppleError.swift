@@ -1,0 +1,61 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// Apple's error answers: <https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse> and
+/// <https://developer.apple.com/documentation/technotes/tn3107-resolving-sign-in-with-apple-response-errors>.
+/// The body is Apple's; the diagnosis travels beside it.
+struct AppleError: Error, Sendable {
+    enum Code: String, Sendable {
+        case invalidRequest = "invalid_request"
+        case invalidClient = "invalid_client"
+        case invalidGrant = "invalid_grant"
+        case invalidScope = "invalid_scope"
+        case unauthorizedClient = "unauthorized_client"
+        case unsupportedGrantType = "unsupported_grant_type"
+        case unsupportedResponseType = "unsupported_response_type"
+    }
+
+    let code: Code
+    /// Often missing, as at Apple.
+    let description: String?
+    let diagnosis: Diagnosis
+
+    init(_ code: Code, _ description: String? = nil, _ diagnosis: Diagnosis) {
+        self.code = code
+        self.description = description
+        self.diagnosis = diagnosis
+    }
+
+    /// From `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`: 400 and a JSON object.
+    var jsonResponse: Response {
+        var body = JSONObject([("error", .string(code.rawValue))])
+        body["error_description"] = description.map { .string($0) }
+        return AppleProvider.json(.object(body), status: 400).diagnosed(diagnosis)
+    }
+
+    /// From `/auth/authorize`: a page for a browser, the JSON of TN3107 for a client that takes no HTML. Never a
+    /// redirect, since the return URL may be what is wrong.
+    func authorizeResponse(to request: Request) -> Response {
+        guard request.header("Accept")?.contains("text/html") ?? false else { return jsonResponse }
+        return Page.response(
+            title: "Sign-in not possible", status: 400, banner: SignInPage.banner,
+            [
+                .tag("h1", [], "This sign-in can't go on"),
+                .tag("p", [("class", "error")], .tag("code", [], code.rawValue)),
+                .tag("p", [], description ?? "Apple's page gives no reason here."),
+                .tag("h2", [], "Why"),
+                .tag("p", [], diagnosis.line),
+            ]
+        ).diagnosed(diagnosis)
+    }
+}
+
+extension AppleProvider {
+    static func json(_ value: JSONValue, status: Int = 200) -> Response {
+        Response(
+            status: status, contentType: "application/json;charset=UTF-8",
+            headers: [(name: "Cache-Control", value: "no-store"), (name: "Pragma", value: "no-cache")], body: value.text
+        )
+    }
+}

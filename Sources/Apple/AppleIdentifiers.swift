@@ -1,0 +1,70 @@
+import JOSE
+
+/// Identifiers that Apple keeps stable. All of them follow from the person and the team alone, so they survive a
+/// restart, a reset and a revocation.
+enum AppleIdentifiers {
+    /// `000000.<32 hex>.0000`: one for each person and team.
+    static func subject(account: String, team: String) -> String {
+        compose(Digest.sha256("apple:sub:\(team):\(account)"))
+    }
+
+    /// The identifier that a person is handed over with when an app moves from one team to another.
+    static func transferSubject(account: String, from: String, to: String) -> String {
+        compose(Digest.sha256("apple:transfer:\(from):\(to):\(account)"))
+    }
+
+    /// Ten lower-case letters and digits at privaterelay.appleid.com: one for each person and team.
+    static func relayAddress(account: String, team: String) -> String {
+        let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
+        let digest = Digest.sha256("apple:relay:\(team):\(account)")
+        let local = digest.prefix(10).map { alphabet[Int($0) % alphabet.count] }
+        return String(decoding: local, as: UTF8.self) + "@privaterelay.appleid.com"
+    }
+
+    /// Real ones begin with a small number and end with a time of day.
+    private static func compose(_ digest: [UInt8]) -> String {
+        let first = (Int(digest[16]) << 8 | Int(digest[17])) % 2000
+        let hour = Int(digest[18]) % 24
+        let minute = Int(digest[19]) % 60
+        return "\(pad(first, 6)).\(Hex.encode(Array(digest.prefix(16)))).\(pad(hour, 2))\(pad(minute, 2))"
+    }
+
+    private static func pad(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+/// Codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is random and names the
+/// entry; the rest follows from it, so a table needs to keep sixteen bytes only.
+enum AppleToken: Character {
+    case code = "c"
+    case access = "a"
+    case refresh = "r"
+
+    func text(_ name: UInt128) -> String {
+        let hex = Hex.encode((0..<16).map { UInt8(truncatingIfNeeded: name >> (UInt128(15 - $0) * 8)) })
+        let digest = Digest.sha256("apple:\(rawValue):\(hex)")
+        let letters = digest.prefix(4).map { UInt8(ascii: "a") + $0 % 26 }
+        return
+            "\(rawValue)\(hex).0.\(String(decoding: letters, as: UTF8.self)).\(Base64URL.encode(Array(digest[4..<20])))"
+    }
+
+    /// The name in a token of this kind; `nil` for anything that we can't have made.
+    func name(in text: String) -> UInt128? {
+        guard text.utf8.count == 63, text.first == rawValue else { return nil }
+        guard let bytes = Hex.decode(text.dropFirst().prefix(32)) else { return nil }
+        let name = bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        return constantTimeEquals(Array(self.text(name).utf8), Array(text.utf8)) ? name : nil
+    }
+
+    /// What a text looks like, for a diagnosis.
+    static func describe(_ text: String) -> String {
+        if text.isEmpty { return "nothing" }
+        if text.hasPrefix("eyJ") { return "a JSON Web Token" }
+        if code.name(in: text) != nil { return "an authorization code" }
+        if access.name(in: text) != nil { return "an access token" }
+        if refresh.name(in: text) != nil { return "a refresh token" }
+        return "a text that this Apple never issued"
+    }
+}

@@ -1,0 +1,75 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+/// Sign in with Apple: <https://developer.apple.com/documentation/signinwithapplerestapi>.
+package struct AppleProvider: Provider {
+    package static let host = "appleid.apple.com"
+
+    package let name = "apple"
+    let directory: AppleDirectory
+    let settings: AppleSettings
+    let secrets = ClientSecretCache()
+    package let notifier: AppleNotifier
+
+    package init(seed: Seed) {
+        directory = AppleDirectory(seed)
+        settings = AppleSettings(seed.apple)
+        notifier = AppleNotifier()
+    }
+
+    package var routes: [String: Router<Route>] {
+        var router = Router<Route>()
+        router.add("GET", "/.well-known/openid-configuration", Route { .now(discovery($0)) })
+        router.add("GET", "/auth/keys", Route(needsKeys: true) { .now(keys($0)) })
+        router.add("GET", "/auth/authorize", Route(needsKeys: true) { .now(authorize($0, $0.request.queryForm)) })
+        router.add("POST", "/auth/authorize", Route(needsKeys: true) { .now(authorize($0, $0.request.bodyForm)) })
+        router.add("POST", SignInPage.path, Route(needsKeys: true) { .now(decide($0)) })
+        router.add("POST", "/auth/token", Route(needsKeys: true) { .now(token($0)) })
+        router.add("POST", "/auth/revoke", Route(needsKeys: true) { .now(revoke($0)) })
+        router.add("POST", "/auth/usermigrationinfo", Route { .now(migrationInfo($0)) })
+        return [AppleProvider.host: router]
+    }
+
+    package var controlRoutes: [ControlRoute] {
+        [
+            ControlRoute("POST", "apple/authorizations", needsKeys: true) { .now(authorizeNatively($0)) },
+            ControlRoute("GET", "apple/credential-state") { .now(credentialState($0)) },
+            ControlRoute("POST", "apple/notifications", needsKeys: true) { notify($0) },
+            ControlRoute("GET", "apple/relay") { .now(relayDecision($0)) },
+            ControlRoute("POST", "apple/keys/rotate", needsKeys: true) { .now(rotateKeys($0)) },
+        ]
+    }
+
+    /// The `iss` of what is minted for this request.
+    func issuer(_ exchange: Exchange) -> String {
+        switch settings.issuer {
+        case .provider: "https://\(AppleProvider.host)"
+        case .request: exchange.address.base(of: AppleProvider.host)
+        }
+    }
+}
+
+/// The section's settings, with durations as numbers.
+struct AppleSettings: Sendable {
+    let issuer: AppleSeed.Issuer
+    let booleanClaims: AppleSeed.BooleanClaims
+    let accountDeletedEvent: String
+    let crossSiteFormPost: Bool
+    /// Milliseconds.
+    let codeLifetime: Int64
+    /// Seconds.
+    let idTokenLifetime: Int64
+    /// Milliseconds; also what `expires_in` says, in seconds.
+    let accessTokenLifetime: Int64 = 3_600_000
+
+    init(_ seed: AppleSeed) {
+        issuer = seed.issuer
+        booleanClaims = seed.booleanClaims
+        accountDeletedEvent = seed.accountDeletedEvent
+        crossSiteFormPost = seed.crossSiteFormPost
+        codeLifetime = Durations.milliseconds(seed.codeLifetime) ?? 300_000
+        idTokenLifetime = (Durations.milliseconds(seed.idTokenLifetime) ?? 86_400_000) / 1000
+    }
+}

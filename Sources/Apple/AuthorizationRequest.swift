@@ -1,0 +1,132 @@
+import HTTPServer
+import OAuth
+import Stage
+
+/// A request to `/auth/authorize`, checked.
+/// <https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.>
+struct AuthorizationRequest: Sendable {
+    let client: AppleDirectory.Client
+    let redirectURI: String
+    let wantsIDToken: Bool
+    let mode: ResponseMode
+    let scopes: Set<AppleScope>
+    let state: Form.Field?
+    let nonce: String?
+    /// The request as it came, for the sign-in page to carry along.
+    let form: Form
+
+    /// Longer nonces are refused. Not documented; the size is four times what any client sends.
+    static let nonceLimit = 4096
+
+    init(_ form: Form, _ directory: AppleDirectory) throws(AppleError) {
+        if let name = form.repeatedName {
+            throw AppleError(
+                .invalidRequest, nil,
+                Diagnosis("the parameter \(Diagnosis.quote(name)) occurs more than once: send it once"))
+        }
+        client = try AuthorizationRequest.client(form, directory)
+        redirectURI = try AuthorizationRequest.redirectURI(form, client)
+        wantsIDToken = try AuthorizationRequest.responseType(form)
+        mode = try AuthorizationRequest.mode(form, wantsIDToken: wantsIDToken)
+        scopes = try AuthorizationRequest.scopes(form)
+        if !scopes.subtracting([.openid]).isEmpty, mode == .query || mode == .fragment {
+            throw AppleError(
+                .invalidRequest, "response_mode must be form_post when name or email scope is requested.",
+                Diagnosis(
+                    received: "response_mode \(mode.rawValue) with scope \(Diagnosis.quote(form["scope"] ?? ""))",
+                    expected: "form_post", "add response_mode=form_post, or ask for no scope"))
+        }
+        state = form.field("state")
+        nonce = form["nonce"].flatMap { $0.isEmpty ? nil : $0 }
+        if let nonce, nonce.utf8.count > AuthorizationRequest.nonceLimit {
+            throw AppleError(
+                .invalidRequest, nil,
+                Diagnosis(
+                    received: "a nonce of \(nonce.utf8.count) bytes",
+                    expected: "at most \(AuthorizationRequest.nonceLimit)",
+                    "send the hexadecimal SHA-256 of a random text"))
+        }
+        self.form = form
+    }
+
+    private static func client(_ form: Form, _ directory: AppleDirectory) throws(AppleError) -> AppleDirectory.Client {
+        guard let id = form["client_id"], !id.isEmpty else {
+            throw AppleError(.invalidRequest, nil, Diagnosis("client_id is missing: send the Services ID"))
+        }
+        guard let client = directory.clients[id] else {
+            throw AppleError(
+                .invalidClient, nil,
+                Diagnosis(
+                    received: "client_id \(Diagnosis.quote(id))",
+                    "no such Services ID is seeded\(directory.hint(for: id))"))
+        }
+        guard client.kind == .service else {
+            throw AppleError(
+                .invalidClient, nil,
+                Diagnosis(
+                    received: "client_id \(Diagnosis.quote(id)), an App ID", expected: "a Services ID",
+                    "App IDs sign in natively; register a Services ID for the web"))
+        }
+        return client
+    }
+
+    private static func redirectURI(_ form: Form, _ client: AppleDirectory.Client) throws(AppleError) -> String {
+        let uri = form["redirect_uri"] ?? ""
+        // The registered text itself: codes keep it, and so share one copy.
+        if let place = client.usableReturnURLs.firstIndex(of: uri) { return client.usableReturnURLs[place] }
+        throw AppleError(.invalidRequest, "Invalid web redirect url.", ReturnURL.diagnosis(of: uri, for: client))
+    }
+
+    /// `code`, alone or with `id_token`; whether the second is wanted. Only `id_token` isn't supported.
+    private static func responseType(_ form: Form) throws(AppleError) -> Bool {
+        guard let text = form["response_type"], !text.isEmpty else {
+            throw AppleError(
+                .invalidRequest, nil, Diagnosis("response_type is missing: send \"code\" or \"code id_token\""))
+        }
+        let types = text.split(separator: " ").map(String.init)
+        guard types.contains("code"), Set(types).isSubset(of: ["code", "id_token"]), types.count <= 2 else {
+            throw AppleError(
+                .unsupportedResponseType, nil,
+                Diagnosis(
+                    received: "response_type \(Diagnosis.quote(text))", expected: "\"code\" or \"code id_token\"",
+                    "ask for a code, with or without an id_token"))
+        }
+        return types.contains("id_token")
+    }
+
+    /// Without one: `query` for a code, `fragment` with an ID token.
+    private static func mode(_ form: Form, wantsIDToken: Bool) throws(AppleError) -> ResponseMode {
+        guard let text = form["response_mode"], !text.isEmpty else { return wantsIDToken ? .fragment : .query }
+        guard let mode = ResponseMode(rawValue: text) else {
+            throw AppleError(
+                .invalidRequest, "Invalid response mode.",
+                Diagnosis(
+                    received: "response_mode \(Diagnosis.quote(text))",
+                    expected: "query, fragment, form_post, or web_message in a popup", "choose one of these"))
+        }
+        if mode == .query, wantsIDToken {
+            throw AppleError(
+                .invalidRequest, "Invalid response mode.",
+                Diagnosis(
+                    received: "response_mode query with id_token", expected: "form_post or fragment",
+                    "an ID token never travels in a query"))
+        }
+        return mode
+    }
+
+    private static func scopes(_ form: Form) throws(AppleError) -> Set<AppleScope> {
+        var scopes: Set<AppleScope> = []
+        for word in (form["scope"] ?? "").split(separator: " ") {
+            guard let scope = AppleScope(rawValue: String(word)) else {
+                throw AppleError(
+                    .invalidScope, nil,
+                    Diagnosis(
+                        received: "scope \(Diagnosis.quote(String(word)))",
+                        expected: "name and email, separated by a space",
+                        "ask for these only"))
+            }
+            scopes.insert(scope)
+        }
+        return scopes
+    }
+}

@@ -1,0 +1,156 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// GET and POST /auth/authorize
+// https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
+//
+// Quirks: no PKCE. A request that can't be granted ends at Apple's own page; only a person's decision, a cancel
+// included, travels to the return URL. `user` comes once, the first time the person authorizes the app group.
+
+extension AppleProvider {
+    func authorize(_ exchange: Exchange, _ form: Form) -> Response {
+        let request: AuthorizationRequest
+        do { request = try AuthorizationRequest(form, directory) } catch {
+            return error.authorizeResponse(to: exchange.request)
+        }
+        if let move = moveToOtherSite(exchange, request) { return move }
+        let interaction = request.client.interaction ?? exchange.world.seed.interaction
+        let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
+            let outcome = state.outcomes.take(provider: name, client: request.client.id)
+            return (outcome, self.signer(state, interaction, outcome))
+        }
+        switch outcome?.kind {
+        case .cancel: return cancelled(request)
+        case .error: return failed(request, with: outcome?.error ?? "unknown_error")
+        case .approve: break
+        case nil where interaction.mode == .auto: break
+        case nil: return SignInPage.choosePerson(exchange, request)
+        }
+        guard let signer else {
+            return AppleError(
+                .invalidRequest, nil,
+                Diagnosis("there is no account to sign in: seed one, or add it with POST accounts")
+            )
+            .authorizeResponse(to: exchange.request)
+        }
+        return approved(exchange, request, Approval(account: signer, asked: request.scopes, outcome: outcome))
+    }
+
+    /// What the sign-in page's form says.
+    func decide(_ exchange: Exchange) -> Response {
+        let answer = exchange.request.bodyForm
+        guard let original = answer["request"].flatMap({ Base64URL.decode($0) }) else {
+            let diagnosis = Diagnosis("the form lacks the authorization request: begin again at /auth/authorize")
+            return AppleError(.invalidRequest, nil, diagnosis).authorizeResponse(to: exchange.request)
+        }
+        let request: AuthorizationRequest
+        do { request = try AuthorizationRequest(Form(parsing: original), directory) } catch {
+            return error.authorizeResponse(to: exchange.request)
+        }
+        guard answer["action"] != "cancel" else { return cancelled(request) }
+        let (account, consented) = exchange.world.withState { state -> (Account?, Bool) in
+            let account = answer["account"].flatMap { state.account($0) }
+            let key = account.map {
+                AppleState.GrantKey(account: $0.id, team: request.client.team, group: request.client.group)
+            }
+            return (account, key.flatMap { state[AppleState.self].grantNumber($0) } != nil)
+        }
+        guard let account else { return SignInPage.choosePerson(exchange, request) }
+        guard answer["action"] == "continue" else {
+            return SignInPage.consent(exchange, request, account, isReturning: consented)
+        }
+        let name = Account.Name(
+            given: answer["given"] ?? account.name.given, family: answer["family"] ?? account.name.family)
+        let shares = answer["email"].map { $0 != "hide" } ?? account.apple.shareEmail
+        return approved(
+            exchange, request, Approval(account: account, sharesEmail: shares, name: name, scopes: request.scopes))
+    }
+
+    // MARK: - Answers
+
+    private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, _ approval: Approval) -> Response {
+        let authorization = authorize(
+            exchange.world, client: request.client, approval: approval, redirectURI: request.redirectURI,
+            nonce: request.nonce)
+        guard let authorization else { return failed(request, with: "server_error") }
+        let code = authorization.code
+        var idToken: String?
+        if request.wantsIDToken {
+            let token = IDToken(
+                issuer: issuer(exchange), client: request.client, grant: authorization.grant, account: approval.account,
+                nonce: request.nonce, authenticatedAt: authorization.at / 1000, issuedAt: authorization.at / 1000,
+                code: code)
+            idToken = try? exchange.world.keys.mint(token.claims(settings), at: authorization.at)
+            if idToken == nil { return failed(request, with: "server_error") }
+        }
+        let user = authorization.isFirst ? AppleProvider.user(authorization, approval.scopes) : nil
+        if request.mode == .webMessage { return message(request, code, idToken, user) }
+        var response = answer(to: request)
+        response.append("code", code)
+        response.append("id_token", idToken)
+        response.append("user", user?.text)
+        return response.deliver()
+    }
+
+    /// `{"name":{"firstName","lastName"},"email"}`, as far as the scopes go.
+    private static func user(_ authorization: Authorization, _ scopes: Set<AppleScope>) -> JSONValue? {
+        var user = JSONObject()
+        if scopes.contains(.name) {
+            user["name"] = [
+                "firstName": .string(authorization.name.given), "lastName": .string(authorization.name.family),
+            ]
+        }
+        if scopes.contains(.email) { user["email"] = .string(authorization.email) }
+        return user.members.isEmpty ? nil : .object(user)
+    }
+
+    /// The message of a popup. Its form isn't documented: this is what Sign in with Apple JS resolves with, in a text.
+    private func message(
+        _ request: AuthorizationRequest, _ code: String, _ idToken: String?, _ user: JSONValue?
+    ) -> Response {
+        var authorization = JSONObject([("code", .string(code))])
+        authorization["id_token"] = idToken.map { .string($0) }
+        authorization["state"] = request.state.map { .string($0.value) }
+        var data = JSONObject([("authorization", .object(authorization))])
+        data["user"] = user
+        return answer(to: request).messagePage(["method": "oauthDone", "data": .object(data)])
+    }
+
+    private func answer(to request: AuthorizationRequest) -> AuthorizationResponse {
+        AuthorizationResponse(
+            redirectURI: request.redirectURI, mode: request.mode, fields: request.state.map { [$0] } ?? [])
+    }
+
+    private func cancelled(_ request: AuthorizationRequest) -> Response {
+        failed(request, with: "user_cancelled_authorize")
+    }
+
+    private func failed(_ request: AuthorizationRequest, with error: String) -> Response {
+        let reason =
+            error == "user_cancelled_authorize" ? "the person cancelled" : "this error was ordered as an outcome"
+        var response = answer(to: request)
+        response.append("error", error)
+        let page =
+            request.mode == .webMessage
+            ? response.messagePage(["method": "oauthDone", "data": ["error": .string(error)]]) : response.deliver()
+        return page.diagnosed(Diagnosis(reason))
+    }
+
+    /// A form post from Apple is cross-site, so a client's `SameSite=Lax` cookies stay behind. A stand-in on the client's
+    /// own site would send them and hide that; so a browser is moved to `appleid.apple.com.localhost` first.
+    private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
+        guard settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
+            exchange.request.header("Accept")?.contains("text/html") ?? false,
+            let here = WebAddress("http://\(exchange.address.authority)"),
+            let there = WebAddress(request.redirectURI), there.isSameSite(as: here)
+        else { return nil }
+        let base = exchange.address.subdomainBase(of: AppleProvider.host)
+        let diagnosis = Diagnosis(
+            "the return URL is on this daemon's own site, where SameSite=Lax cookies would come along with the form post; "
+                + "Apple's form post is cross-site, so the browser goes on at \(base)")
+        // A POST goes on as a GET: the parameters fit a query, and the page needs nothing else.
+        return Response.redirect(to: "\(base)/auth/authorize?\(request.form.encoded)", status: 303).diagnosed(diagnosis)
+    }
+}

@@ -1,0 +1,47 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// https://developer.apple.com/documentation/signinwithapplerestapi — the OpenID Connect discovery document and the keys.
+// Quirk: several keys are published at once and change without notice.
+
+extension AppleProvider {
+    func discovery(_ exchange: Exchange) -> Response {
+        let base = exchange.address.base(of: AppleProvider.host)
+        let claims: JSONValue = [
+            "aud", "email", "email_verified", "exp", "iat", "is_private_email", "iss", "nonce", "nonce_supported",
+            "real_user_status", "sub", "transfer_sub",
+        ]
+        return AppleProvider.publicJSON([
+            "issuer": .string(issuer(exchange)),
+            "authorization_endpoint": .string("\(base)/auth/authorize"),
+            "token_endpoint": .string("\(base)/auth/token"),
+            "revocation_endpoint": .string("\(base)/auth/revoke"),
+            "jwks_uri": .string("\(base)/auth/keys"),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query", "fragment", "form_post"],
+            "subject_types_supported": ["pairwise"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "scopes_supported": ["openid", "email", "name"],
+            "token_endpoint_auth_methods_supported": ["client_secret_post"],
+            "claims_supported": claims,
+        ])
+    }
+
+    func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.world.keys.jwks) }
+
+    /// `POST /_understudy/v1/apple/keys/rotate`: publishes a new key and withdraws the oldest, as Apple does unasked.
+    func rotateKeys(_ exchange: Exchange) -> Response {
+        do {
+            let keyID = try exchange.world.keys.rotate()
+            let published = exchange.world.keys.published.map { JSONValue.string($0.id) }
+            return ControlAnswer.ok(["signing": .string(keyID), "published": .array(published)])
+        } catch {
+            return ControlAnswer.error(500, "keyGeneration", error.description)
+        }
+    }
+
+    private static func publicJSON(_ value: JSONValue) -> Response {
+        Response(status: 200, contentType: "application/json;charset=UTF-8", body: value.text)
+    }
+}

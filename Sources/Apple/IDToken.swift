@@ -1,0 +1,73 @@
+import JOSE
+import Stage
+
+/// The claims of Apple's ID token, in Apple's order.
+/// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
+///
+/// Quirks: never a name or a photo; `nonce` exactly as it was sent; `is_private_email` absent when false; Booleans that
+/// may be the strings "true" and "false"; `email` only when that scope was granted.
+struct IDToken: Sendable {
+    let issuer: String
+    let client: AppleDirectory.Client
+    let grant: AppleState.Grant
+    let account: Account
+    var nonce: String?
+    /// Seconds since 1970.
+    let authenticatedAt: Int64
+    let issuedAt: Int64
+    /// Present beside a code: `c_hash`.
+    var code: String?
+    /// Present from the token endpoint: `at_hash`.
+    var accessToken: String?
+    /// Native, and the first sign-in of a new user only.
+    var realUserStatus: Int64?
+
+    func claims(_ settings: AppleSettings) -> JSONObject {
+        let team = grant.key.team
+        var members: [(String, JSONValue)] = [
+            ("iss", .string(issuer)), ("aud", .string(client.id)),
+            ("exp", .integer(issuedAt + settings.idTokenLifetime)),
+            ("iat", .integer(issuedAt)), ("sub", .string(AppleIdentifiers.subject(account: account.id, team: team))),
+        ]
+        if let nonce { members.append(("nonce", .string(nonce))) }
+        if let code { members.append(("c_hash", .string(Digest.leftHalf(of: code)))) }
+        if let accessToken { members.append(("at_hash", .string(Digest.leftHalf(of: accessToken)))) }
+        if grant.scopes.contains(.email) {
+            // A relay address is always verified: Apple made it.
+            let isVerified = !grant.sharesEmail || account.emailVerified
+            members.append(("email", .string(grant.email(of: account))))
+            members.append(("email_verified", settings.boolean(isVerified)))
+            if !grant.sharesEmail { members.append(("is_private_email", settings.boolean(true))) }
+        }
+        members += [("auth_time", .integer(authenticatedAt)), ("nonce_supported", .bool(true))]
+        if let realUserStatus { members.append(("real_user_status", .integer(realUserStatus))) }
+        if let transfer = client.transfer, issuedAt >= transfer.at,
+            issuedAt < transfer.at + AppleDirectory.Transfer.period
+        {
+            let subject = AppleIdentifiers.transferSubject(account: account.id, from: transfer.fromTeam, to: team)
+            members.append(("transfer_sub", .string(subject)))
+        }
+        return JSONObject(members)
+    }
+}
+
+extension AppleSettings {
+    /// A Boolean claim in the form that the seed chose.
+    func boolean(_ value: Bool) -> JSONValue {
+        switch booleanClaims {
+        case .boolean: .bool(value)
+        case .string: .string(value ? "true" : "false")
+        }
+    }
+}
+
+extension Account.RealUserStatus {
+    /// `ASUserDetectionStatus`: <https://developer.apple.com/documentation/authenticationservices/asuserdetectionstatus>
+    var rawNumber: Int64 {
+        switch self {
+        case .unsupported: 0
+        case .unknown: 1
+        case .likelyReal: 2
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// POST /_understudy/v1/apple/authorizations: what ASAuthorizationController would deliver to an app.
+// https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidcredential
+//
+// Quirks: name and address come only the first time the person authorizes the app group. An app whose App ID isn't
+// registered gets error 1000, as one without the entitlement does on a device.
+
+/// `ASAuthorizationError.Code`: <https://developer.apple.com/documentation/authenticationservices/asauthorizationerror-swift.struct/code>
+enum NativeError: String, CaseIterable {
+    case unknown
+    case canceled
+    case invalidResponse
+    case notHandled
+    case failed
+    case notInteractive
+
+    static let domain = "com.apple.AuthenticationServices.AuthorizationError"
+
+    var code: Int64 { 1000 + Int64(NativeError.allCases.firstIndex(of: self) ?? 0) }
+
+    func response(_ diagnosis: Diagnosis) -> Response {
+        ControlAnswer.ok(
+            ["error": ["domain": .string(NativeError.domain), "code": .integer(code), "name": .string(rawValue)]],
+            status: 409
+        ).diagnosed(diagnosis)
+    }
+}
+
+extension AppleProvider {
+    private static let nativeBody = Shape.object([
+        .required("client", .text(.nonEmpty), "The App ID."),
+        .optional("scopes", .set(of: .choice(["fullName", "email"])), default: [], "What the app asks for."),
+        .optional("nonce", .nullable(.text(nonceRule)), default: .null, "What the app put in request.nonce."),
+        .optional("state", .nullable(.text(.any)), default: .null, "What the app put in request.state."),
+        .optional("account", .nullable(.text(.nonEmpty)), default: .null, "Who is signed in on the device."),
+    ])
+
+    private static let nonceRule = TextRule(
+        about: "a nonce of at most \(AuthorizationRequest.nonceLimit) bytes", pattern: nil
+    ) {
+        $0.utf8.count <= AuthorizationRequest.nonceLimit
+    }
+
+    func authorizeNatively(_ exchange: Exchange) -> Response {
+        let body: JSONValue
+        do { body = try exchange.body(AppleProvider.nativeBody) } catch { return error.response }
+        let clientID = body["client"]?.string ?? ""
+        guard let client = directory.clients[clientID], client.kind == .app else {
+            let kind =
+                directory.clients[clientID] == nil ? "no such App ID is seeded" : "a Services ID can't sign in natively"
+            return NativeError.unknown.response(
+                Diagnosis(received: "client \(Diagnosis.quote(clientID))", "\(kind)\(directory.hint(for: clientID))"))
+        }
+        let interaction = client.interaction ?? exchange.world.seed.interaction
+        let requested = body["account"]?.string
+        let (outcome, account) = exchange.world.withState { state -> (Outcome?, Account?) in
+            let outcome = state.outcomes.take(provider: name, client: client.id, account: requested)
+            return (outcome, requested.map { state.account($0) } ?? signer(state, interaction, outcome))
+        }
+        switch outcome?.kind {
+        case .cancel: return NativeError.canceled.response(Diagnosis("the person cancelled, as ordered"))
+        case .error:
+            let error = NativeError(rawValue: outcome?.error ?? "") ?? .failed
+            return error.response(Diagnosis("this error was ordered as an outcome"))
+        case .approve, nil: break
+        }
+        guard let account else {
+            let who = requested.map { "no account \(Diagnosis.quote($0))" } ?? "there is no account to sign in"
+            return ControlAnswer.error(404, "noSuchAccount", who, path: "$.account")
+        }
+        let asked = AppleScope.allCases.filter { scope in
+            body["scopes"]?.array?.contains(.string(scope.nativeName)) ?? false
+        }
+        let approval = Approval(account: account, asked: Set(asked), outcome: outcome)
+        let nonce = body["nonce"]?.string
+        let authorization = authorize(
+            exchange.world, client: client, approval: approval, redirectURI: nil, nonce: nonce)
+        guard let authorization else {
+            return NativeError.failed.response(Diagnosis("the grant was revoked meanwhile"))
+        }
+        let status = authorization.isFirst ? account.apple.realUserStatus.rawNumber : 0
+        let code = authorization.code
+        let token = IDToken(
+            issuer: issuer(exchange), client: client, grant: authorization.grant, account: account, nonce: nonce,
+            authenticatedAt: authorization.at / 1000, issuedAt: authorization.at / 1000, code: code,
+            realUserStatus: authorization.isFirst ? status : nil)
+        do {
+            let minted = try exchange.world.keys.mint(token.claims(settings), at: authorization.at)
+            return ControlAnswer.ok(
+                credential(
+                    authorization, approval, code: code, state: body["state"], identityToken: minted,
+                    realUserStatus: status)
+            )
+        } catch {
+            return ControlAnswer.error(500, "signing", error.description)
+        }
+    }
+
+    private func credential(
+        _ authorization: Authorization, _ approval: Approval, code: String, state: JSONValue?, identityToken: String,
+        realUserStatus: Int64
+    ) -> JSONValue {
+        let subject = AppleIdentifiers.subject(account: approval.account.id, team: authorization.grant.key.team)
+        var credential = JSONObject([("user", .string(subject))])
+        if let state, !state.isNull { credential["state"] = state }
+        let granted = AppleScope.allCases.filter { approval.scopes.contains($0) }
+        credential["authorizedScopes"] = .array(granted.map { .string($0.nativeName) })
+        credential["authorizationCode"] = .string(code)
+        credential["identityToken"] = .string(identityToken)
+        if authorization.isFirst, approval.scopes.contains(.email) {
+            credential["email"] = .string(authorization.email)
+        }
+        if authorization.isFirst, approval.scopes.contains(.name) {
+            credential["fullName"] = [
+                "givenName": .string(authorization.name.given), "familyName": .string(authorization.name.family),
+            ]
+        }
+        credential["realUserStatus"] = .integer(realUserStatus)
+        return .object(credential)
+    }
+}

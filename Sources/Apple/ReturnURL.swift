@@ -1,0 +1,47 @@
+import OAuth
+import Stage
+
+/// What Apple asks of a return URL: https, a domain name, no fragment, and byte for byte one of those that are
+/// registered. <https://developer.apple.com/documentation/signinwithapple/configuring-your-environment-for-sign-in-with-apple>
+enum ReturnURL {
+    enum Fault: Sendable {
+        case notAURL
+        case hasFragment
+        /// Not https, or localhost, or an IP address.
+        case insecure
+    }
+
+    /// `nil` for a URL that may be used once it is registered.
+    static func fault(of uri: String, allowsInsecure: Bool) -> Fault? {
+        guard let address = WebAddress(uri), address.scheme == "https" || address.scheme == "http" else {
+            return .notAURL
+        }
+        if address.hasFragment { return .hasFragment }
+        let isInsecure = address.scheme != "https" || address.isLocalhost || address.isIPAddress
+        return isInsecure && !allowsInsecure ? .insecure : nil
+    }
+
+    /// Why `uri` can't be used by `client`.
+    static func diagnosis(of uri: String, for client: AppleDirectory.Client) -> Diagnosis {
+        guard !uri.isEmpty else {
+            return Diagnosis("redirect_uri is missing: send one of the service's registered return URLs")
+        }
+        let received = "redirect_uri \(Diagnosis.quote(uri))"
+        switch fault(of: uri, allowsInsecure: client.allowsInsecureReturnURLs) {
+        case .notAURL:
+            return Diagnosis(received: received, expected: "an absolute https URL", "it can't be read as a URL")
+        case .hasFragment:
+            return Diagnosis(received: received, "a return URL has no fragment: leave out \"#\" and what follows")
+        case .insecure:
+            return Diagnosis(
+                received: received, expected: "https and a domain name",
+                "Apple takes no http, localhost or IP address; to allow it in tests, set \"allowInsecureReturnURLs\": "
+                    + "true at service \"\(client.id)\" in the seed")
+        case nil:
+            let registered = client.returnURLs.isEmpty ? "none is registered" : client.returnURLs.joined(separator: " ")
+            return Diagnosis(
+                received: received, expected: "exactly one of: \(registered)",
+                "register it at service \"\(client.id)\", or send it as it is registered")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+/// The pages on which a person signs in: choose who, then consent. They work without scripts and by keyboard, and look
+/// like no one's product. The request travels along in the form, so a page outlives a reset of the world.
+enum SignInPage {
+    static let path = "/auth/authorize/continue"
+    static let banner = "Understudy: a stand-in for Sign in with Apple, for tests only. Nobody's real account is used."
+
+    static func choosePerson(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
+        let accounts = exchange.world.withState { $0.accounts }
+        let people = accounts.map { account in
+            HTML.tag(
+                "button", [("class", "person"), ("type", "submit"), ("name", "account"), ("value", account.id)],
+                .tag("strong", [], account.fullName), .tag("span", [("class", "soft small")], notes(on: account)))
+        }
+        let nobody = HTML.tag(
+            "p", [], "Nobody is seeded. Add a person to the seed, or with POST /_understudy/v1/accounts.")
+        return page(
+            exchange, request, title: "Choose who signs in",
+            [
+                .tag("h1", [], "Who signs in?"),
+                .tag("p", [("class", "soft")], "to \(request.client.id), a client of team \(request.client.team)"),
+            ], accounts.isEmpty ? [nobody] : people)
+    }
+
+    private static func notes(on account: Account) -> String {
+        var notes = [account.email]
+        if !account.emailVerified { notes.append("address not verified") }
+        if !account.apple.shareEmail { notes.append("hides the address by default") }
+        return notes.joined(separator: " · ")
+    }
+
+    static func consent(
+        _ exchange: Exchange, _ request: AuthorizationRequest, _ account: Account, isReturning: Bool
+    ) -> Response {
+        var fields: [HTML] = [.hidden("account", account.id)]
+        if !isReturning, request.scopes.contains(.name) { fields.append(nameFields(account)) }
+        if !isReturning, request.scopes.contains(.email) { fields.append(emailFields(account, request)) }
+        let others = "\(exchange.address.base(of: AppleProvider.host))/auth/authorize?\(request.form.encoded)"
+        fields.append(
+            .tag(
+                "button", [("type", "submit"), ("name", "action"), ("value", "continue"), ("autofocus", nil)],
+                "Continue"))
+        fields.append(.tag("a", [("class", "button quiet"), ("href", others)], "Someone else"))
+        let introduction =
+            isReturning
+            ? "\(account.fullName) has used \(request.client.id) before, so there is nothing more to choose."
+            : "\(account.fullName) signs in to \(request.client.id) for the first time."
+        return page(
+            exchange, request, title: "Continue as \(account.fullName)",
+            [.tag("h1", [], "Continue as \(account.fullName)?"), .tag("p", [("class", "soft")], introduction)], fields)
+    }
+
+    private static func nameFields(_ account: Account) -> HTML {
+        func input(_ name: String, _ label: String, _ value: String, _ hint: String) -> HTML {
+            .tag(
+                "label", [], .text(label),
+                .tag("input", [("type", "text"), ("name", name), ("value", value), ("autocomplete", hint)]))
+        }
+        return .tag(
+            "fieldset", [], .tag("legend", [], "Name"), input("given", "Given name", account.name.given, "given-name"),
+            input("family", "Family name", account.name.family, "family-name"))
+    }
+
+    private static func emailFields(_ account: Account, _ request: AuthorizationRequest) -> HTML {
+        func choice(_ value: String, _ label: String, _ address: String, isChosen: Bool) -> HTML {
+            let attributes: [(String, String?)] = [("type", "radio"), ("name", "email"), ("value", value)]
+            return .tag(
+                "label", [("class", "choice")], .tag("input", attributes + (isChosen ? [("checked", nil)] : [])),
+                .tag("span", [], .text(label), .tag("br"), .tag("code", [], address)))
+        }
+        let relay = AppleIdentifiers.relayAddress(account: account.id, team: request.client.team)
+        return .tag(
+            "fieldset", [], .tag("legend", [], "E-mail address"),
+            choice("share", "Share it", account.email, isChosen: account.apple.shareEmail),
+            choice("hide", "Hide it behind a relay address", relay, isChosen: !account.apple.shareEmail))
+    }
+
+    private static func page(
+        _ exchange: Exchange, _ request: AuthorizationRequest, title: String, _ heading: [HTML], _ fields: [HTML]
+    ) -> Response {
+        let action = exchange.address.base(of: AppleProvider.host) + path
+        let cancel = HTML.tag(
+            "button", [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "cancel")], "Cancel")
+        let form = HTML.element(
+            "form", attributes: [(name: "method", value: "post"), (name: "action", value: action)],
+            children: [.hidden("request", Base64URL.encode(Array(request.form.encoded.utf8)))] + fields + [cancel])
+        return Page.response(title: title, banner: banner, heading + [form])
+    }
+}

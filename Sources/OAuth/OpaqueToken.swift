@@ -1,0 +1,62 @@
+import JOSE
+
+/// The name under which a code or token is kept: its 16 random bytes.
+package typealias TokenName = UInt128
+
+extension Randomness {
+    /// A name that nothing has had before, but for chance.
+    package mutating func tokenName() -> TokenName {
+        bytes(16).reduce(0) { $0 << 8 | TokenName($1) }
+    }
+}
+
+/// Entries that are let go some time after they were made: codes, access tokens.
+package struct ExpiringTable<Value: Sendable>: Sendable {
+    package struct Entry: Sendable {
+        package var value: Value
+        /// When it stops being good, in milliseconds.
+        package let expires: Int64
+    }
+
+    private var entries: [TokenName: Entry] = [:]
+    /// In the order in which they were made, which is the order in which they expire.
+    private var order: [(name: TokenName, drop: Int64)] = []
+    private var first = 0
+    /// How long an expired entry is still remembered, in milliseconds, so that a refusal can say that it expired.
+    private let memory: Int64
+
+    package init(rememberingExpired memory: Int64 = 0) { self.memory = memory }
+
+    package var count: Int { entries.count }
+
+    package mutating func insert(_ value: Value, as name: TokenName, expires: Int64, now: Int64) {
+        purge(now: now)
+        entries[name] = Entry(value: value, expires: expires)
+        order.append((name: name, drop: expires + memory))
+    }
+
+    package subscript(name: TokenName) -> Entry? {
+        get { entries[name] }
+        set { entries[name] = newValue }
+    }
+
+    package mutating func removeAll(where isUnwanted: (Value) -> Bool) {
+        entries = entries.filter { !isUnwanted($0.value.value) }
+    }
+
+    /// Lets go of what expired long enough ago. Costs as much as there is to let go of.
+    package mutating func purge(now: Int64) {
+        while first < order.count, order[first].drop <= now {
+            entries[order[first].name] = nil
+            first += 1
+        }
+        if first > 1024, first * 2 > order.count {
+            order = Array(order[first...])
+            first = 0
+        }
+        // A dictionary never shrinks by itself.
+        if entries.capacity > 4096, entries.count * 8 < entries.capacity {
+            entries = Dictionary(uniqueKeysWithValues: entries.map { ($0.key, $0.value) })
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// How an authorization response travels back to the client.
+/// <https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#ResponseModes>
+package enum ResponseMode: String, Sendable {
+    case query
+    case fragment
+    case formPost = "form_post"
+    /// To the window that opened this one, for sign-in in a popup.
+    case webMessage = "web_message"
+}
+
+/// The parameters of an authorization response, in order, and how to send them.
+package struct AuthorizationResponse: Sendable {
+    package let redirectURI: String
+    package let mode: ResponseMode
+    package var fields: [Form.Field]
+
+    package init(redirectURI: String, mode: ResponseMode, fields: [Form.Field] = []) {
+        self.redirectURI = redirectURI
+        self.mode = mode
+        self.fields = fields
+    }
+
+    package mutating func append(_ name: String, _ value: String?) {
+        if let value { fields.append(Form.Field(name: name, value: value)) }
+    }
+
+    /// The fields percent-encoded for a query or a fragment; values go back in the bytes in which they came.
+    private var encoded: String {
+        fields.map { "\(PercentCoding.encode(Array($0.name.utf8)))=\(PercentCoding.encode($0.bytes))" }.joined(
+            separator: "&")
+    }
+
+    /// The response for every mode but `web_message`, whose message has a form of its own at each provider.
+    package func deliver() -> Response {
+        switch mode {
+        case .query, .webMessage:
+            .redirect(to: redirectURI + (redirectURI.contains("?") ? "&" : "?") + encoded)
+        case .fragment:
+            .redirect(to: redirectURI + "#" + encoded)
+        case .formPost:
+            formPostPage
+        }
+    }
+
+    /// A page that posts itself; without scripts its button does.
+    /// <https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html>
+    private var formPostPage: Response {
+        let inputs = fields.map { HTML.hidden($0.name, $0.value) }
+        return Page.response(
+            title: "Signing in…", banner: "Understudy: a stand-in identity provider, for tests only",
+            [
+                .tag("h1", [], "Back to the app"),
+                .tag("p", [("class", "soft")], "This page posts the answer to \(redirectURI)."),
+                .element(
+                    "form",
+                    attributes: [
+                        (name: "method", value: "post"), (name: "action", value: redirectURI),
+                        (name: "id", value: "answer"),
+                    ],
+                    children: inputs + [.tag("button", [("type", "submit")], "Continue")]),
+                .script("document.getElementById('answer').submit()"),
+            ])
+    }
+
+    /// A page that hands `message` to its opener, which must be of the redirect URI's origin, and closes.
+    package func messagePage(_ message: JSONValue) -> Response {
+        Page.response(
+            title: "Signing in…", banner: "Understudy: a stand-in identity provider, for tests only",
+            [
+                .tag("h1", [], "You can close this window"),
+                .tag(
+                    "p",
+                    [
+                        ("id", "answer"), ("data-message", message.text),
+                        ("data-origin", WebAddress(redirectURI)?.origin),
+                    ],
+                    "The answer went to the window that opened this one."),
+                .script(
+                    """
+                    (function(){var answer=document.getElementById('answer').dataset;\
+                    if(window.opener){window.opener.postMessage(answer.message,answer.origin);window.close()}\
+                    else{document.getElementById('answer').textContent=\
+                    'No window opened this one, so there is nobody to answer.'}})()
+                    """),
+            ])
+    }
+}

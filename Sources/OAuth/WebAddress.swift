@@ -1,0 +1,61 @@
+import Glibc
+import Stage
+
+/// The parts of an absolute http or https URL that redirect rules speak of.
+package struct WebAddress: Sendable, Equatable {
+    package let scheme: String
+    /// Lower case, without the brackets of an IPv6 address.
+    package let host: String
+    package let port: String?
+    /// From the first slash; empty when there is none.
+    package let rest: String
+    package let hasFragment: Bool
+
+    /// `nil` when it isn't absolute, has no host, holds spaces or control characters, or names a user.
+    package init?(_ text: String) {
+        guard let mark = text.firstRange(of: "://"), !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
+            return nil
+        }
+        scheme = text[..<mark.lowerBound].lowercased()
+        guard scheme.utf8.first.map({ (0x61...0x7A).contains($0) }) ?? false else { return nil }
+        let after = text[mark.upperBound...]
+        let authority = after.prefix { !"/?#\\".contains($0) }
+        rest = String(after.dropFirst(authority.count))
+        hasFragment = rest.contains("#")
+        host = Address.hostName(of: String(authority))
+        let digits: Substring
+        if authority.hasPrefix("[") {
+            digits = authority.drop { $0 != "]" }.dropFirst()
+        } else {
+            digits = authority.drop { $0 != ":" }
+        }
+        port = digits.hasPrefix(":") ? String(digits.dropFirst()) : nil
+        guard !host.isEmpty, !authority.contains("@"), port.map({ UInt16($0) != nil }) ?? true else { return nil }
+    }
+
+    /// Scheme, host and port, as `postMessage` and `Origin` write them.
+    package var origin: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return "\(scheme)://\(name)" + (port.map { ":\($0)" } ?? "")
+    }
+
+    package var isIPAddress: Bool {
+        var v4 = in_addr()
+        var v6 = in6_addr()
+        return inet_pton(AF_INET, host, &v4) == 1 || inet_pton(AF_INET6, host, &v6) == 1
+    }
+
+    package var isLocalhost: Bool { host == "localhost" || host.hasSuffix(".localhost") }
+
+    /// Whether a browser treats both as one site: same scheme and same registrable domain, ports aside.
+    /// The last two labels stand for the registrable domain, and for `localhost` and addresses the whole name does.
+    /// <https://html.spec.whatwg.org/#same-site>
+    package func isSameSite(as other: WebAddress) -> Bool {
+        scheme == other.scheme && site == other.site
+    }
+
+    private var site: String {
+        guard !isIPAddress else { return host }
+        return host.split(separator: ".").suffix(2).joined(separator: ".")
+    }
+}
