@@ -5,8 +5,13 @@ let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature("E
 
 let package = Package(
     name: "understudy",
+    products: [
+        .library(name: "Understudy", targets: ["Understudy"]),
+        .executable(name: "understudy", targets: ["CommandLineTool"]),
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
@@ -20,5 +25,23 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "OAuth", dependencies: ["Stage"], swiftSettings: strict),
         .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(name: "Control", dependencies: ["Stage"], swiftSettings: strict),
+        .target(
+            name: "Understudy",
+            dependencies: ["Apple", "Control"],
+            resources: [
+                .embedInCode("Resources/default.json"),
+                .embedInCode("Resources/AuthKey_ABC123DEFG.pub.pem"),
+                .embedInCode("Resources/AuthKey_ABC123DEFG.p8"),
+                .embedInCode("Resources/AuthKey_ZYX987WVUT.pub.pem"),
+                .embedInCode("Resources/apple-signing-1.pem"),
+                .embedInCode("Resources/apple-signing-2.pem"),
+                .embedInCode("Resources/apple-signing-3.pem"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "CommandLineTool",
+            dependencies: ["Understudy", "JOSE", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict),
     ]
 )

@@ -1,0 +1,61 @@
+import ArgumentParser
+import FoundationEssentials
+import Understudy
+
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain", abstract: "Decode a token, nonce or client secret and say what is wrong with it.",
+        discussion: "A value of the form @FILE is read from that file. Exits 1 when something is wrong.")
+
+    @Option(help: ArgumentHelp("An ID token.", valueName: "token"))
+    var idToken: String?
+
+    @Option(help: ArgumentHelp("The raw nonce, as the app kept it.", valueName: "nonce"))
+    var rawNonce: String?
+
+    @Option(help: ArgumentHelp("An Apple client secret.", valueName: "jwt"))
+    var clientSecret: String?
+
+    @Option(help: ArgumentHelp("The provider's key set, to check the ID token's signature.", valueName: "url-or-file"))
+    var jwks: String?
+
+    @Option(
+        name: .customLong("seed"),
+        help: ArgumentHelp("Seed files whose teams and keys a client secret is checked against.", valueName: "path"))
+    var seeds: [String] = []
+
+    func validate() throws {
+        guard idToken != nil || rawNonce != nil || clientSecret != nil else {
+            throw ValidationError("Give --id-token, --raw-nonce or --client-secret.")
+        }
+    }
+
+    func run() throws {
+        do {
+            let explanation = try Explanation(
+                idToken: read(idToken), rawNonce: read(rawNonce), clientSecret: read(clientSecret),
+                jwks: jwks.map { try Explanation.readKeySet($0) }, seeds: seeds.map { .path($0) })
+            for (heading, findings) in explanation.sections {
+                Terminal.print(heading)
+                for finding in findings {
+                    let mark = finding.holds.map { $0 ? "ok   " : "WRONG" } ?? "     "
+                    Terminal.print("  \(mark)  \(finding.text)")
+                }
+            }
+            if !explanation.isClean { throw ExitCode(1) }
+        } catch let error as StartError {
+            Terminal.complain("understudy: \(error)")
+            throw ExitCode(1)
+        }
+    }
+
+    private func read(_ value: String?) throws -> String? {
+        guard let value, value.hasPrefix("@") else { return value }
+        let path = String(value.dropFirst())
+        guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
+            throw ValidationError("The file \"\(path)\" can't be read.")
+        }
+        // Files end with a line break that isn't part of the value.
+        return text.last == "\n" ? String(text.dropLast()) : text
+    }
+}

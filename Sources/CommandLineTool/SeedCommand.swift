@@ -1,0 +1,30 @@
+import ArgumentParser
+import Understudy
+
+struct SeedCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "seed", abstract: "Check seed files, or print their JSON Schema.",
+        subcommands: [Check.self, Schema.self])
+
+    struct Check: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "check", abstract: "Validate seed files; exits 1 with every fault.")
+
+        @Argument(help: "Seed files, or directories of them; merged in this order.")
+        var paths: [String]
+
+        func run() throws {
+            let faults = Understudy.faults(in: paths.map { .path($0) })
+            for fault in faults { Terminal.complain(fault) }
+            if !faults.isEmpty { throw ExitCode(1) }
+            Terminal.print("ok")
+        }
+    }
+
+    struct Schema: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "schema", abstract: "Print the JSON Schema (2020-12) of a seed file.")
+
+        func run() { Terminal.print(String(Understudy.seedSchema.dropLast())) }
+    }
+}

@@ -1,0 +1,95 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// GET and POST /_understudy/v1/accounts; GET, PATCH and DELETE /_understudy/v1/accounts/ID
+
+extension ControlAPI {
+    func accounts(_ exchange: Exchange) -> Response {
+        let accounts = exchange.world.withState { $0.accounts }
+        return ControlAnswer.ok(["accounts": .array(accounts.map(\.json))])
+    }
+
+    func account(_ exchange: Exchange) -> Response {
+        guard let account = find(exchange) else { return noSuchAccount(exchange) }
+        return ControlAnswer.ok(account.json)
+    }
+
+    /// The body is an account as a seed file writes it.
+    func addAccount(_ exchange: Exchange) -> Response {
+        let account: Account
+        do { account = try Account(try body(of: exchange)) } catch let faults as SeedFaults {
+            return ControlAnswer.error(faults.faults)
+        } catch {
+            return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
+        }
+        let isNew = exchange.world.withState { state in
+            guard state.account(account.id) == nil else { return false }
+            state.accounts.append(account)
+            return true
+        }
+        guard isNew else {
+            let message =
+                "there is an account \(Diagnosis.quote(account.id)): change it with PATCH accounts/\(account.id)"
+            return ControlAnswer.error(409, "accountExists", message, path: "$.id")
+        }
+        return ControlAnswer.ok(account.json, status: 201)
+    }
+
+    /// The body is a JSON Merge Patch (RFC 7396): members replace members, `null` removes one and brings its default back.
+    func changeAccount(_ exchange: Exchange) -> Response {
+        guard let account = find(exchange) else { return noSuchAccount(exchange) }
+        let changed: Account
+        do {
+            let patch = try body(of: exchange)
+            if let id = patch["id"], id != .string(account.id) {
+                return ControlAnswer.error(400, "invalidBody", "an account keeps its id", path: "$.id")
+            }
+            changed = try Account(ControlAPI.merge(account.json, patch))
+        } catch let faults as SeedFaults {
+            return ControlAnswer.error(faults.faults)
+        } catch {
+            return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
+        }
+        exchange.world.withState { state in
+            if let place = state.accounts.firstIndex(where: { $0.id == account.id }) { state.accounts[place] = changed }
+        }
+        return ControlAnswer.ok(changed.json)
+    }
+
+    func removeAccount(_ exchange: Exchange) -> Response {
+        guard let account = find(exchange) else { return noSuchAccount(exchange) }
+        // While the account still exists, so that providers can name it in what they send.
+        for provider in providers { provider.accountDeleted(account.id, in: exchange) }
+        exchange.world.withState { state in state.accounts.removeAll { $0.id == account.id } }
+        return Response(status: 204)
+    }
+
+    // MARK: -
+
+    private func find(_ exchange: Exchange) -> Account? {
+        exchange.world.withState { $0.account(exchange.parameters["id"] ?? "") }
+    }
+
+    private func noSuchAccount(_ exchange: Exchange) -> Response {
+        let id = exchange.parameters["id"] ?? ""
+        let known = exchange.world.withState { $0.accounts.map(\.id) }
+        return ControlAnswer.error(
+            404, "noSuchAccount", "no account \(Diagnosis.quote(id))" + Spelling.hint(id, among: known))
+    }
+
+    private func body(of exchange: Exchange) throws(ControlRefusal) -> JSONValue {
+        do { return try JSONValue(parsing: exchange.request.body) } catch {
+            throw ControlRefusal(ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$"))
+        }
+    }
+
+    static func merge(_ target: JSONValue, _ patch: JSONValue) -> JSONValue {
+        guard case .object(let changes) = patch else { return patch }
+        var result = target.object ?? JSONObject()
+        for (key, value) in changes.members {
+            result[key] = value.isNull ? nil : merge(result[key] ?? .null, value)
+        }
+        return .object(result)
+    }
+}

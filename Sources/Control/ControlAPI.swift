@@ -1,0 +1,62 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// The control API, `/_understudy/v1/…`: orders given to a world from a test, and what a world knows.
+package struct ControlAPI: Sendable {
+    package static let root = "/_understudy/v1"
+
+    let providers: [any Provider]
+    let worlds: WorldRegistry
+    let version: String
+    /// Host names, beside loopback names and IP addresses, at which it answers.
+    let hosts: Set<String>
+
+    package init(providers: [any Provider], worlds: WorldRegistry, version: String, hosts: [String]) {
+        self.providers = providers
+        self.worlds = worlds
+        self.version = version
+        self.hosts = Set(hosts.map { $0.lowercased() })
+    }
+
+    package var routes: [ControlRoute] {
+        let own: [ControlRoute] = [
+            ControlRoute("GET", "health") { .now(health($0)) },
+            ControlRoute("POST", "reset") { .now(reset($0)) },
+            ControlRoute("GET", "clock") { .now(clock($0)) },
+            ControlRoute("POST", "clock") { .now(setClock($0)) },
+            ControlRoute("GET", "outcomes") { .now(outcomes($0)) },
+            ControlRoute("POST", "outcomes") { .now(addOutcome($0)) },
+            ControlRoute("DELETE", "outcomes") { .now(removeOutcomes($0)) },
+            ControlRoute("GET", "accounts") { .now(accounts($0)) },
+            ControlRoute("POST", "accounts") { .now(addAccount($0)) },
+            ControlRoute("GET", "accounts/:id") { .now(account($0)) },
+            ControlRoute("PATCH", "accounts/:id") { .now(changeAccount($0)) },
+            ControlRoute("DELETE", "accounts/:id") { .now(removeAccount($0)) },
+        ]
+        return own + providers.flatMap(\.controlRoutes)
+    }
+
+    /// Adds every call to a router, each behind the guard.
+    package func add(to router: inout Router<Route>) {
+        for control in routes {
+            let route = control.route
+            router.add(
+                control.method, "\(ControlAPI.root)/\(control.path)",
+                Route(needsKeys: route.needsKeys) { exchange in
+                    refusal(of: exchange.request).map { .now($0) } ?? route.endpoint(exchange)
+                })
+        }
+    }
+
+    private func health(_ exchange: Exchange) -> Response {
+        ControlAnswer.ok([
+            "status": "ok", "version": .string(version), "worlds": .integer(Int64(worlds.count)),
+        ])
+    }
+
+    private func reset(_ exchange: Exchange) -> Response {
+        exchange.world.reset()
+        return ControlAnswer.ok(["world": .string(exchange.world.name), "reset": true])
+    }
+}

@@ -1,0 +1,38 @@
+import HTTPServer
+import Stage
+
+extension ControlAPI {
+    /// The control API has no password, so it listens only to those who mean it: a page on some other site can neither
+    /// call it from a script nor reach it by a host name of its own that points here (DNS rebinding).
+    func refusal(of request: Request) -> Response? {
+        let authority = request.header("Host") ?? ""
+        let host = Address.hostName(of: authority)
+        guard isOwn(host) else {
+            return ControlAnswer.error(
+                403, "foreignHost",
+                "the control API answers at loopback names and IP addresses only, not at \(Diagnosis.quote(host)); "
+                    + "allow a name with --control-host")
+        }
+        // A browser sends Origin with every request from a script that could change something.
+        if let origin = request.header("Origin"), origin.lowercased() != "http://\(authority.lowercased())",
+            origin.lowercased() != "https://\(authority.lowercased())"
+        {
+            return ControlAnswer.error(
+                403, "foreignOrigin", "the control API answers no page of another origin: \(Diagnosis.quote(origin))")
+        }
+        return nil
+    }
+
+    private func isOwn(_ host: String) -> Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || hosts.contains(host) || ControlAPI.isIPAddress(host)
+    }
+
+    /// Digits and dots, or hexadecimal digits and colons: no DNS name can look like either.
+    private static func isIPAddress(_ host: String) -> Bool {
+        let isV4 =
+            host.split(separator: ".", omittingEmptySubsequences: false).count == 4
+            && host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
+        let isV6 = host.contains(":") && host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." || $0 == "%" }
+        return isV4 || isV6
+    }
+}

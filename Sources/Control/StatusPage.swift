@@ -1,0 +1,64 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// `/`: what is running, what is seeded, and how to point a client here.
+package struct StatusPage: Sendable {
+    let providers: [any Provider]
+    let version: String
+
+    package init(providers: [any Provider], version: String) {
+        self.providers = providers
+        self.version = version
+    }
+
+    package func response(_ exchange: Exchange) -> Response {
+        let accounts = exchange.world.withState { $0.accounts }
+        let origin = "http://\(exchange.address.authority)"
+        let hosts = providers.flatMap { $0.routes.keys.sorted() }
+        return Page.response(
+            title: "Understudy", banner: "For tests only. Nothing here is secret, and nobody's real account is used.",
+            [
+                .tag("h1", [("class", "wide")], "Understudy \(version) is running"),
+                .tag("p", [("class", "soft")], "A stand-in identity provider. World: \(exchange.world.name)."),
+                .tag("h2", [], "Point a client here"),
+                .tag("p", [], "Replace https:// by this daemon's address and a slash:"),
+                .element(
+                    "table", attributes: [],
+                    children: hosts.map { host in
+                        .tag(
+                            "tr", [], .tag("td", [], .tag("code", [], "https://\(host)")),
+                            .tag("td", [], .tag("code", [], "\(origin)/\(host)")))
+                    }),
+                .tag("h2", [], "People"),
+                .element(
+                    "table", attributes: [],
+                    children: accounts.map { account in
+                        .tag(
+                            "tr", [], .tag("td", [], .tag("code", [], account.id)), .tag("td", [], account.fullName),
+                            .tag("td", [], account.email))
+                    }),
+                .tag("h2", [], "Clients"), clients(exchange.world.seed),
+                .tag("h2", [], "Order what happens next"),
+                .tag(
+                    "p", [],
+                    "The control API is at \(origin)\(ControlAPI.root)/: health, reset, clock, outcomes, accounts."),
+            ])
+    }
+
+    private func clients(_ seed: Seed) -> HTML {
+        let rows = seed.apple.teams.flatMap { team in
+            team.apps.map { [$0.bundleID, "App ID of team \(team.id)", "native"] }
+                + team.services.map { [$0.id, "Services ID of team \(team.id)", $0.returnURLs.joined(separator: " ")] }
+        }
+        return .element(
+            "table", attributes: [],
+            children: rows.map { row in
+                .element(
+                    "tr", attributes: [],
+                    children: row.enumerated().map { place, text in
+                        place == 0 ? .tag("td", [], .tag("code", [], text)) : .tag("td", [], text)
+                    })
+            })
+    }
+}

@@ -1,0 +1,1 @@
+../../../seed-data/keys/AuthKey_ABC123DEFG.p8

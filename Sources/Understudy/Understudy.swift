@@ -1,0 +1,131 @@
+import Apple
+import Control
+import HTTPServer
+import Logging
+import Stage
+
+/// A stand-in identity provider for tests: start it in process, or run the `understudy` command.
+///
+///     let server = try Understudy.start()
+///     defer { server.stop() }
+///     // point the code under test at server.url
+public enum Understudy {
+    /// The version of this package, as `health` reports it.
+    public static let version = "0.1.0"
+
+    /// Where a seed comes from.
+    public enum SeedInput: Sendable {
+        /// The seed that is built in: three people, two teams, test keys.
+        case builtIn
+        /// A JSON file, or a directory whose `*.json` are read in name order.
+        case path(String)
+        /// JSON text. Files that it names are looked for in `directory`.
+        case json(String, directory: String = ".")
+    }
+
+    /// How the server runs. Every property has a default that suits tests.
+    public struct Options: Sendable {
+        /// An IP address or `localhost`. The default serves both loopback addresses.
+        public var host = "127.0.0.1"
+        /// 0 takes a free port.
+        public var port: UInt16 = 0
+        /// Host names, beside loopback names and IP addresses, at which the control API answers.
+        public var controlHosts: [String] = []
+        /// Threads that serve connections; one a core when `nil`.
+        public var workers: Int?
+        /// Refusals are logged at `info` with their diagnosis, all else at `debug`. No secret is logged.
+        public var logger: Logger
+
+        /// Logs nothing unless a logger is given.
+        public init(logger: Logger? = nil) {
+            self.logger = logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() }
+        }
+    }
+
+    /// Starts a server on `seeds`, merged in order.
+    ///
+    /// - Throws: ``StartError`` with every fault of the seeds, or with why it can't listen.
+    public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
+        let seed = try loadSeed(seeds)
+        let worlds = WorldRegistry(seed: seed, forge: KeyForge())
+        let apple = AppleProvider(seed: seed)
+        let providers: [any Provider] = [apple]
+        var own = Router<Route>()
+        let status = StatusPage(providers: providers, version: version)
+        own.add("GET", "/", Route { .now(status.response($0)) })
+        ControlAPI(providers: providers, worlds: worlds, version: version, hosts: options.controlHosts).add(to: &own)
+        let dispatcher = Dispatcher(providers: providers, own: own, worlds: worlds, logger: options.logger)
+        var serverOptions = Server.Options()
+        serverOptions.host = options.host
+        serverOptions.port = options.port
+        serverOptions.refusalHeaders = { dispatcher.refusalHeaders(reason: $0) }
+        serverOptions.log = { options.logger.debug("libmicrohttpd: \($0)") }
+        if let workers = options.workers { serverOptions.workers = workers }
+        do {
+            return RunningServer(try Server(serverOptions) { dispatcher.handle($0) }, host: options.host)
+        } catch {
+            throw StartError(description: "\(error)")
+        }
+    }
+
+    /// Checks seed files and returns their faults, one line each: file, JSON path, what is wrong. Empty when all is well.
+    public static func faults(in seeds: [SeedInput]) -> [String] {
+        do {
+            _ = try loadSeed(seeds)
+            return []
+        } catch let error as StartError {
+            return error.description.split(separator: "\n").map(String.init)
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    /// The JSON Schema (2020-12) of a seed file.
+    public static var seedSchema: String { Shape.schemaDocument.indented() + "\n" }
+
+    static func loadSeed(_ inputs: [SeedInput]) throws -> Seed {
+        do throws(SeedFaults) {
+            var sources: [SeedSource] = []
+            for input in inputs { sources += try input.sources() }
+            return try Seed(sources)
+        } catch {
+            throw StartError(description: error.description)
+        }
+    }
+}
+
+extension Understudy.SeedInput {
+    func sources() throws(SeedFaults) -> [SeedSource] {
+        switch self {
+        case .builtIn: return [BuiltInSeed.source]
+        case .path(let path): return try SeedSource.files(at: path)
+        case .json(let text, let directory): return [SeedSource(name: "seed", text: text, directory: directory)]
+        }
+    }
+}
+
+/// Why a server didn't start: one line for each fault of the seeds, or one line in all.
+public struct StartError: Error, CustomStringConvertible, Sendable {
+    /// The lines, ready to be shown to a person.
+    public let description: String
+}
+
+/// A server that runs until ``stop()`` or until it is let go.
+public final class RunningServer: Sendable {
+    private let server: Server
+    private let host: String
+
+    init(_ server: Server, host: String) {
+        self.server = server
+        self.host = host
+    }
+
+    /// The port that is listened on.
+    public var port: Int { Int(server.port) }
+
+    /// `http://` with host and port, without a slash at the end.
+    public var url: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
+    /// Stops accepting, finishes what is in flight, at most two seconds. Calling it again does nothing.
+    public func stop() { server.stop() }
+}
