@@ -1,0 +1,149 @@
+import Foundation
+import HTTPServer
+import JOSE
+import JWTKit
+import Synchronization
+import TestSupport
+import Testing
+
+/// A server that keeps what is posted to it.
+private final class Receiver: Sendable {
+    private let bodies = Mutex<[[UInt8]]>([])
+    private let statuses: Mutex<[Int]>
+    private let server = Mutex<Server?>(nil)
+
+    /// Answers with `statuses` in turn, then with 200.
+    init(statuses: [Int] = []) throws {
+        self.statuses = Mutex(statuses)
+        let server = try Server(Server.Options()) { [self] request in
+            bodies.withLock { $0.append(request.body) }
+            return .now(Response(status: self.statuses.withLock { $0.isEmpty ? 200 : $0.removeFirst() }))
+        }
+        self.server.withLock { $0 = server }
+    }
+
+    deinit { server.withLock { $0?.stop() } }
+
+    func stop() { server.withLock { $0?.stop() } }
+    var url: String { "http://127.0.0.1:\(server.withLock { $0?.port ?? 0 })/apple" }
+    var payloads: [String] {
+        bodies.withLock { $0.map { (try? JSONValue(parsing: $0))?["payload"]?.string ?? "" } }
+    }
+}
+
+@Suite("Apple: server-to-server notifications")
+struct NotificationTests {
+    private struct EventToken: JWTPayload {
+        let iss: IssuerClaim
+        let aud: AudienceClaim
+        let iat: IssuedAtClaim
+        let jti: IDClaim
+        let events: String
+
+        func verify(using algorithm: some JWTAlgorithm) throws {}
+    }
+
+    private func fixture(_ receiver: Receiver, more: String = "") throws -> AppleFixture {
+        try AppleFixture(
+            seed: #"{"apple":{\#(more)"teams":[{"id":"A1B2C3D4E5","notificationsURL":"\#(receiver.url)"}]}}"#)
+    }
+
+    private func notify(_ fixture: AppleFixture, _ type: String, account: String = "grace") throws -> Answer {
+        try fixture.client.post(
+            "\(AppleFixture.control)/apple/notifications",
+            json: ["type": type, "account": account, "client": AppleFixture.app])
+    }
+
+    @Test(
+        "each type is signed, posted and answered with what became of it",
+        arguments: ["email-disabled", "email-enabled", "consent-revoked", "account-deleted"])
+    func types(type: String) async throws {
+        let receiver = try Receiver()
+        defer { receiver.stop() }
+        let fixture = try fixture(receiver)
+        let user = try fixture.native(["account": "grace"])["user"]
+        let answer = try notify(fixture, type)
+        #expect(answer.json["delivered"] as? Bool == true)
+        #expect(answer.json["status"] as? Int == 200)
+        #expect(answer.json["attempts"] as? Int == 1)
+        #expect(receiver.payloads == [answer["payload"] ?? ""])
+        let keys = try await JWTKeyCollection().add(
+            jwksJSON: fixture.client.get("\(AppleFixture.prefix)/auth/keys").text)
+        let token = try await keys.verify(answer["payload"] ?? "", as: EventToken.self)
+        #expect(token.iss.value == AppleFixture.issuer)
+        #expect(token.aud.value == [AppleFixture.app])
+        let event = try JSONValue(parsing: token.events)
+        #expect(event["type"]?.string == type)
+        #expect(event["sub"]?.string == user)
+        #expect(abs(Double(event["event_time"]?.integer ?? 0) / 1000 - Date().timeIntervalSince1970) < 60)
+        #expect((event["email"]?.string?.hasSuffix("@privaterelay.appleid.com") ?? false) == type.hasPrefix("email"))
+        #expect(event["is_private_email"]?.string == (type.hasPrefix("email") ? "true" : nil))
+        let state = "\(AppleFixture.control)/apple/credential-state?client=\(AppleFixture.app)&user=\(user ?? "")"
+        #expect(try fixture.client.get(state)["state"] == (type.hasPrefix("email") ? "authorized" : "revoked"))
+    }
+
+    @Test("the other spelling of a deleted account, where the seed says so")
+    func spelling() throws {
+        let receiver = try Receiver()
+        defer { receiver.stop() }
+        let fixture = try fixture(receiver, more: #""accountDeletedEvent":"account-delete","#)
+        _ = try fixture.native(["account": "grace"])
+        let answer = try notify(fixture, "account-deleted")
+        #expect((answer.json["events"] as? [String: Any])?["type"] as? String == "account-delete")
+    }
+
+    @Test("a receiver that fails is tried three times more")
+    func retries() throws {
+        let receiver = try Receiver(statuses: [500, 503, 404])
+        defer { receiver.stop() }
+        let fixture = try fixture(receiver)
+        _ = try fixture.native(["account": "grace"])
+        let answer = try notify(fixture, "email-disabled")
+        #expect(answer.json["delivered"] as? Bool == true)
+        #expect(answer.json["attempts"] as? Int == 4)
+        #expect(Set(receiver.payloads).count == 1)
+    }
+
+    @Test("a receiver that isn't there is an outcome, too")
+    func unreachable() throws {
+        let receiver = try Receiver()
+        let fixture = try fixture(receiver)
+        receiver.stop()
+        _ = try fixture.native(["account": "grace"])
+        let answer = try notify(fixture, "email-disabled")
+        #expect(answer.status == 200)
+        #expect(answer.json["delivered"] as? Bool == false)
+        #expect(answer.json["attempts"] as? Int == 4)
+        #expect(answer["failure"]?.contains("can't connect") ?? false)
+    }
+
+    @Test("a revoked grant and a removed account notify by themselves")
+    func bySelf() throws {
+        let receiver = try Receiver()
+        defer { receiver.stop() }
+        let fixture = try fixture(receiver)
+        let token = try fixture.token(["code": fixture.code()])["refresh_token"] ?? ""
+        _ = try fixture.client.post(
+            "\(AppleFixture.prefix)/auth/revoke",
+            form: ["client_id": AppleFixture.service, "client_secret": AppleFixture.secret(), "token": token])
+        _ = try fixture.native(["account": "linus"])
+        _ = try fixture.client.request("DELETE", "\(AppleFixture.control)/accounts/linus")
+        let deadline = Date().addingTimeInterval(10)
+        while receiver.payloads.count < 2, Date() < deadline { Thread.sleep(forTimeInterval: 0.02) }
+        let types = receiver.payloads.compactMap { payload -> String? in
+            let claims = AppleFixture.claims(payload)
+            return (try? JSONValue(parsing: claims["events"] as? String ?? ""))?["type"]?.string
+        }
+        #expect(Set(types) == ["consent-revoked", "account-deleted"])
+    }
+
+    @Test("what can't be notified is refused with the reason")
+    func refusals() throws {
+        let fixture = try AppleFixture()
+        #expect(try notify(fixture, "email-disabled").diagnosis.contains("no current consent"))
+        _ = try fixture.native(["account": "ada"])
+        #expect(try notify(fixture, "email-disabled", account: "ada").diagnosis.contains("shares its address"))
+        #expect(try notify(fixture, "consent-revoked", account: "ada").diagnosis.contains("no notificationsURL"))
+        #expect(try notify(fixture, "consent-revokd").diagnosis.contains("did you mean \"consent-revoked\"?"))
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import TestSupport
+import Testing
+import Understudy
+
+@Suite("The control API")
+struct ControlTests {
+    static let api = AppleFixture.control
+    let fixture: AppleFixture
+
+    init() throws { fixture = try AppleFixture() }
+
+    @Test("health")
+    func health() throws {
+        let answer = try fixture.client.get("\(ControlTests.api)/health")
+        #expect(answer.status == 200)
+        #expect(answer["status"] == "ok")
+        #expect(answer["version"] == Understudy.version)
+        #expect(answer.json["worlds"] as? Int == 1)
+    }
+
+    @Test("the clock is set, frozen, advanced and reset")
+    func clock() throws {
+        let path = "\(ControlTests.api)/clock"
+        #expect(
+            try fixture.client.post(path, json: ["set": "2030-01-01T00:00:00Z", "freeze": true])["now"]
+                == "2030-01-01T00:00:00Z")
+        #expect(try fixture.client.post(path, json: ["advance": "6m"])["now"] == "2030-01-01T00:06:00Z")
+        #expect(try fixture.client.post(path, json: ["advance": "-1h"])["now"] == "2029-12-31T23:06:00Z")
+        Thread.sleep(forTimeInterval: 0.05)
+        let frozen = try fixture.client.get(path)
+        #expect(frozen["now"] == "2029-12-31T23:06:00Z")
+        #expect(frozen.json["milliseconds"] as? Int == 1_893_452_760_000)
+        #expect(frozen.json["frozen"] as? Bool == true)
+        let running = try fixture.client.post(path, json: ["freeze": false])
+        #expect(running["now"] == "2029-12-31T23:06:00Z")
+        Thread.sleep(forTimeInterval: 0.05)
+        #expect((try fixture.client.get(path).json["milliseconds"] as? Int ?? 0) > 1_893_452_760_000)
+        let reset = try fixture.client.post(path, json: ["reset": true]).json["milliseconds"] as? Int ?? 0
+        #expect(abs(Double(reset) / 1000 - Date().timeIntervalSince1970) < 5)
+    }
+
+    @Test(
+        "a clock order that can't be is refused with its place",
+        arguments: [
+            ("{}", "$"), (#"{"advance":"soon"}"#, "$.advance"), (#"{"set":"soon"}"#, "$.set"),
+            (#"{"freeze":"yes"}"#, "$.freeze"),
+            (#"{"advnce":"1s"}"#, "$.advnce"), ("[]", "$"), ("{", "$"), ("7", "$"),
+            (#"{"advance":"9999999999999d"}"#, "$.advance"),
+        ])
+    func badClock(body: String, path: String) throws {
+        let answer = try fixture.client.request("POST", "\(ControlTests.api)/clock", body: Array(body.utf8))
+        #expect(answer.status == 400)
+        #expect((answer.json["error"] as? [String: Any])?["path"] as? String == path)
+        #expect(!answer.diagnosis.isEmpty)
+    }
+
+    @Test("accounts are listed, added, changed and removed")
+    func accounts() throws {
+        let path = "\(ControlTests.api)/accounts"
+        let added = try fixture.client.post(path, json: ["id": "max", "email": "max@example.org"])
+        #expect(added.status == 201)
+        #expect((added.json["github"] as? [String: Any])?["login"] as? String == "max")
+        #expect(try fixture.client.post(path, json: ["id": "max"]).status == 409)
+        let changed = try fixture.client.post(
+            "\(path)/max", json: ["name": ["given": "Maxine"], "phoneNumber": "+15555550199"], method: "PATCH")
+        #expect(changed.status == 200)
+        #expect((changed.json["name"] as? [String: String]) == ["given": "Maxine", "family": "Example"])
+        #expect(changed["email"] == "max@example.org")
+        #expect(
+            try fixture.client.post("\(path)/max", json: ["phoneNumber": NSNull()], method: "PATCH").json["phoneNumber"]
+                as? String == nil)
+        #expect(try fixture.client.post("\(path)/max", json: ["id": "moritz"], method: "PATCH").status == 400)
+        #expect(
+            try fixture.client.post("\(path)/max", json: ["emial": "x"], method: "PATCH").diagnosis.contains(
+                "did you mean \"email\"?"))
+        #expect(try fixture.client.request("DELETE", "\(path)/max").status == 204)
+        #expect(try fixture.client.get("\(path)/max").status == 404)
+        #expect(try fixture.client.get("\(path)/adda").diagnosis.contains("did you mean \"ada\"?"))
+        let accounts = try fixture.client.get(path).json["accounts"] as? [[String: Any]]
+        #expect(accounts?.count == 3)
+    }
+
+    @Test("outcomes queue, hold several times, and go")
+    func outcomes() throws {
+        let path = "\(ControlTests.api)/outcomes"
+        let first = try fixture.order(["outcome": "cancel", "times": 2, "client": AppleFixture.app])
+        #expect(first.status == 201)
+        #expect(first["id"] == "outcome-1")
+        #expect(try fixture.native().status == 409)
+        #expect(try fixture.native().status == 409)
+        #expect(try fixture.native().status == 200)
+        _ = try fixture.order(["outcome": "cancel", "client": "com.example.app.watch"])
+        #expect(try fixture.native().status == 200)
+        #expect((try fixture.client.get(path).json["outcomes"] as? [Any])?.count == 1)
+        #expect(try fixture.client.request("DELETE", path).status == 204)
+        #expect((try fixture.client.get(path).json["outcomes"] as? [Any])?.isEmpty ?? false)
+    }
+
+    @Test(
+        "an outcome that can't be is refused with its place",
+        arguments: [
+            (#"{"outcome":"approve"}"#, "$"), (#"{"provider":"aple","outcome":"approve"}"#, "$.provider"),
+            (#"{"provider":"apple","outcome":"aprove"}"#, "$.outcome"),
+            (#"{"provider":"apple","outcome":"error"}"#, "$.error"),
+            (#"{"provider":"apple","outcome":"approve","account":"nobody"}"#, "$.account"),
+            (#"{"provider":"apple","outcome":"approve","times":0}"#, "$.times"),
+            (#"{"provider":"apple","outcome":"approve","shareEmail":"no"}"#, "$.shareEmail"),
+        ])
+    func badOutcome(body: String, path: String) throws {
+        let answer = try fixture.client.request("POST", "\(ControlTests.api)/outcomes", body: Array(body.utf8))
+        #expect(answer.status == 400)
+        #expect((answer.json["error"] as? [String: Any])?["path"] as? String == path)
+    }
+
+    @Test("a queue of outcomes is bounded")
+    func outcomeLimit() throws {
+        for _ in 0..<1000 { #expect(try fixture.order(["outcome": "cancel"]).status == 201) }
+        #expect(try fixture.order(["outcome": "cancel"]).status == 409)
+    }
+
+    @Test("reset makes the world afresh")
+    func reset() throws {
+        _ = try fixture.client.post("\(ControlTests.api)/accounts", json: ["id": "max"])
+        _ = try fixture.client.post("\(ControlTests.api)/clock", json: ["set": "2030-01-01T00:00:00Z"])
+        _ = try fixture.order(["outcome": "cancel"])
+        #expect(try fixture.client.request("POST", "\(ControlTests.api)/reset").status == 200)
+        #expect((try fixture.client.get("\(ControlTests.api)/accounts").json["accounts"] as? [Any])?.count == 3)
+        #expect((try fixture.client.get("\(ControlTests.api)/outcomes").json["outcomes"] as? [Any])?.isEmpty ?? false)
+        #expect(try fixture.client.get("\(ControlTests.api)/clock")["now"]?.hasPrefix("2030") == false)
+    }
+
+    @Test("worlds don't see each other")
+    func worlds() throws {
+        _ = try fixture.client.post("/~one\(ControlTests.api)/accounts", json: ["id": "max"])
+        _ = try fixture.client.post("/~one\(ControlTests.api)/clock", json: ["set": "2030-01-01T00:00:00Z"])
+        #expect((try fixture.client.get("/~one\(ControlTests.api)/accounts").json["accounts"] as? [Any])?.count == 4)
+        #expect((try fixture.client.get("/~two\(ControlTests.api)/accounts").json["accounts"] as? [Any])?.count == 3)
+        #expect((try fixture.client.get("\(ControlTests.api)/accounts").json["accounts"] as? [Any])?.count == 3)
+        #expect(try fixture.client.get("/~two\(ControlTests.api)/clock")["now"]?.hasPrefix("2030") == false)
+        #expect(try fixture.client.get("\(ControlTests.api)/health").json["worlds"] as? Int == 3)
+    }
+
+    @Test(
+        "only own host names are answered",
+        arguments: [
+            ("localhost", 200), ("localhost:1", 200), ("a.localhost", 200), ("127.0.0.1:9", 200), ("[::1]:9", 200),
+            ("192.168.1.2", 200),
+            ("evil.example", 403), ("evil.example:9099", 403), ("localhost.evil.example", 403),
+            ("1.2.3.4.evil.example", 403), ("", 403),
+            ("127.0.0.1.nip.io", 403), ("appleid.apple.com", 404), ("deadbeef", 403),
+        ])
+    func hosts(host: String, status: Int) throws {
+        let answer = try fixture.client.get("\(ControlTests.api)/health", headers: ["Host": host])
+        #expect(answer.status == status)
+    }
+
+    @Test("a configured host name is answered, too")
+    func controlHost() throws {
+        var options = Understudy.Options()
+        options.controlHosts = ["Idp.Test"]
+        let server = try Understudy.start(options: options)
+        let client = TestClient(port: server.port)
+        #expect(try client.get("\(ControlTests.api)/health", headers: ["Host": "idp.test:80"]).status == 200)
+        #expect(try client.get("\(ControlTests.api)/health", headers: ["Host": "idp2.test"]).status == 403)
+    }
+
+    @Test(
+        "a foreign origin is refused",
+        arguments: [("https://evil.example", 403), ("null", 403), ("http://localhost:1", 403), ("", 200)])
+    func origins(origin: String, status: Int) throws {
+        let headers = origin.isEmpty ? [:] : ["Origin": origin]
+        #expect(try fixture.client.get("\(ControlTests.api)/health", headers: headers).status == status)
+        let own = "http://localhost:\(fixture.client.port)"
+        #expect(try fixture.client.get("\(ControlTests.api)/health", headers: ["Origin": own]).status == 200)
+    }
+
+    @Test("the status page says what runs and what is seeded")
+    func statusPage() throws {
+        let page = try fixture.client.get("/")
+        #expect(page.status == 200)
+        #expect(page.header("Content-Type") == "text/html;charset=UTF-8")
+        for text in [
+            "Ada Lovelace", "com.example.web", "http://localhost:\(fixture.client.port)/appleid.apple.com",
+            Understudy.version,
+        ] {
+            #expect(page.text.contains(text))
+        }
+    }
+}

@@ -1,0 +1,252 @@
+import Foundation
+import Glibc
+import HTTPServer
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("The server", .serialized)
+struct ServerTests {
+    private func start(
+        _ change: (inout Server.Options) -> Void = { _ in }, handler: @escaping Server.Handler = ServerTests.echo
+    ) throws -> Server {
+        var options = Server.Options()
+        change(&options)
+        return try Server(options, handler: handler)
+    }
+
+    /// Answers with what it got.
+    static let echo: Server.Handler = { request in
+        if request.path == "/slow" {
+            return .after(.milliseconds(300), Response(status: 200, contentType: "text/plain", body: "slow"))
+        }
+        let text = "\(request.method) \(request.path) \(request.query ?? "-") \(request.body.count)"
+        return .now(Response(status: 200, contentType: "text/plain", body: text))
+    }
+
+    @Test("keep-alive and pipelining: answers come in the order of the requests")
+    func pipelining() throws {
+        let server = try start()
+        let wire = try Wire(port: Int(server.port))
+        wire.send((0..<20).map { "GET /\($0) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined())
+        for number in 0..<20 { #expect(try wire.receive().text == "GET /\(number) - 0") }
+    }
+
+    @Test("HEAD has GET's length and no body")
+    func head() throws {
+        let server = try start()
+        let wire = try Wire(port: Int(server.port))
+        wire.send("HEAD /abc HTTP/1.1\r\nHost: x\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n")
+        let answer = try wire.receive(toHEAD: true)
+        #expect(answer.header("Content-Length") == "\("HEAD /abc - 0".utf8.count)")
+        #expect(try wire.receive().text == "GET /next - 0")
+    }
+
+    @Test("a chunked body arrives whole")
+    func chunked() throws {
+        let server = try start()
+        let wire = try Wire(port: Int(server.port))
+        wire.send(
+            "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n"
+        )
+        #expect(try wire.receive().text == "POST /c - 11")
+    }
+
+    @Test("the target is handed on as it was sent")
+    func rawTarget() throws {
+        let server = try start()
+        let answer = try TestClient(port: Int(server.port)).get("/a%2Fb%20c/%ff?x=%41+%zz&y")
+        #expect(answer.text == "GET /a%2Fb%20c/%ff x=%41+%zz&y 0")
+    }
+
+    @Test("a body over the limit is 413, declared or chunked, and the server goes on")
+    func bodyLimit() throws {
+        let server = try start { $0.bodyLimitBytes = 1000 }
+        let port = Int(server.port)
+        let declared = try Wire(port: port)
+        declared.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n")
+        #expect(try declared.receive().status == 413)
+        let chunked = try Wire(port: port)
+        let chunk = "1f4\r\n" + String(repeating: "x", count: 500) + "\r\n"
+        chunked.send(
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)\(chunk)\(chunk)0\r\n\r\n")
+        #expect(try chunked.receive().status == 413)
+        #expect(try TestClient(port: port).request("POST", "/", body: [UInt8](repeating: 1, count: 1000)).status == 200)
+    }
+
+    @Test("a chunked body without end is cut off")
+    func endlessBody() throws {
+        let server = try start { $0.bodyLimitBytes = 1000 }
+        let wire = try Wire(port: Int(server.port), timeoutSeconds: 5)
+        wire.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        let chunk = Array(("3e8\r\n" + String(repeating: "x", count: 1000) + "\r\n").utf8)
+        for _ in 0..<40 { wire.send(chunk) }
+        #expect(wire.isClosed)
+        #expect(try TestClient(port: Int(server.port)).get("/").status == 200)
+    }
+
+    @Test("a header over the limit is 431", arguments: [33_000, 45_000, 200_000])
+    func headerLimit(size: Int) throws {
+        let server = try start()
+        let wire = try Wire(port: Int(server.port))
+        wire.send("GET / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "a", count: size))\r\n\r\n")
+        #expect(try wire.receive().status == 431)
+        let fits = String(repeating: "a", count: 30_000)
+        #expect(try TestClient(port: Int(server.port)).get("/", headers: ["X": fits]).status == 200)
+    }
+
+    @Test("a thousand delayed answers hold no thread")
+    func delays() throws {
+        let server = try start { $0.workers = 2 }
+        let port = Int(server.port)
+        let begin = ContinuousClock.now
+        let wires = try (0..<1000).map { _ in try Wire(port: port) }
+        for wire in wires { wire.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") }
+        #expect(try TestClient(port: port).get("/quick").text == "GET /quick - 0")
+        for wire in wires { #expect(try wire.receive().text == "slow") }
+        // One after another they would take five minutes.
+        #expect(ContinuousClock.now - begin < .seconds(20))
+    }
+
+    @Test("stopping finishes what is in flight, within two seconds")
+    func stopping() throws {
+        let server = try start()
+        let port = Int(server.port)
+        let wire = try Wire(port: port)
+        wire.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        Thread.sleep(forTimeInterval: 0.1)
+        let begin = ContinuousClock.now
+        server.stop()
+        #expect(ContinuousClock.now - begin < .seconds(2))
+        let answer = try wire.receive()
+        #expect(answer.text == "slow")
+        #expect(answer.header("Connection") == "close")
+        #expect(throws: TransportError.self) { try Wire(port: port) }
+        server.stop()
+    }
+
+    @Test("stopping answers 503 to what would take too long")
+    func stoppingSuspended() throws {
+        let server = try start({ $0.stopGrace = .milliseconds(200) }) { _ in .after(.seconds(60), Response(status: 200))
+        }
+        let wire = try Wire(port: Int(server.port))
+        wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        Thread.sleep(forTimeInterval: 0.1)
+        let begin = ContinuousClock.now
+        server.stop()
+        #expect(ContinuousClock.now - begin < .seconds(2))
+        #expect(try wire.receive().status == 503)
+    }
+
+    @Test("both loopback addresses answer for localhost")
+    func loopbacks() throws {
+        let server = try start { $0.host = "localhost" }
+        for host in ["127.0.0.1", "::1"] {
+            let wire = try Wire(port: Int(server.port), host: host)
+            wire.send("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try wire.receive().text == "GET /x - 0")
+        }
+    }
+
+    @Test("a port in use is one clear line")
+    func portInUse() throws {
+        let server = try start()
+        let error = #expect(throws: ListenError.self) { try start { $0.port = server.port } }
+        #expect(error?.description.contains("another program has that port") ?? false)
+        #expect(throws: ListenError.self) { try start { $0.host = "example.com" } }
+        #expect(throws: ListenError.self) { try start { $0.host = "203.0.113.7" } }
+    }
+
+    @Test("an idle connection is closed")
+    func idle() throws {
+        let server = try start { $0.idleTimeoutSeconds = 1 }
+        let wire = try Wire(port: Int(server.port), timeoutSeconds: 10)
+        wire.send("GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+        _ = try wire.receive()
+        #expect(wire.isClosed)
+    }
+
+    @Test("connections over the limit wait or are closed, and others go on")
+    func connectionLimit() throws {
+        let server = try start {
+            $0.connectionLimit = 4
+            $0.workers = 1
+        }
+        let port = Int(server.port)
+        var kept = try (0..<4).map { _ in try Wire(port: port) }
+        for wire in kept {
+            wire.send("GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+            _ = try wire.receive()
+        }
+        let fifth = try Wire(port: port, timeoutSeconds: 1)
+        fifth.send("GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(throws: TransportError.self) { try fifth.receive() }
+        kept.removeAll()
+        Thread.sleep(forTimeInterval: 0.2)
+        #expect(try TestClient(port: port).get("/y").status == 200)
+    }
+
+    @Test("a reply that comes twice, or from another thread at once, is sent once")
+    func repliesOnce() throws {
+        let server = try start(handler: { _ in
+            .later { done in
+                for number in 0..<5 {
+                    Thread.detachNewThread { done(Response(status: 200, contentType: "text/plain", body: "\(number)")) }
+                }
+            }
+        })
+        for _ in 0..<50 { #expect(try TestClient(port: Int(server.port)).get("/").text.count == 1) }
+    }
+}
+
+@Suite("Connection limits")
+struct ConnectionGateTests {
+    private func withAddress<Result>(_ text: String, _ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) { bytes in
+            if text.contains(":") {
+                var address = sockaddr_in6()
+                address.sin6_family = sa_family_t(AF_INET6)
+                inet_pton(AF_INET6, text, &address.sin6_addr)
+                bytes.storeBytes(of: address, as: sockaddr_in6.self)
+            } else {
+                var address = sockaddr_in()
+                address.sin_family = sa_family_t(AF_INET)
+                inet_pton(AF_INET, text, &address.sin_addr)
+                bytes.storeBytes(of: address, as: sockaddr_in.self)
+            }
+        }
+        return withUnsafePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0) }
+        }
+    }
+
+    @Test(
+        "an address that isn't loopback has a limit of its own",
+        arguments: ["192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"])
+    func foreign(address: String) {
+        let gate = ConnectionGate(limit: 100, limitPerAddress: 2)
+        withAddress(address) { pointer in
+            for _ in 0..<2 {
+                #expect(gate.admits(pointer))
+                gate.opened(pointer)
+            }
+            #expect(!gate.admits(pointer))
+            #expect(withAddress("192.0.2.2") { gate.admits($0) })
+            gate.closed(pointer)
+            #expect(gate.admits(pointer))
+        }
+    }
+
+    @Test("loopback has only the limit of all", arguments: ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+    func loopback(address: String) {
+        let gate = ConnectionGate(limit: 10, limitPerAddress: 2)
+        withAddress(address) { pointer in
+            for _ in 0..<10 {
+                #expect(gate.admits(pointer))
+                gate.opened(pointer)
+            }
+            #expect(!gate.admits(pointer))
+        }
+    }
+}

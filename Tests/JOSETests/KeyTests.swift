@@ -1,0 +1,106 @@
+import Crypto
+import Foundation
+import JOSE
+import TestSupport
+import Testing
+
+@Suite("Keys and signatures")
+struct KeyTests {
+    static let message = Array("header.payload".utf8)
+
+    @Test("an RS256 signature is deterministic, and openssl verifies it from the command line")
+    func rs256() throws {
+        let key = try Key.generateRSA()
+        #expect(key.kind == .rsa(bits: 2048))
+        let signature = try key.sign(KeyTests.message, with: .rs256)
+        #expect(try key.sign(KeyTests.message, with: .rs256) == signature)
+        #expect(key.verify(signature, of: KeyTests.message, with: .rs256) == .valid)
+        #expect(key.verify(signature, of: [0], with: .rs256) == .invalid)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "understudy-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(signature).write(to: folder.appending(path: "signature"))
+        try Data(KeyTests.message).write(to: folder.appending(path: "message"))
+        try Data(key.publicPEM().utf8).write(to: folder.appending(path: "key.pem"))
+        let place = folder.path()
+        let result = try Shell.run(
+            "openssl",
+            ["dgst", "-sha256", "-verify", "\(place)/key.pem", "-signature", "\(place)/signature", "\(place)/message"])
+        #expect(result.output.contains("Verified OK"))
+    }
+
+    @Test("an ES256 signature is 64 bytes that swift-crypto verifies, and the other way round")
+    func es256() throws {
+        let key = try Key.generateP256()
+        let signature = try key.sign(KeyTests.message, with: .es256)
+        #expect(signature.count == 64)
+        let theirs = try P256.Signing.PublicKey(pemRepresentation: key.publicPEM())
+        #expect(theirs.isValidSignature(try .init(rawRepresentation: signature), for: KeyTests.message))
+        let other = P256.Signing.PrivateKey()
+        let ours = try Key(pem: Array(other.publicKey.pemRepresentation.utf8))
+        let foreign = try other.signature(for: KeyTests.message)
+        #expect(ours.verify(Array(foreign.rawRepresentation), of: KeyTests.message, with: .es256) == .valid)
+        #expect(ours.verify(signature, of: KeyTests.message, with: .es256) == .invalid)
+    }
+
+    @Test("a DER signature is refused by its name")
+    func der() throws {
+        let key = P256.Signing.PrivateKey()
+        let ours = try Key(pem: Array(key.publicKey.pemRepresentation.utf8))
+        let signature = try key.signature(for: KeyTests.message)
+        #expect(ours.verify(Array(signature.derRepresentation), of: KeyTests.message, with: .es256) == .derEncoded)
+        #expect(ECDSASignature.raw(fromDER: Array(signature.derRepresentation)) == Array(signature.rawRepresentation))
+        #expect(ours.verify([1, 2, 3], of: KeyTests.message, with: .es256) == .wrongLength(found: 3, expected: 64))
+        #expect(ours.verify([UInt8](repeating: 0, count: 64), of: KeyTests.message, with: .es256) == .invalid)
+        #expect(ours.verify([UInt8](repeating: 255, count: 64), of: KeyTests.message, with: .es256) == .invalid)
+        #expect(ours.verify([UInt8](repeating: 1, count: 256), of: KeyTests.message, with: .rs256) == .wrongKeyType)
+    }
+
+    @Test("keys are written as PEM that reads back", arguments: [true, false])
+    func pem(isRSA: Bool) throws {
+        let key = isRSA ? try Key.generateRSA() : try Key.generateP256()
+        let algorithm: Algorithm = isRSA ? .rs256 : .es256
+        let again = try Key(pem: Array(key.pem().utf8))
+        #expect(again.isPrivate)
+        let publicHalf = try Key(pem: Array(key.publicPEM().utf8))
+        #expect(!publicHalf.isPrivate)
+        let signature = try again.sign(KeyTests.message, with: algorithm)
+        #expect(publicHalf.verify(signature, of: KeyTests.message, with: algorithm) == .valid)
+        #expect(throws: KeyError.self) { try publicHalf.sign(KeyTests.message, with: algorithm) }
+        let fromJWK = try Key(jwk: key.jwk(keyID: "k", algorithm: algorithm))
+        #expect(fromJWK.verify(signature, of: KeyTests.message, with: algorithm) == .valid)
+    }
+
+    @Test(
+        "a PEM that is no key is refused with what it is",
+        arguments: [
+            ("", "no PEM block"), ("hello", "no PEM block"),
+            ("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n", "\"EC PRIVATE KEY\""),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "\"CERTIFICATE\""),
+            ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "can't read"),
+            ("-----BEGIN PUBLIC KEY-----\n\n-----END PUBLIC KEY-----\n", "can't read"),
+        ])
+    func badPEM(text: String, reason: String) throws {
+        let error = #expect(throws: KeyError.self) { try Key(pem: Array(text.utf8)) }
+        #expect(error?.description.contains(reason) ?? false)
+    }
+
+    @Test("an Ed25519 key and a P-384 key are refused")
+    func otherCurves() throws {
+        let pem = P384.Signing.PrivateKey().publicKey.pemRepresentation
+        let error = #expect(throws: KeyError.self) { try Key(pem: Array(pem.utf8)) }
+        #expect(error?.description.contains("only RSA and P-256") ?? false)
+    }
+
+    @Test(
+        "a JWK that makes no key is refused",
+        arguments: [
+            "{}", #"{"kty":"RSA"}"#, #"{"kty":"RSA","n":"AQAB","e":"!"}"#,
+            #"{"kty":"EC","crv":"P-256","x":"AQ","y":"AQ"}"#,
+            #"{"kty":"EC","crv":"P-384","x":"AQ","y":"AQ"}"#, #"{"kty":"oct","k":"AQ"}"#, "[]", "7",
+        ])
+    func badJWK(text: String) throws {
+        let jwk = try JSONValue(parsing: text)
+        #expect(throws: KeyError.self) { try Key(jwk: jwk) }
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import JOSE
+import Understudy
+
+/// Files of the repository, found from where this source lies.
+package enum Repository {
+    package static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path()
+
+    package static func read(_ path: String) throws -> String {
+        try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
+    }
+}
+
+/// Another program, run to its end.
+package enum Shell {
+    package struct Result: Sendable {
+        package let status: Int32
+        package let output: String
+        package let errors: String
+    }
+
+    package static func run(
+        _ program: String, _ arguments: [String], input: String = "", environment: [String: String] = [:]
+    ) throws -> Result {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let (input_, output, errors) = (Pipe(), Pipe(), Pipe())
+        process.standardInput = input_
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        input_.fileHandleForWriting.write(Data(input.utf8))
+        try input_.fileHandleForWriting.close()
+        let told = output.fileHandleForReading.readDataToEndOfFile()
+        let complained = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return Result(
+            status: process.terminationStatus, output: String(decoding: told, as: UTF8.self),
+            errors: String(decoding: complained, as: UTF8.self))
+    }
+}
+
+/// A daemon on the built-in seed, merged with `seed`, and shorthand for what tests do at Apple.
+package final class AppleFixture: Sendable {
+    package static let prefix = "/appleid.apple.com"
+    package static let control = "/_understudy/v1"
+    package static let service = "com.example.web"
+    package static let app = "com.example.app"
+    package static let returnURL = "https://example.com/callback"
+    package static let issuer = "https://appleid.apple.com"
+
+    package let server: RunningServer
+    package let client: TestClient
+
+    package init(seed: String? = nil, seeds: [Understudy.SeedInput]? = nil) throws {
+        let inputs = seeds ?? [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
+        server = try Understudy.start(seeds: inputs)
+        client = TestClient(port: server.port)
+    }
+
+    deinit { server.stop() }
+
+    /// A client secret; claims and header members replaced or, with `NSNull`, removed.
+    package static func secret(
+        for clientID: String = service, team: String = "A1B2C3D4E5", keyID: String = "ABC123DEFG",
+        key: String? = nil, header: [String: JSONValue?] = [:], claims: [String: JSONValue?] = [:], der: Bool = false,
+        now: Int64 = Int64(Date().timeIntervalSince1970)
+    ) throws -> String {
+        let pem = try Repository.read("seed-data/keys/AuthKey_\(key ?? keyID).p8")
+        let signer = try Key(pem: Array(pem.utf8))
+        var head = JSONObject([("alg", "ES256"), ("kid", .string(keyID))])
+        for (name, value) in header { head[name] = value }
+        var body = JSONObject([
+            ("iss", .string(team)), ("iat", .integer(now)), ("exp", .integer(now + 3600)),
+            ("aud", .string(issuer)), ("sub", .string(clientID)),
+        ])
+        for (name, value) in claims { body[name] = value }
+        let input =
+            Base64URL.encode(JSONValue.object(head).serialized()) + "."
+            + Base64URL.encode(JSONValue.object(body).serialized())
+        let signature = try signer.sign(Array(input.utf8), with: .es256)
+        return input + "." + Base64URL.encode(der ? ECDSASignature.der(fromRaw: signature) ?? [] : signature)
+    }
+
+    package func order(_ outcome: [String: Any]) throws -> Answer {
+        try client.post("\(AppleFixture.control)/outcomes", json: outcome.merging(["provider": "apple"]) { $1 })
+    }
+
+    package func advance(_ duration: String) throws {
+        _ = try client.post("\(AppleFixture.control)/clock", json: ["advance": duration])
+    }
+
+    package static func authorizePath(_ parameters: [String: String?] = [:]) -> String {
+        var form: [String: String] = [
+            "client_id": service, "redirect_uri": returnURL, "response_type": "code", "state": "s",
+        ]
+        for (name, value) in parameters { form[name] = value }
+        return "\(prefix)/auth/authorize?\(TestClient.encode(form))"
+    }
+
+    /// A request to the authorize endpoint that an outcome answers for `account`.
+    package func authorize(
+        _ parameters: [String: String?] = [:], account: String = "ada", outcome: [String: Any] = [:]
+    ) throws -> Answer {
+        _ = try order(["outcome": "approve", "account": account].merging(outcome) { $1 })
+        return try client.get(AppleFixture.authorizePath(parameters))
+    }
+
+    package func code(_ parameters: [String: String?] = [:], account: String = "ada") throws -> String {
+        let answer = try authorize(parameters, account: account)
+        return answer.redirect["code"] ?? answer.inputs["code"] ?? ""
+    }
+
+    /// Redeems a code; parameters replaced or, with `nil`, removed.
+    package func token(_ parameters: [String: String?]) throws -> Answer {
+        var form: [String: String] = [
+            "client_id": AppleFixture.service, "grant_type": "authorization_code",
+            "redirect_uri": AppleFixture.returnURL,
+        ]
+        if parameters["client_secret"] == nil { form["client_secret"] = try AppleFixture.secret() }
+        for (name, value) in parameters { form[name] = value }
+        return try client.post("\(AppleFixture.prefix)/auth/token", form: form)
+    }
+
+    package func native(_ body: [String: Any] = [:]) throws -> Answer {
+        let whole: [String: Any] = ["client": AppleFixture.app, "scopes": ["fullName", "email"], "account": "ada"]
+        return try client.post("\(AppleFixture.control)/apple/authorizations", json: whole.merging(body) { $1 })
+    }
+
+    /// The claims of a token, undecided whether it is genuine.
+    package static func claims(_ token: String) -> [String: Any] {
+        let parts = token.split(separator: ".")
+        guard parts.count == 3, let bytes = Base64URL.decode(parts[1]) else { return [:] }
+        return (try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]) ?? [:]
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import Glibc
+
+/// An HTTP answer as it came over the wire.
+package struct Answer: Sendable, CustomStringConvertible {
+    package let status: Int
+    package let headers: [(name: String, value: String)]
+    package let body: [UInt8]
+
+    package func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    package var text: String { String(decoding: body, as: UTF8.self) }
+    package var diagnosis: String { header("Understudy-Diagnosis") ?? "" }
+    package var location: String { header("Location") ?? "" }
+
+    /// The body as JSON.
+    package var json: [String: Any] {
+        (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:]
+    }
+
+    package subscript(key: String) -> String? { json[key] as? String }
+
+    package var description: String { "\(status) \(headers) \(text)" }
+
+    /// Parameters of the redirect, from its query or its fragment.
+    package var redirect: [String: String] {
+        let mark = location.firstIndex { $0 == "?" || $0 == "#" } ?? location.endIndex
+        return Answer.fields(String(location[mark...].dropFirst()))
+    }
+
+    package static func fields(_ encoded: String) -> [String: String] {
+        var fields: [String: String] = [:]
+        for pair in encoded.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            fields[String(parts[0])] = (parts.count > 1 ? String(parts[1]) : "").removingPercentEncoding
+        }
+        return fields
+    }
+
+    /// The hidden inputs of a page's form, entities resolved.
+    package var inputs: [String: String] {
+        var inputs: [String: String] = [:]
+        for tag in text.components(separatedBy: "<input ").dropFirst() where tag.contains("type=\"hidden\"") {
+            inputs[Answer.attribute("name", of: tag)] = Answer.attribute("value", of: tag)
+        }
+        return inputs
+    }
+
+    package static func attribute(_ name: String, of tag: String) -> String {
+        guard let start = tag.range(of: "\(name)=\"") else { return "" }
+        let value = tag[start.upperBound...].prefix { $0 != "\"" }
+        return [
+            ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&#13;", "\r"), ("&#10;", "\n"),
+            ("&amp;", "&"),
+        ]
+        .reduce(String(value)) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+    }
+}
+
+package struct TransportError: Error {
+    package init(reason: String) { self.reason = reason }
+
+    package let reason: String
+}
+
+/// A plain socket that speaks HTTP, so that tests can send what no client library would.
+package final class Wire {
+    private let descriptor: Int32
+    private var received: [UInt8] = []
+
+    package init(port: Int, host: String = "127.0.0.1", timeoutSeconds: Int = 20) throws {
+        let isV6 = host.contains(":")
+        descriptor = socket(isV6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var time = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+        let result: Int32
+        if isV6 {
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = UInt16(port).bigEndian
+            inet_pton(AF_INET6, host, &address.sin6_addr)
+            result = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+                }
+            }
+        } else {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = UInt16(port).bigEndian
+            inet_pton(AF_INET, host, &address.sin_addr)
+            result = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
+        guard result == 0 else { throw TransportError(reason: String(cString: strerror(errno))) }
+    }
+
+    deinit { close(descriptor) }
+
+    package func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count <= 0 { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    package func send(_ text: String) { send(Array(text.utf8)) }
+
+    /// `false` at the end.
+    private func fill() -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { return false }
+        received += buffer.prefix(count)
+        return true
+    }
+
+    package var isClosed: Bool { received.isEmpty && !fill() }
+
+    /// The next answer on the connection.
+    package func receive(toHEAD: Bool = false) throws -> Answer {
+        let blank = Array("\r\n\r\n".utf8)
+        while received.firstRange(of: blank) == nil {
+            guard fill() else { throw TransportError(reason: "connection closed after \(received.count) bytes") }
+        }
+        guard let end = received.firstRange(of: blank) else { throw TransportError(reason: "no header") }
+        let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+        received.removeSubrange(..<end.upperBound)
+        let headers = lines.dropFirst().map { line -> (name: String, value: String) in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return (name: String(parts[0]), value: parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : "")
+        }
+        let status = Int(lines[0].split(separator: " ").dropFirst().first ?? "") ?? 0
+        if status == 100 { return try receive(toHEAD: toHEAD) }
+        let length = headers.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
+        let expected = toHEAD || status == 204 || status == 304 ? 0 : length
+        while received.count < expected {
+            guard fill() else { throw TransportError(reason: "connection closed inside a body") }
+        }
+        let body = Array(received.prefix(expected))
+        received.removeFirst(expected)
+        return Answer(status: status, headers: headers, body: body)
+    }
+}
+
+/// Talks to one server.
+package struct TestClient: Sendable {
+    package let port: Int
+    package var host = "localhost"
+
+    package init(port: Int) { self.port = port }
+
+    package func request(
+        _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []
+    ) throws -> Answer {
+        let wire = try Wire(port: port)
+        var head = "\(method) \(path) HTTP/1.1\r\n"
+        if headers["Host"] == nil { head += "Host: \(host):\(port)\r\n" }
+        for (name, value) in headers { head += "\(name): \(value)\r\n" }
+        if !body.isEmpty || method == "POST" { head += "Content-Length: \(body.count)\r\n" }
+        wire.send(Array((head + "Connection: close\r\n\r\n").utf8) + body)
+        return try wire.receive(toHEAD: method == "HEAD")
+    }
+
+    package func get(_ path: String, headers: [String: String] = [:]) throws -> Answer {
+        try request("GET", path, headers: headers)
+    }
+
+    package func post(
+        _ path: String, form: [String: String], headers: [String: String] = [:]
+    ) throws -> Answer {
+        let type = ["Content-Type": "application/x-www-form-urlencoded"].merging(headers) { $1 }
+        return try request("POST", path, headers: type, body: Array(TestClient.encode(form).utf8))
+    }
+
+    package func post(_ path: String, json: Any, method: String = "POST") throws -> Answer {
+        let data = try JSONSerialization.data(withJSONObject: json, options: [.fragmentsAllowed])
+        return try request(method, path, headers: ["Content-Type": "application/json"], body: Array(data))
+    }
+
+    package static func encode(_ form: [String: String]) -> String {
+        form.sorted { $0.key < $1.key }.map { "\(escape($0.key))=\(escape($0.value))" }.joined(separator: "&")
+    }
+
+    package static func escape(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
+    }
+}
