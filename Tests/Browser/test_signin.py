@@ -1,0 +1,245 @@
+"""The sign-in pages in headless Chromium: cookies across sites, keyboard, no scripts, phone width.
+
+usage: test_signin.py BINARY [SCREENSHOT_FOLDER]
+"""
+
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+import urllib.parse
+import urllib.request
+import unittest
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+BINARY = sys.argv[1]
+SHOTS = sys.argv[2] if len(sys.argv) > 2 else ""
+
+
+class App(http.server.BaseHTTPRequestHandler):
+    """A client whose session cookie is Lax, and another that is None; it remembers what its callback got."""
+
+    seen = []
+
+    def log_message(self, *arguments):
+        pass
+
+    def page(self, body, headers=()):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def do_GET(self):
+        if self.path == "/popup":
+            return self.page(
+                "<script>window.got=[];addEventListener('message',e=>got.push([e.origin,e.data]))</script>popup host"
+            )
+        self.page(
+            "start",
+            [
+                ("Set-Cookie", "lax=1; SameSite=Lax; Path=/"),
+                ("Set-Cookie", "none=1; SameSite=None; Secure; Path=/"),
+            ],
+        )
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        App.seen.append({"cookie": self.headers.get("Cookie", ""), "form": dict(urllib.parse.parse_qsl(body))})
+        self.page("<h1 id=done>done</h1>")
+
+
+def wait(driver, condition, what="the page"):
+    return WebDriverWait(driver, 15).until(condition, what)
+
+
+class SignIn(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.app = http.server.ThreadingHTTPServer(("127.0.0.1", 0), App)
+        threading.Thread(target=cls.app.serve_forever, daemon=True).start()
+        cls.callback = f"http://localhost:{cls.app.server_port}/callback"
+        cls.seed = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"understudy-browser-{os.getpid()}.json")
+        service = {
+            "id": "com.example.web.local",
+            "primaryApp": "com.example.app",
+            "returnURLs": [cls.callback],
+            "allowInsecureReturnURLs": True,
+        }
+        with open(cls.seed, "w") as file:
+            json.dump({"apple": {"teams": [{"id": "A1B2C3D4E5", "services": [service]}]}}, file)
+        default = os.path.join(os.path.dirname(__file__), "../../seed-data/default.json")
+        cls.daemon = subprocess.Popen(
+            [BINARY, "serve", "--port", "0", "--seed", default, "--seed", cls.seed],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )
+        cls.port = int(cls.daemon.stdout.readline().rsplit(":", 1)[1])
+        cls.origin = f"http://localhost:{cls.port}"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.terminate()
+        cls.daemon.wait()
+        cls.app.shutdown()
+        os.unlink(cls.seed)
+
+    def setUp(self):
+        App.seen.clear()
+        self.control("reset")
+
+    def control(self, path, body=None):
+        data = json.dumps(body or {}).encode()
+        with urllib.request.urlopen(f"{self.origin}/_understudy/v1/{path}", data=data) as answer:
+            return json.load(answer)
+
+    def browser(self, width=1280, height=900, scripts=True, dark=False):
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"]:
+            options.add_argument(argument)
+        if dark:
+            options.add_argument("--blink-settings=preferredColorScheme=0")
+        if not scripts:
+            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+        self.addCleanup(driver.quit)
+        # A window can't be as narrow as a phone, so the screen is.
+        driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
+        )
+        return driver
+
+    def shot(self, driver, name):
+        if SHOTS:
+            driver.save_screenshot(os.path.join(SHOTS, f"{name}.png"))
+
+    def authorize(self, **changes):
+        query = {
+            "client_id": "com.example.web.local", "redirect_uri": self.callback, "response_type": "code id_token",
+            "response_mode": "form_post", "scope": "name email", "state": "s 1", "nonce": "n",
+        } | changes
+        return f"{self.origin}/appleid.apple.com/auth/authorize?{urllib.parse.urlencode(query)}"
+
+    def person(self, driver, name):
+        return next(b for b in driver.find_elements(By.CSS_SELECTOR, "button.person") if name in b.text)
+
+    def test_form_post_is_cross_site(self):
+        """A Lax cookie stays behind, a None one comes along: as with Apple."""
+        driver = self.browser()
+        driver.get(f"http://localhost:{self.app.server_port}/start")
+        driver.get(self.authorize())
+        self.assertTrue(driver.current_url.startswith(f"http://appleid.apple.com.localhost:{self.port}/"))
+        self.shot(driver, "people-wide")
+        self.person(driver, "Ada").click()
+        wait(driver, lambda d: d.find_elements(By.NAME, "given"))
+        self.shot(driver, "consent-wide")
+        driver.find_element(By.CSS_SELECTOR, "button[value=continue]").click()
+        wait(driver, lambda d: d.find_elements(By.ID, "done"))
+        got = App.seen[-1]
+        self.assertNotIn("lax=1", got["cookie"])
+        self.assertIn("none=1", got["cookie"])
+        self.assertEqual(got["form"]["state"], "s 1")
+        self.assertEqual(json.loads(got["form"]["user"])["name"], {"firstName": "Ada", "lastName": "Lovelace"})
+
+    def test_same_site_would_hide_it(self):
+        """The control: posted from localhost itself, the Lax cookie comes along. This is what the move is for."""
+        driver = self.browser()
+        driver.get(f"http://localhost:{self.app.server_port}/start")
+        driver.execute_script(
+            "const f=document.createElement('form');f.method='post';f.action=arguments[0];"
+            "document.body.append(f);f.submit()", self.callback)
+        wait(driver, lambda d: d.find_elements(By.ID, "done"))
+        self.assertIn("lax=1", App.seen[-1]["cookie"])
+
+    def test_keyboard_phone_dark(self):
+        """Tab and Enter are enough; hide the address; the second time there is nothing to choose."""
+        driver = self.browser(width=390, height=844, dark=True)
+        driver.get(self.authorize())
+        self.shot(driver, "people-phone-dark")
+        self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), 390)
+        driver.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+        self.assertIn("Ada", driver.switch_to.active_element.text)
+        driver.switch_to.active_element.send_keys(Keys.ENTER)
+        wait(driver, lambda d: d.find_elements(By.NAME, "given"))
+        self.shot(driver, "consent-phone-dark")
+        self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), 390)
+        field = driver.find_element(By.NAME, "given")
+        field.clear()
+        field.send_keys("Augusta <b>", Keys.TAB, Keys.TAB)
+        driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+        driver.find_element(By.CSS_SELECTOR, "button[value=continue]").send_keys(Keys.ENTER)
+        wait(driver, lambda d: d.find_elements(By.ID, "done"))
+        user = json.loads(App.seen[-1]["form"]["user"])
+        self.assertEqual(user["name"]["firstName"], "Augusta <b>")
+        self.assertTrue(user["email"].endswith("@privaterelay.appleid.com"))
+        driver.get(self.authorize())
+        self.person(driver, "Ada").click()
+        wait(driver, lambda d: "nothing more to choose" in d.page_source)
+        self.shot(driver, "returning-phone-dark")
+        self.assertEqual(driver.switch_to.active_element.get_attribute("value"), "continue")
+        driver.switch_to.active_element.send_keys(Keys.ENTER)
+        wait(driver, lambda d: d.find_elements(By.ID, "done"))
+        self.assertNotIn("user", App.seen[-1]["form"])
+
+    def test_without_scripts(self):
+        """The form post waits for its button."""
+        driver = self.browser(scripts=False)
+        driver.get(self.authorize())
+        self.person(driver, "Grace").click()
+        wait(driver, lambda d: d.find_elements(By.NAME, "given"))
+        driver.find_element(By.CSS_SELECTOR, "button[value=continue]").click()
+        wait(driver, lambda d: d.find_elements(By.ID, "answer"))
+        self.shot(driver, "form-post-no-scripts")
+        driver.find_element(By.CSS_SELECTOR, "#answer button").click()
+        wait(driver, lambda d: d.find_elements(By.ID, "done"))
+        self.assertIn("code", App.seen[-1]["form"])
+
+    def test_cancel(self):
+        driver = self.browser()
+        driver.get(self.authorize())
+        driver.find_element(By.CSS_SELECTOR, "button[value=cancel]").click()
+        wait(driver, lambda d: d.find_elements(By.ID, "done"))
+        self.assertEqual(App.seen[-1]["form"], {"state": "s 1", "error": "user_cancelled_authorize"})
+
+    def test_popup(self):
+        """web_message: the opener gets the answer as a message, and the popup closes."""
+        driver = self.browser()
+        driver.get(f"http://localhost:{self.app.server_port}/popup")
+        driver.execute_script("window.open(arguments[0],'p','width=500,height=600')", self.authorize(response_mode="web_message"))
+        opener, popup = driver.window_handles
+        driver.switch_to.window(popup)
+        self.person(driver, "Ada").click()
+        wait(driver, lambda d: d.find_elements(By.NAME, "given"))
+        driver.find_element(By.CSS_SELECTOR, "button[value=continue]").click()
+        wait(driver, lambda d: len(d.window_handles) == 1)
+        driver.switch_to.window(opener)
+        origin, data = wait(driver, lambda d: d.execute_script("return got[0]"))
+        self.assertEqual(origin, self.origin)
+        message = json.loads(data)
+        self.assertEqual(message["data"]["authorization"]["state"], "s 1")
+        self.assertEqual(message["data"]["user"]["name"]["firstName"], "Ada")
+
+    def test_error_and_status_pages(self):
+        for width, height, name in [(1280, 900, "wide"), (390, 844, "phone")]:
+            driver = self.browser(width=width, height=height)
+            driver.get(self.authorize(redirect_uri="https://example.com/elsewhere"))
+            self.assertIn("invalid_request", driver.page_source)
+            self.shot(driver, f"error-{name}")
+            self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), width)
+            driver.get(self.origin)
+            self.assertIn("Ada Lovelace", driver.page_source)
+            self.shot(driver, f"status-{name}")
+            self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), width)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
