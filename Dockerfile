@@ -1,0 +1,29 @@
+# For tests only, never for production: it signs anyone in as anyone.
+#
+# The build stage is any image of Swift 6.3 on Debian 12.
+ARG SWIFT_IMAGE=swift:6.3-bookworm
+FROM ${SWIFT_IMAGE} AS build
+RUN apt-get update -qq \
+    && apt-get install -y -qq --no-install-recommends libmicrohttpd-dev libssl-dev make openssl \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY Package.swift Makefile ./
+COPY Sources Sources
+COPY Tests Tests
+COPY seed-data seed-data
+RUN make install PREFIX=/usr DESTDIR=/out
+
+FROM debian:bookworm-slim
+RUN apt-get update -qq \
+    && apt-get install -y -qq --no-install-recommends ca-certificates libmicrohttpd12 libssl3 libstdc++6 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --no-create-home --shell /usr/sbin/nologin understudy
+COPY --from=build /out/usr/bin/understudy /usr/bin/understudy
+USER understudy
+ENV UNDERSTUDY_HOST=0.0.0.0 UNDERSTUDY_PORT=9099
+EXPOSE 9099
+# bash opens the connection itself, so that the image needs no HTTP client.
+HEALTHCHECK --interval=2s --timeout=2s --retries=15 CMD ["/bin/bash", "-c", \
+    "exec 3<>/dev/tcp/127.0.0.1/9099 && printf 'GET /_understudy/v1/health HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && grep -q '\"status\":\"ok\"' <&3"]
+ENTRYPOINT ["/usr/bin/understudy"]
+CMD ["serve"]
