@@ -43,7 +43,7 @@ struct AppleError: Error, Sendable {
             [
                 .tag("h1", [], "This sign-in can't go on"),
                 .tag("p", [("class", "error")], .tag("code", [], code.rawValue)),
-                .tag("p", [], description ?? "Apple's page gives no reason here."),
+                .tag("p", [], description ?? "No description comes with this error."),
                 .tag("h2", [], "Why"),
                 .tag("p", [], diagnosis.line),
             ]
