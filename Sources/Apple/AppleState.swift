@@ -44,7 +44,7 @@ struct AppleState: WorldSlot, Sendable {
     /// Consents that have ended, for credential states.
     private(set) var ended: Set<GrantKey> = []
 
-    /// Used codes stay for their lifetime, expired ones for as long again, so that refusals can say which.
+    /// Codes, used or not, are remembered for five minutes after they expire, so that refusals can say which it was.
     var codes = ExpiringTable<Code>(rememberingExpired: 300_000)
     var accessTokens = ExpiringTable<Token>()
     /// Until revoked.

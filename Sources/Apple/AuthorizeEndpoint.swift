@@ -23,7 +23,7 @@ extension AppleProvider {
         }
         switch outcome?.kind {
         case .cancel: return cancelled(request)
-        case .error: return failed(request, with: outcome?.error ?? "unknown_error")
+        case .error: return failed(request, with: outcome?.error ?? "", because: "this error was ordered as an outcome")
         case .approve: break
         case nil where interaction.mode == .auto: break
         case nil: return SignInPage.choosePerson(exchange, request)
@@ -74,7 +74,9 @@ extension AppleProvider {
         let authorization = authorize(
             exchange.world, client: request.client, approval: approval, redirectURI: request.redirectURI,
             nonce: request.nonce)
-        guard let authorization else { return failed(request, with: "server_error") }
+        guard let authorization else {
+            return failed(request, with: "server_error", because: "the answer couldn't be made")
+        }
         let code = authorization.code
         var idToken: String?
         if request.wantsIDToken {
@@ -83,7 +85,7 @@ extension AppleProvider {
                 nonce: request.nonce, authenticatedAt: authorization.at / 1000, issuedAt: authorization.at / 1000,
                 code: code)
             idToken = try? exchange.world.keys.mint(token.claims(settings), at: authorization.at)
-            if idToken == nil { return failed(request, with: "server_error") }
+            if idToken == nil { return failed(request, with: "server_error", because: "the answer couldn't be made") }
         }
         let user = authorization.isFirst ? AppleProvider.user(authorization, approval.scopes) : nil
         if request.mode == .webMessage { return message(request, code, idToken, user) }
@@ -124,12 +126,10 @@ extension AppleProvider {
     }
 
     private func cancelled(_ request: AuthorizationRequest) -> Response {
-        failed(request, with: "user_cancelled_authorize")
+        failed(request, with: "user_cancelled_authorize", because: "the person cancelled")
     }
 
-    private func failed(_ request: AuthorizationRequest, with error: String) -> Response {
-        let reason =
-            error == "user_cancelled_authorize" ? "the person cancelled" : "this error was ordered as an outcome"
+    private func failed(_ request: AuthorizationRequest, with error: String, because reason: String) -> Response {
         var response = answer(to: request)
         response.append("error", error)
         let page =

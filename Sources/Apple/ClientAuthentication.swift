@@ -20,7 +20,8 @@ extension AppleProvider {
             throw refuse(Diagnosis("client_secret is missing: send an ES256 JWT signed with the team's key"))
         }
         let now = exchange.world.seconds
-        if let checked = secrets.find(text), checked.client == clientID, checked.issuedAt <= now + 300,
+        if let checked = secrets.find(text), checked.client == clientID,
+            checked.issuedAt <= now + ClientSecret.clockTolerance,
             checked.expiresAt > now
         {
             return client

@@ -11,6 +11,8 @@ package struct ClientSecret: Sendable {
     /// Apple refuses an expiry further ahead than this many seconds: six months.
     package static let maximumLifetime: Int64 = 15_777_000
     package static let audience = "https://appleid.apple.com"
+    /// How many seconds ahead of ours the signer's clock may be. Not documented.
+    static let clockTolerance: Int64 = 300
 
     /// One thing that holds or doesn't.
     package struct Finding: Sendable {
@@ -59,7 +61,7 @@ package struct ClientSecret: Sendable {
             return [Finding(false, "iat or exp is in milliseconds: JWT times are seconds since 1970")]
         }
         var findings: [Finding] = []
-        let future = issuedAt > now + 300
+        let future = issuedAt > now + ClientSecret.clockTolerance
         findings.append(
             Finding(
                 !future,

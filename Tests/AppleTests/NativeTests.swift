@@ -17,8 +17,7 @@ struct NativeTests {
         #expect(first["email"] == "ada@example.com")
         #expect(first.json["fullName"] as? [String: String] == ["givenName": "Ada", "familyName": "Lovelace"])
         #expect(
-            first.json["authorizedScopes"] as? [String] == ["fullName", "email"]
-                || first.json["authorizedScopes"] as? [String] == ["email", "fullName"])
+            first.json["authorizedScopes"] as? [String] == ["fullName", "email"])
         #expect(first.json["realUserStatus"] as? Int == 2)
         let claims = AppleFixture.claims(first["identityToken"] ?? "")
         #expect(claims["sub"] as? String == first["user"])

@@ -96,7 +96,7 @@ struct SeedTests {
             ),
             (
                 #"{"firebase":{"projects":[{"id":"p","apiKeys":["k"]},{"id":"q","apiKeys":["k"]}]}}"#,
-                #"client_id "k" is already taken"#
+                #"API key "k" is already taken at $.firebase.projects[0].apiKeys[0]"#
             ),
             (#"{"clock":{"set":"yesterday"}}"#, "expected a time such as"),
             (#"{"clock":{"set":7}}"#, "found a number (7), expected a time such as \"2030-01-01T00:00:00Z\", or null"),
@@ -120,6 +120,18 @@ struct SeedTests {
         #expect(found.filter { $0.contains("a.json: $.accounts") }.count == 2)
         #expect(found.contains { $0.contains("b.json: $.apple.issuer") })
         #expect(found.contains { $0.contains("b.json: $.interaction.account") })
+    }
+
+    @Test("a name that two files give to different owners is a fault, wherever it stands in them")
+    func takenAcrossFiles() throws {
+        func team(_ id: String) -> String {
+            #"{"apple":{"teams":[{"id":"\#(id)","apps":[{"bundleID":"com.same"}]}]},"accounts":[{"id":"\#(id)","github":{"id":7}}]}"#
+        }
+        let found = faults(team("A1B2C3D4E5"), team("F6G7H8J9K0"))
+        let taken = #"client_id "com.same" is already taken at $.apple.teams[0].apps[0].bundleID"#
+        #expect(found.contains { $0.contains(taken) })
+        #expect(found.contains { $0.contains("7 is already the id of another person") })
+        #expect(faults(team("A1B2C3D4E5"), team("A1B2C3D4E5")) == [])
     }
 
     @Test("files merge in order: lists by their key, objects member by member, scalars replaced")

@@ -253,10 +253,11 @@ struct HostileInputTests {
         }
     }
 
+    /// The bytes on the wire aren't counted: some are cut off or waited on instead of being answered.
     @Test("the table is as long as it should be")
     func length() {
         let count =
-            HostileInputTests.wire.count + HostileInputTests.targets.count + HostileInputTests.queries.count
+            HostileInputTests.targets.count + HostileInputTests.queries.count
             + HostileInputTests.secrets.count + HostileInputTests.codes.count + HostileInputTests.bodies.count
             + HostileInputTests.seeds.count
         #expect(count >= 150)

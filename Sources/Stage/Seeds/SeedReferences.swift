@@ -26,13 +26,14 @@ struct SeedReferences {
     }
 
     private mutating func checkUnique(_ items: [SeedNode], key: String, what: String) {
-        var first: [JSONValue: SeedNode] = [:]
+        var first: [String: SeedNode] = [:]
         for node in items.compactMap({ $0[key] }) {
-            if let earlier = first[node.value] {
-                let message = "\(node.value.text) is already the \(key) of another \(what), at \(earlier.origin.path)"
-                if earlier.origin.path != node.origin.path { faults.append(SeedFault(node, message)) }
+            if let earlier = first[node.value.text] {
+                let place = SeedReferences.place(of: earlier, from: node)
+                faults.append(
+                    SeedFault(node, "\(node.value.text) is already the \(key) of another \(what), at \(place)"))
             } else {
-                first[node.value] = node
+                first[node.value.text] = node
             }
         }
     }
@@ -66,32 +67,37 @@ struct SeedReferences {
                 expect(app["primaryApp"], among: apps, "app", in: place)
                 expect(app["transfer"]?["fromTeam"], among: teamIDs, "team", in: " in apple.teams")
                 checkInteraction(app["interaction"])
-                claim(app["bundleID"], in: &clients)
+                claim(app["bundleID"], as: "client_id", in: &clients)
             }
             for service in team["services"]?.items ?? [] {
                 expect(service["primaryApp"], among: apps, "app", in: place)
                 checkInteraction(service["interaction"])
-                claim(service["id"], in: &clients)
+                claim(service["id"], as: "client_id", in: &clients)
             }
         }
     }
 
-    /// App IDs and Services IDs share one name space over all teams.
-    private mutating func claim(_ node: SeedNode?, in clients: inout [String: SeedNode]) {
+    /// For names that share one space over several lists: App IDs and Services IDs of all teams, API keys of all projects.
+    private mutating func claim(_ node: SeedNode?, as what: String, in taken: inout [String: SeedNode]) {
         guard let node, let name = node.string else { return }
-        if let earlier = clients[name] {
-            guard earlier.origin.path != node.origin.path else { return }
-            faults.append(SeedFault(node, "client_id \"\(name)\" is already taken at \(earlier.origin.path)"))
+        if let earlier = taken[name] {
+            let place = SeedReferences.place(of: earlier, from: node)
+            faults.append(SeedFault(node, "\(what) \"\(name)\" is already taken at \(place)"))
         } else {
-            clients[name] = node
+            taken[name] = node
         }
+    }
+
+    /// The path of `node`, with its file where that is another one than `other`'s.
+    private static func place(of node: SeedNode, from other: SeedNode) -> String {
+        node.origin.file == other.origin.file ? node.origin.path : "\(node.origin.file): \(node.origin.path)"
     }
 
     private mutating func checkFirebase() {
         let projects = root["firebase"]?["projects"]?.items ?? []
         var keys: [String: SeedNode] = [:]
         for project in projects {
-            for key in project["apiKeys"]?.items ?? [] { claim(key, in: &keys) }
+            for key in project["apiKeys"]?.items ?? [] { claim(key, as: "API key", in: &keys) }
             guard let providers = project["providers"] else { continue }
             checkFirebaseApple(providers["apple.com"])
             expect(
@@ -123,8 +129,4 @@ struct SeedReferences {
             expect(provider["keyID"], among: names(team["keys"], "id"), "key", in: place)
         }
     }
-}
-
-extension JSONValue: Hashable {
-    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
