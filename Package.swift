@@ -59,6 +59,7 @@ let package = Package(
             dependencies: ["Apple", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
             exclude: ["Fixtures"],
             swiftSettings: strict),
+        .testTarget(name: "OAuthTests", dependencies: ["OAuth", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "ControlTests", dependencies: ["Control", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["Understudy", "TestSupport"], swiftSettings: strict),

@@ -45,12 +45,12 @@ struct AppleState: WorldSlot, Sendable {
     private(set) var ended: Set<GrantKey> = []
 
     /// Codes, used or not, are remembered for five minutes after they expire, so that refusals can say which it was.
-    var codes = ExpiringTable<Code>(rememberingExpired: 300_000)
-    var accessTokens = ExpiringTable<Token>()
+    var codes = ExpiringTable<TokenName, Code>(rememberingExpired: 300_000)
+    var accessTokens = ExpiringTable<TokenName, Token>()
     /// Until revoked.
     var refreshTokens: [TokenName: Token] = [:]
     /// Access tokens for `user.migration`, by team.
-    var migrationTokens = ExpiringTable<String>()
+    var migrationTokens = ExpiringTable<TokenName, String>()
 
     func grantNumber(_ key: GrantKey) -> Int? { grantNumbers[key] }
 

@@ -52,11 +52,6 @@ extension AppleState.Grant {
 }
 
 extension AppleProvider {
-    /// Who signs in when nobody is asked: the outcome's account, the interaction's, or the first.
-    func signer(_ state: WorldState, _ interaction: Interaction, _ outcome: Outcome?) -> Account? {
-        (outcome?.account ?? interaction.account).map { state.account($0) } ?? state.accounts.first
-    }
-
     /// Records consent and makes a code.
     func authorize(
         _ world: World, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?

@@ -19,7 +19,7 @@ extension AppleProvider {
         let interaction = request.client.interaction ?? exchange.world.seed.interaction
         let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
             let outcome = state.outcomes.take(provider: name, client: request.client.id)
-            return (outcome, self.signer(state, interaction, outcome))
+            return (outcome, state.signer(interaction, outcome))
         }
         switch outcome?.kind {
         case .cancel: return cancelled(request)

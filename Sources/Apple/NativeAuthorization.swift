@@ -59,7 +59,7 @@ extension AppleProvider {
         let requested = body["account"]?.string
         let (outcome, account) = exchange.world.withState { state -> (Outcome?, Account?) in
             let outcome = state.outcomes.take(provider: name, client: client.id, account: requested)
-            return (outcome, requested.map { state.account($0) } ?? signer(state, interaction, outcome))
+            return (outcome, requested.map { state.account($0) } ?? state.signer(interaction, outcome))
         }
         switch outcome?.kind {
         case .cancel: return NativeError.canceled.response(Diagnosis("the person cancelled, as ordered"))

@@ -16,7 +16,8 @@ package enum Courier {
 
     /// Blocks its thread until the answer is there, at most `seconds`.
     package static func send(
-        _ method: String, to url: String, contentType: String? = nil, body: [UInt8] = [], seconds: Int = 10
+        _ method: String, to url: String, contentType: String? = nil, headers: [(name: String, value: String)] = [],
+        body: [UInt8] = [], seconds: Int = 10
     ) throws(Failure) -> Answer {
         let target = try Target(url)
         let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
@@ -25,6 +26,7 @@ package enum Courier {
         var head = "\(method) \(target.path) HTTP/1.1\r\nHost: \(target.authority)\r\nConnection: close\r\n"
         head += "Accept: */*\r\nContent-Length: \(body.count)\r\n"
         if let contentType { head += "Content-Type: \(contentType)\r\n" }
+        for header in headers { head += "\(header.name): \(header.value)\r\n" }
         let message = Array((head + "\r\n").utf8) + body
         if let stream { try stream.write(message) } else { try socket.write(message) }
         var received: [UInt8] = []

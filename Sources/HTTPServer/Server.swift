@@ -204,7 +204,10 @@ package final class Server: Sendable {
         }
         guard let message else { return .NO }
         defer { MHD_destroy_response(message) }
-        for header in response.headers { MHD_add_response_header(message, header.name, header.value) }
+        // libmicrohttpd refuses an empty value; white space around one doesn't count (RFC 9110 section 5.5).
+        for header in response.headers {
+            MHD_add_response_header(message, header.name, header.value.isEmpty ? " " : header.value)
+        }
         if isStopping.load(ordering: .relaxed) { MHD_add_response_header(message, "Connection", "close") }
         return MHD_queue_response(transaction.connection, UInt32(response.status), message)
     }

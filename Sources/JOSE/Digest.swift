@@ -16,13 +16,22 @@ package enum Digest {
 
     /// HMAC-SHA256 (RFC 2104).
     package static func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
-        var output = [UInt8](repeating: 0, count: 32)
-        var length: UInt32 = 32
+        hmac(OpenSSL.sha256, size: 32, key: key, message)
+    }
+
+    /// HMAC-SHA1, which old webhook receivers still verify.
+    package static func hmacSHA1(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+        hmac(OpenSSL.sha1, size: 20, key: key, message)
+    }
+
+    private static func hmac(_ digest: OpaquePointer?, size: Int, key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: size)
+        var length = UInt32(size)
         key.withUnsafeBufferPointer { key in
             message.withUnsafeBufferPointer { message in
                 output.withUnsafeMutableBufferPointer { output in
                     _ = HMAC(
-                        OpenSSL.sha256, key.baseAddress, Int32(key.count), message.baseAddress, message.count,
+                        digest, key.baseAddress, Int32(key.count), message.baseAddress, message.count,
                         output.baseAddress, &length)
                 }
             }

@@ -8,6 +8,11 @@ enum OpenSSL {
         return EVP_MD_fetch(nil, "SHA256", nil)
     }()
 
+    nonisolated(unsafe) static let sha1: OpaquePointer? = {
+        prepare()
+        return EVP_MD_fetch(nil, "SHA1", nil)
+    }()
+
     private static let isPrepared: Bool = {
         // OpenSSL's own clean-up at exit pulls its locks away from threads that still run, such as one that makes a
         // key in the background; the process is going anyway.

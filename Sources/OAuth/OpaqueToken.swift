@@ -11,16 +11,16 @@ extension Randomness {
 }
 
 /// Entries that are let go some time after they were made: codes, access tokens.
-package struct ExpiringTable<Value: Sendable>: Sendable {
+package struct ExpiringTable<Name: Hashable & Sendable, Value: Sendable>: Sendable {
     package struct Entry: Sendable {
         package var value: Value
         /// When it stops being good, in milliseconds.
         package let expires: Int64
     }
 
-    private var entries: [TokenName: Entry] = [:]
+    private var entries: [Name: Entry] = [:]
     /// In the order in which they were made, which is the order in which they expire.
-    private var order: [(name: TokenName, drop: Int64)] = []
+    private var order: [(name: Name, drop: Int64)] = []
     private var first = 0
     /// How long an expired entry is still remembered, in milliseconds, so that a refusal can say that it expired.
     private let memory: Int64
@@ -29,13 +29,13 @@ package struct ExpiringTable<Value: Sendable>: Sendable {
 
     package var count: Int { entries.count }
 
-    package mutating func insert(_ value: Value, as name: TokenName, expires: Int64, now: Int64) {
+    package mutating func insert(_ value: Value, as name: Name, expires: Int64, now: Int64) {
         purge(now: now)
         entries[name] = Entry(value: value, expires: expires)
         order.append((name: name, drop: expires + memory))
     }
 
-    package subscript(name: TokenName) -> Entry? {
+    package subscript(name: Name) -> Entry? {
         get { entries[name] }
         set { entries[name] = newValue }
     }

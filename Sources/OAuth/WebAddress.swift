@@ -39,6 +39,14 @@ package struct WebAddress: Sendable, Equatable {
         return "\(scheme)://\(name)" + (port.map { ":\($0)" } ?? "")
     }
 
+    /// Without query and fragment; empty when there is none.
+    package var path: String { String(rest.prefix { $0 != "?" && $0 != "#" }) }
+
+    /// The port, spelled out or the scheme's own.
+    package var effectivePort: String { port ?? (scheme == "https" ? "443" : scheme == "http" ? "80" : "") }
+
+    package var isLoopback: Bool { host == "localhost" || host == "127.0.0.1" || host == "::1" }
+
     package var isIPAddress: Bool {
         var v4 = in_addr()
         var v6 = in6_addr()

@@ -8,6 +8,7 @@ package final class Dispatcher: Sendable {
     private static let requestHeader = "Understudy-Request"
 
     private let hosts: [String: Router<Route>]
+    private let owners: [String: any Provider]
     private let own: Router<Route>
     private let worlds: WorldRegistry
     private let logger: Logger
@@ -17,6 +18,9 @@ package final class Dispatcher: Sendable {
     package init(providers: [any Provider], own: Router<Route>, worlds: WorldRegistry, logger: Logger) {
         hosts = providers.reduce(into: [:]) { hosts, provider in
             hosts.merge(provider.routes) { first, _ in first }
+        }
+        owners = providers.reduce(into: [:]) { owners, provider in
+            for host in provider.routes.keys where owners[host] == nil { owners[host] = provider }
         }
         self.own = own
         self.worlds = worlds
@@ -62,10 +66,18 @@ package final class Dispatcher: Sendable {
                 }
             }
         case .methodNotAllowed(let methods):
+            if request.method != "OPTIONS", let response = ownersRefusal(request, address, world, id) {
+                return .now(response)
+            }
             return .now(notAllowed(request, methods, route: anyRoute(router, methods, address.path)))
         case .notFound:
-            return .now(notFound(request, address))
+            return .now(ownersRefusal(request, address, world, id) ?? notFound(request, address))
         }
+    }
+
+    private func ownersRefusal(_ request: Request, _ address: Address, _ world: World, _ id: String) -> Response? {
+        guard let owner = address.host.flatMap({ owners[$0] }) else { return nil }
+        return owner.notServed(Exchange(request: request, address: address, world: world, id: id))
     }
 
     private func anyRoute(_ router: Router<Route>, _ methods: [String], _ path: String) -> Route? {
@@ -137,7 +149,9 @@ extension Route {
         guard cors == .any, exchange.request.header("Origin") != nil else { return reply }
         return reply.map { response in
             var response = response
-            response.headers.append((name: "Access-Control-Allow-Origin", value: "*"))
+            if response.header("Access-Control-Allow-Origin") == nil {
+                response.headers.append((name: "Access-Control-Allow-Origin", value: "*"))
+            }
             return response
         }
     }

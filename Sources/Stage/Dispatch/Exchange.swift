@@ -50,6 +50,12 @@ package protocol Provider: Sendable {
     var routes: [String: Router<Route>] { get }
     /// Calls that the provider adds to the control API.
     var controlRoutes: [ControlRoute] { get }
+    /// The provider's own words for an address that it doesn't serve, or not with that method; `nil` leaves them to us.
+    func notServed(_ exchange: Exchange) -> Response?
     /// An account has just been removed from the exchange's world.
     func accountDeleted(_ account: String, in exchange: Exchange)
+}
+
+extension Provider {
+    package func notServed(_ exchange: Exchange) -> Response? { nil }
 }

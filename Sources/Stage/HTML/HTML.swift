@@ -49,7 +49,8 @@ package indirect enum HTML: Sendable {
         }
     }
 
-    private static func escape(_ text: String) -> String {
+    /// For text and attribute values, in XML as in HTML.
+    package static func escape(_ text: String) -> String {
         var output = ""
         output.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {

@@ -30,6 +30,13 @@ package struct Account: Codable, Sendable, Equatable {
             package var primary: Bool
             package var verified: Bool
             package var visibility: String?
+
+            package init(email: String, primary: Bool, verified: Bool, visibility: String?) {
+                self.email = email
+                self.primary = primary
+                self.verified = verified
+                self.visibility = visibility
+            }
         }
 
         package var login: String
@@ -37,6 +44,25 @@ package struct Account: Codable, Sendable, Equatable {
         package var twoFactorAuthentication: Bool
         package var emails: [Email]
         package var orgs: [String]
+        package var name: String?
+        package var company: String?
+        package var blog: String?
+        package var location: String?
+        package var bio: String?
+        package var hireable: Bool?
+        package var twitterUsername: String?
+        package var siteAdmin: Bool
+        package var followers: Int
+        package var following: Int
+        package var publicRepos: Int
+        package var privateRepos: Int
+        package var publicGists: Int
+        package var privateGists: Int
+        package var plan: String
+        package var createdAt: String
+        package var updatedAt: String
+
+        package var primaryEmail: Email? { emails.first { $0.primary } ?? emails.first }
     }
 
     package struct GoogleProfile: Codable, Sendable, Equatable {
@@ -95,8 +121,11 @@ extension Account {
         let email = account["email"] ?? .null
         let verified = account["emailVerified"] ?? true
         nested("name") { fill(&$0, "given", .string(id.prefix(1).uppercased() + id.dropFirst())) }
+        let name = account["name"]?.object
+        let fullName = [name?["given"]?.string ?? "", name?["family"]?.string ?? "Example"].filter { !$0.isEmpty }
         nested("github") {
             fill(&$0, "login", .string(id))
+            fill(&$0, "name", .string(fullName.joined(separator: " ")))
             fill(&$0, "id", .integer(Int64(number(from: "github:\(id)") % 100_000_000 + 1_000)))
             fill(
                 &$0, "emails", [["email": email, "primary": true, "verified": verified, "visibility": "private"]])

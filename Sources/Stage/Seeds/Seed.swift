@@ -5,6 +5,7 @@ import JOSE
 package struct Seed: Sendable {
     package let accounts: [Account]
     package let apple: AppleSeed
+    package let github: GitHubSeed
     package let interaction: Interaction
     package let clock: ClockSeed
     package let randomSeed: String?
@@ -28,6 +29,7 @@ package struct Seed: Sendable {
         self.document = complete
         self.accounts = try Seed.decode([Account].self, complete["accounts"])
         apple = try Seed.decode(AppleSeed.self, complete["apple"])
+        github = try Seed.decode(GitHubSeed.self, complete["github"])
         interaction = try Seed.decode(Interaction.self, complete["interaction"])
         clock = try Seed.decode(ClockSeed.self, complete["clock"])
         randomSeed = complete["randomSeed"]?.string

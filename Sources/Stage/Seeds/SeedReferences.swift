@@ -11,7 +11,7 @@ struct SeedReferences {
         checkAccounts()
         checkInteraction(root["interaction"])
         checkApple()
-        checkUnique(root["github"]?["oauthApps"]?.items ?? [], key: "clientID", what: "OAuth app")
+        checkGitHub()
         checkFirebase()
     }
 
@@ -93,6 +93,52 @@ struct SeedReferences {
         node.origin.file == other.origin.file ? node.origin.path : "\(node.origin.file): \(node.origin.path)"
     }
 
+    private mutating func checkGitHub() {
+        let github = root["github"]
+        let accounts = root["accounts"]?.items ?? []
+        let orgs = github?["orgs"]?.items ?? []
+        var clients: [String: SeedNode] = [:]
+        let apps = (github?["oauthApps"]?.items ?? []) + (github?["githubApps"]?.items ?? [])
+        for app in apps {
+            claim(app["clientID"], as: "client ID", in: &clients)
+            checkInteraction(app["interaction"])
+            let callbacks = (app["callbackURLs"]?.items ?? []) + (app["exactCallbackURLs"]?.items ?? [])
+            if callbacks.count > 10 {
+                faults.append(SeedFault(callbacks[10], "an app has at most ten callback URLs"))
+            }
+        }
+        let logins =
+            names(github?["orgs"], "login") + accounts.compactMap { $0["github"]?["login"]?.string ?? $0["id"]?.string }
+        for installation in apps.flatMap({ $0["installations"]?.items ?? [] }) {
+            expect(installation, among: logins, "person or organization")
+        }
+        for org in orgs {
+            for list in ["owners", "publicMembers", "pendingMembers"] {
+                for member in org[list]?.items ?? [] { checkMember(member, of: org, accounts) }
+            }
+            for app in org["approvedApps"]?.items ?? [] {
+                expect(app, among: clients.keys.sorted(), "app", in: " in github.oauthApps")
+            }
+            for team in org["teams"]?.items ?? [] {
+                for member in (team["members"]?.items ?? []) + (team["maintainers"]?.items ?? []) {
+                    checkMember(member, of: org, accounts)
+                }
+            }
+        }
+    }
+
+    /// People say themselves which organizations they belong to; an organization only says how.
+    private mutating func checkMember(_ node: SeedNode, of org: SeedNode, _ accounts: [SeedNode]) {
+        guard let name = node.string, let login = org["login"]?.string else { return }
+        guard let account = accounts.first(where: { $0["id"]?.string == name }) else {
+            return expect(node, among: accounts.compactMap { $0["id"]?.string }, "account", in: " in accounts")
+        }
+        let orgs = (account["github"]?["orgs"]?.items ?? []).compactMap(\.string)
+        if !orgs.contains(login) {
+            faults.append(SeedFault(node, "account \"\(name)\" doesn't have \"\(login)\" among its github.orgs"))
+        }
+    }
+
     private mutating func checkFirebase() {
         let projects = root["firebase"]?["projects"]?.items ?? []
         var keys: [String: SeedNode] = [:]
@@ -101,9 +147,10 @@ struct SeedReferences {
             guard let providers = project["providers"] else { continue }
             checkFirebaseApple(providers["apple.com"])
             expect(
-                providers["github.com"]?["clientID"], among: names(root["github"]?["oauthApps"], "clientID"),
-                "OAuth app",
-                in: " in github.oauthApps")
+                providers["github.com"]?["clientID"],
+                among: names(root["github"]?["oauthApps"], "clientID")
+                    + names(root["github"]?["githubApps"], "clientID"),
+                "OAuth app", in: " in github.oauthApps")
             for client in providers["google.com"]?["clientIDs"]?.items ?? [] {
                 expect(client, among: names(root["google"]?["clients"], "clientID"), "client", in: " in google.clients")
             }

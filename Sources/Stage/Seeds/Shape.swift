@@ -91,6 +91,15 @@ package struct TextRule: Sendable {
         guard !text.contains(where: \.isWhitespace) else { return false }
         return ["http://", "https://"].contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
     }
+    package static let callbackURL = TextRule(
+        about: "an absolute URL such as \"https://example.com/callback\" or \"com.example.app://callback\"",
+        pattern: "^[A-Za-z][A-Za-z0-9+.-]*://[^\\s]+"
+    ) { text in
+        guard let mark = text.firstRange(of: "://"), !text.contains(where: \.isWhitespace) else { return false }
+        let scheme = text[..<mark.lowerBound].utf8
+        return mark.upperBound < text.endIndex && scheme.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
+            && scheme.allSatisfy { isLetterOrDigit($0) || "+.-".utf8.contains($0) }
+    }
     package static let duration = TextRule(
         about: "a duration such as \"500ms\", \"2s\", \"6m\", \"1h\" or \"1d\"", pattern: "^[0-9]+(ms|s|m|h|d)$"
     ) { text in Durations.milliseconds(text).map { $0 >= 0 } ?? false }

@@ -46,6 +46,11 @@ package struct WorldState: Sendable {
 
     package func account(_ id: String) -> Account? { accounts.first { $0.id == id } }
 
+    /// Who signs in when nobody is asked: the outcome's account, the interaction's, or the first.
+    package func signer(_ interaction: Interaction, _ outcome: Outcome?) -> Account? {
+        (outcome?.account ?? interaction.account).map { account($0) } ?? accounts.first
+    }
+
     /// A provider's own part of the state, made empty on first use.
     package subscript<Slot: WorldSlot>(_ type: Slot.Type) -> Slot {
         _read { yield slots.box(type).value }

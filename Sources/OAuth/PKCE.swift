@@ -1,0 +1,48 @@
+import JOSE
+
+/// Proof Key for Code Exchange: <https://datatracker.ietf.org/doc/html/rfc7636>.
+package struct CodeChallenge: Sendable, Equatable {
+    package enum Method: String, Sendable {
+        case plain
+        case s256 = "S256"
+    }
+
+    package let method: Method
+    package let challenge: String
+
+    package init(method: Method, challenge: String) {
+        self.method = method
+        self.challenge = challenge
+    }
+
+    /// Whether `text` is 43 to 128 unreserved characters, as verifiers and challenges are (RFC 7636 §4.1, §4.2).
+    package static func isWellFormed(_ text: String) -> Bool {
+        (43...128).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || "-._~".utf8.contains(byte)
+            }
+    }
+
+    package func isMet(by verifier: String) -> Bool {
+        let expected = method == .plain ? verifier : Base64URL.encode(Digest.sha256(verifier))
+        return constantTimeEquals(Array(expected.utf8), Array(challenge.utf8))
+    }
+
+    /// What is wrong with a verifier, in a sentence; `nil` when it meets the challenge.
+    package func fault(of verifier: String?) -> String? {
+        guard let verifier, !verifier.isEmpty else {
+            return "code_verifier is missing, though the authorization request had a code_challenge: send the verifier"
+        }
+        guard !isMet(by: verifier) else { return nil }
+        if method == .s256, verifier == challenge {
+            return "code_verifier is the challenge itself: send the text that was hashed, not its hash"
+        }
+        if method == .s256, Hex.encode(Digest.sha256(verifier)) == challenge {
+            return "code_challenge was the verifier's SHA-256 in hex: send it in base64url without padding"
+        }
+        if method == .s256, Base64.encode(Digest.sha256(verifier)) == challenge {
+            return "code_challenge was the verifier's SHA-256 in base64: send it in base64url without padding"
+        }
+        return "code_verifier isn't the one whose code_challenge began this sign-in: keep it from request to exchange"
+    }
+}

@@ -1,0 +1,109 @@
+extension Shape {
+    static let callbackURLs = Shape.set(of: .text(.url))
+
+    static let google = Shape.object([
+        .optional(
+            "clients",
+            .list(
+                of: .object([
+                    .required("clientID", .text(.nonEmpty), "The client ID."),
+                    .optional(
+                        "clientSecret", .text(.nonEmpty), default: "google-secret-for-tests", "The client secret."),
+                    .optional("redirectURIs", callbackURLs, default: [], "Authorized redirect URIs."),
+                ]), key: "clientID"), default: [], "OAuth clients.")
+    ])
+
+    static let facebook = Shape.object([
+        .optional(
+            "apps",
+            .list(
+                of: .object([
+                    .required("appID", .text(.nonEmpty), "The app ID."),
+                    .optional("appSecret", .text(.nonEmpty), default: "facebook-secret-for-tests", "The app secret."),
+                    .optional("redirectURIs", callbackURLs, default: [], "Valid OAuth redirect URIs."),
+                ]), key: "appID"), default: [], "Apps.")
+    ])
+
+    private static let enabled = Field.optional(
+        "enabled", .boolean, default: true, "Whether people may sign in with it.")
+
+    static let firebase = Shape.object([
+        .optional("projects", .list(of: .firebaseProject, key: "id"), default: [], "Projects.")
+    ])
+
+    private static let firebaseProject = Shape.object([
+        .required("id", .text(.identifier), "The project ID."),
+        .optional("apiKeys", .set(of: .text(.nonEmpty)), default: [], "API keys that name the project."),
+        .optional("oneAccountPerEmail", .boolean, default: true, "Whether an address belongs to one user only."),
+        .optional("emailEnumerationProtection", .boolean, default: true, "Whether answers hide which addresses exist."),
+        .optional("providers", .firebaseProviders, default: [:], "Sign-in methods."),
+        .optional(
+            "acceptFakeCredentials", .boolean, default: false, "Take the official emulator's unsigned credentials, too."
+        ),
+        .optional(
+            "idTokenSignature", .choice(["auto", "RS256", "none"]), default: "auto",
+            "How Firebase ID tokens are signed."),
+        .optional(
+            "mfa",
+            .object([
+                .optional(
+                    "state", .choice(["ENABLED", "DISABLED", "MANDATORY"]), default: "DISABLED", "Second factors."),
+                .optional("providers", .set(of: .choice(["phone", "totp"])), default: [], "Kinds of second factor."),
+            ]), default: [:], "Multi-factor authentication."),
+        .optional(
+            "users",
+            .list(
+                of: .object([
+                    .required("localId", .text(.nonEmpty), "The user ID."),
+                    .optional("email", .text(.email), "The address."),
+                    .optional("emailVerified", .boolean, default: false, "Whether the address is verified."),
+                    .optional("password", .text(.nonEmpty), "The password."),
+                    .optional("displayName", .text(.any), "The name."),
+                    .optional("phoneNumber", .text(.phoneNumber), "The phone number."),
+                    .optional("disabled", .boolean, default: false, "Whether the user may not sign in."),
+                ]), key: "localId"), default: [], "Users that exist from the start."),
+    ])
+
+    private static let firebaseProviders = Shape.object([
+        .optional("password", .object([enabled]), "E-mail address and password."),
+        .optional("anonymous", .object([enabled]), "Anonymous users."),
+        .optional(
+            "phone",
+            .object([
+                enabled,
+                .optional(
+                    "testNumbers", .map(of: .text(.nonEmpty)), default: [:],
+                    "Phone numbers and the code that each takes."),
+            ]), "Phone numbers."),
+        .optional(
+            "apple.com",
+            .object(
+                [
+                    enabled,
+                    .optional(
+                        "bundleIDs", .set(of: .text(.identifier)), default: [], "App IDs whose ID tokens are taken."),
+                    .optional("servicesID", .text(.identifier), "The Services ID."),
+                    .optional("teamID", .text(.teamID), "The Team ID."),
+                    .optional("keyID", .text(.teamID), "The key ID."),
+                ] + privateKeyFields), "Sign in with Apple."),
+        .optional(
+            "github.com",
+            .object([
+                enabled, .required("clientID", .text(.nonEmpty), "The client ID."),
+                .optional("clientSecret", .text(.nonEmpty), "The client secret."),
+            ]), "GitHub."),
+        .optional(
+            "google.com",
+            .object([
+                enabled,
+                .optional(
+                    "clientIDs", .set(of: .text(.nonEmpty)), default: [], "Client IDs whose ID tokens are taken."),
+            ]), "Google."),
+        .optional(
+            "facebook.com",
+            .object([
+                enabled, .required("appID", .text(.nonEmpty), "The app ID."),
+                .optional("appSecret", .text(.nonEmpty), "The app secret."),
+            ]), "Facebook."),
+    ])
+}
