@@ -28,10 +28,11 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "OAuth", dependencies: ["Stage"], swiftSettings: strict),
         .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(name: "GitHub", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Control", dependencies: ["Stage"], swiftSettings: strict),
         .target(
             name: "Understudy",
-            dependencies: ["Apple", "Control"],
+            dependencies: ["Apple", "GitHub", "Control"],
             resources: [
                 .embedInCode("Resources/default.json"),
                 .embedInCode("Resources/AuthKey_ABC123DEFG.pub.pem"),
@@ -60,6 +61,7 @@ let package = Package(
             exclude: ["Fixtures"],
             swiftSettings: strict),
         .testTarget(name: "OAuthTests", dependencies: ["OAuth", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "GitHubTests", dependencies: ["GitHub", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "ControlTests", dependencies: ["Control", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["Understudy", "TestSupport"], swiftSettings: strict),

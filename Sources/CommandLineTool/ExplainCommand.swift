@@ -16,6 +16,9 @@ struct ExplainCommand: ParsableCommand {
     @Option(help: ArgumentHelp("An Apple client secret.", valueName: "jwt"))
     var clientSecret: String?
 
+    @Option(help: ArgumentHelp("A token of GitHub's, to check its form, or an ID token.", valueName: "token"))
+    var token: String?
+
     @Option(help: ArgumentHelp("The provider's key set, to check the ID token's signature.", valueName: "url-or-file"))
     var jwks: String?
 
@@ -25,15 +28,15 @@ struct ExplainCommand: ParsableCommand {
     var seeds: [String] = []
 
     func validate() throws {
-        guard idToken != nil || rawNonce != nil || clientSecret != nil else {
-            throw ValidationError("Give --id-token, --raw-nonce or --client-secret.")
+        guard idToken != nil || rawNonce != nil || clientSecret != nil || token != nil else {
+            throw ValidationError("Give --id-token, --token, --raw-nonce or --client-secret.")
         }
     }
 
     func run() throws {
         do {
             let explanation = try Explanation(
-                idToken: read(idToken), rawNonce: read(rawNonce), clientSecret: read(clientSecret),
+                idToken: read(idToken), rawNonce: read(rawNonce), clientSecret: read(clientSecret), token: read(token),
                 jwks: jwks.map { try Explanation.readKeySet($0) }, seeds: seeds.map { .path($0) })
             for (heading, findings) in explanation.sections {
                 Terminal.print(heading)

@@ -47,10 +47,17 @@ package struct StatusPage: Sendable {
     }
 
     private func clients(_ seed: Seed) -> HTML {
-        let rows = seed.apple.teams.flatMap { team in
+        let apple = seed.apple.teams.flatMap { team in
             team.apps.map { [$0.bundleID, "App ID of team \(team.id)", "native"] }
                 + team.services.map { [$0.id, "Services ID of team \(team.id)", $0.returnURLs.joined(separator: " ")] }
         }
+        func row(_ app: GitHubSeed.OAuthApp, _ kind: String) -> [String] {
+            let callbacks = (app.callbackURLs + app.exactCallbackURLs).joined(separator: " ")
+            return [app.clientID, app.suspended ? "\(kind), suspended" : kind, callbacks]
+        }
+        let rows =
+            apple + seed.github.oauthApps.map { row($0, "OAuth app at GitHub") }
+            + seed.github.githubApps.map { row($0.common, "GitHub App") }
         return .element(
             "table", attributes: [],
             children: rows.map { row in

@@ -1,6 +1,7 @@
 import Apple
 import Courier
 import FoundationEssentials
+import GitHub
 import JOSE
 import Stage
 
@@ -24,16 +25,24 @@ public struct Explanation: Sendable {
     ///
     /// - Parameters:
     ///   - rawNonce: the text whose SHA-256 the app sent to the provider.
+    ///   - token: a GitHub token, whose form and checksum are looked at, or an ID token.
     ///   - jwks: a JSON Web Key Set, as text, to check the ID token's signature with.
     ///   - seeds: whose teams and keys a client secret is checked against; none are needed.
     ///   - now: seconds since 1970.
     /// - Throws: ``StartError`` when a seed can't be used.
     public init(
-        idToken: String? = nil, rawNonce: String? = nil, clientSecret: String? = nil, jwks: String? = nil,
-        seeds: [Understudy.SeedInput] = [], now: Int64 = Int64(Date().timeIntervalSince1970)
+        idToken: String? = nil, rawNonce: String? = nil, clientSecret: String? = nil, token: String? = nil,
+        jwks: String? = nil, seeds: [Understudy.SeedInput] = [],
+        now: Int64 = Int64(Date().timeIntervalSince1970)
     ) throws {
-        if let idToken { explainToken(idToken, rawNonce: rawNonce, jwks: jwks, now: now) }
-        if idToken == nil, let rawNonce { tellNonce(rawNonce) }
+        for text in [idToken, token].compactMap({ $0?.filter { !$0.isWhitespace } }) {
+            if let kind = GitHubToken.kind(of: text) {
+                explainGitHubToken(text, kind, isMeantAsIDToken: text == idToken)
+            } else {
+                explainToken(text, rawNonce: rawNonce, jwks: jwks, now: now)
+            }
+        }
+        if idToken == nil, token == nil, let rawNonce { tellNonce(rawNonce) }
         if let clientSecret {
             let seed = seeds.isEmpty ? nil : try Understudy.loadSeed(seeds)
             explainSecret(clientSecret, seed: seed, now: now)
@@ -64,7 +73,7 @@ public struct Explanation: Sendable {
 
     private mutating func explainToken(_ text: String, rawNonce: String?, jwks: String?, now: Int64) {
         let token: JWS
-        do { token = try JWS(parsing: text.filter { !$0.isWhitespace }) } catch {
+        do { token = try JWS(parsing: text) } catch {
             return add("ID token", [Finding(holds: false, text: "it can't be read: \(error.description)")])
         }
         var findings: [Finding] = []
@@ -152,6 +161,37 @@ public struct Explanation: Sendable {
     private mutating func tellNonce(_ rawNonce: String) {
         let hash = Hex.encode(Digest.sha256(rawNonce))
         add("Nonce", [Finding(holds: nil, text: "send Apple its SHA-256 in lower-case hex: \(hash)")])
+    }
+
+    // MARK: - GitHub's tokens
+
+    private mutating func explainGitHubToken(_ text: String, _ kind: GitHubToken.Kind, isMeantAsIDToken: Bool) {
+        var findings = [Finding(holds: nil, text: "it begins with \(kind.rawValue): \(kind.about)")]
+        if isMeantAsIDToken {
+            findings.append(
+                Finding(
+                    holds: false,
+                    text: "it isn't an ID token: GitHub issues none; send it as the access token, without a nonce"))
+        }
+        let length = kind.rawValue.utf8.count + kind.length + GitHubToken.checksumLength
+        switch GitHubToken.checksumHolds(in: text) {
+        case nil:
+            findings.append(
+                Finding(
+                    holds: false,
+                    text: "it has \(text.utf8.count) characters where \(length) are expected: was it cut off?"))
+        case true?:
+            findings.append(Finding(holds: true, text: "its checksum, the last six characters, fits"))
+        case false?:
+            findings.append(
+                Finding(
+                    holds: false,
+                    text:
+                        "its checksum, the last six characters, doesn't fit: it was mistyped or made up, as the samples "
+                        + "in documentation are, or minted with \"tokenChecksum\": \"invalid\""))
+        }
+        findings.append(Finding(holds: nil, text: "whether it works, only the server knows: GET /user says"))
+        add("GitHub token", findings)
     }
 
     // MARK: - Client secrets

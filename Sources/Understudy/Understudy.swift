@@ -1,5 +1,6 @@
 import Apple
 import Control
+import GitHub
 import HTTPServer
 import Logging
 import Stage
@@ -48,8 +49,7 @@ public enum Understudy {
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
         let seed = try loadSeed(seeds)
         let worlds = WorldRegistry(seed: seed, forge: KeyForge())
-        let apple = AppleProvider(seed: seed)
-        let providers: [any Provider] = [apple]
+        let providers: [any Provider] = [AppleProvider(seed: seed), GitHubProvider(seed: seed)]
         var own = Router<Route>()
         let status = StatusPage(providers: providers, version: version)
         own.add("GET", "/", Route { .now(status.response($0)) })

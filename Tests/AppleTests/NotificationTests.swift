@@ -1,34 +1,11 @@
 import Foundation
-import HTTPServer
 import JOSE
 import JWTKit
-import Synchronization
 import TestSupport
 import Testing
 
-/// A server that keeps what is posted to it.
-private final class Receiver: Sendable {
-    private let bodies = Mutex<[[UInt8]]>([])
-    private let statuses: Mutex<[Int]>
-    private let server = Mutex<Server?>(nil)
-
-    /// Answers with `statuses` in turn, then with 200.
-    init(statuses: [Int] = []) throws {
-        self.statuses = Mutex(statuses)
-        let server = try Server(Server.Options()) { [self] request in
-            bodies.withLock { $0.append(request.body) }
-            return .now(Response(status: self.statuses.withLock { $0.isEmpty ? 200 : $0.removeFirst() }))
-        }
-        self.server.withLock { $0 = server }
-    }
-
-    deinit { server.withLock { $0?.stop() } }
-
-    func stop() { server.withLock { $0?.stop() } }
-    var url: String { "http://127.0.0.1:\(server.withLock { $0?.port ?? 0 })/apple" }
-    var payloads: [String] {
-        bodies.withLock { $0.map { (try? JSONValue(parsing: $0))?["payload"]?.string ?? "" } }
-    }
+extension Receiver {
+    fileprivate var payloads: [String] { requests.map { (try? JSONValue(parsing: $0.body))?["payload"]?.string ?? "" } }
 }
 
 @Suite("Apple: server-to-server notifications")

@@ -258,6 +258,26 @@ struct ExplainTests {
         #expect(misnamed.errors.contains("IP address mismatch"))
     }
 
+    @Test("GitHub's tokens: what they are, and whether the checksum fits")
+    func gitHubTokens() throws {
+        let genuine = "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"
+        let fine = try Tool.run("explain", "--token", genuine)
+        #expect(fine.status == 0)
+        #expect(fine.output.contains("a personal access token"))
+        #expect(fine.output.contains("ok     its checksum"))
+        for (token, wanted) in [
+            (genuine.dropLast() + "8", "doesn't fit"), (genuine.dropLast(3), "37 characters where 40 are expected"),
+            ("gho_16C7e42F292c6912E7710c838347Ae178B4a", "samples in documentation"), ("nonsense", "it can't be read"),
+        ] as [(any StringProtocol, String)] {
+            let wrong = try Tool.run("explain", "--token", String(token))
+            #expect(wrong.status == 1)
+            #expect(wrong.output.contains(wanted), "\(wrong.output)")
+        }
+        let misused = try Tool.run("explain", "--id-token", genuine)
+        #expect(misused.status == 1)
+        #expect(misused.output.contains("GitHub issues none"))
+    }
+
     @Test("nothing to explain, or nothing that can be read")
     func nothing() throws {
         #expect(try Tool.run("explain").status == 64)

@@ -181,7 +181,8 @@ struct ControlTests {
         #expect(page.status == 200)
         #expect(page.header("Content-Type") == "text/html;charset=UTF-8")
         for text in [
-            "Ada Lovelace", "com.example.web", "http://localhost:\(fixture.client.port)/appleid.apple.com",
+            "Ada Lovelace", "com.example.web", "Ov23liSuspended00001", "GitHub App",
+            "http://localhost:\(fixture.client.port)/appleid.apple.com",
             Understudy.version,
         ] {
             #expect(page.text.contains(text))

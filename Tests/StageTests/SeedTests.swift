@@ -20,6 +20,15 @@ struct SeedTests {
         #expect(Understudy.faults(in: [.path(SeedTests.directory)]) == [])
     }
 
+    @Test("the seeds in the README are valid")
+    func readme() throws {
+        let seeds = try Repository.read("README.md").components(separatedBy: "```json\n").dropFirst().compactMap {
+            $0.components(separatedBy: "```").first
+        }
+        #expect(seeds.count >= 2)
+        for seed in seeds { #expect(faults(seed) == []) }
+    }
+
     @Test("the committed JSON Schema is the one that is printed")
     func schema() throws {
         #expect(try Repository.read("seed-data/schema.json") == Understudy.seedSchema)

@@ -34,7 +34,9 @@ package struct Answer: Sendable, CustomStringConvertible {
         var fields: [String: String] = [:]
         for pair in encoded.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            fields[String(parts[0])] = (parts.count > 1 ? String(parts[1]) : "").removingPercentEncoding
+            fields[String(parts[0])] =
+                (parts.count > 1 ? String(parts[1]) : "").replacingOccurrences(of: "+", with: " ")
+                .removingPercentEncoding
         }
         return fields
     }

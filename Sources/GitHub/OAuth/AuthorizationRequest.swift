@@ -1,0 +1,124 @@
+import HTTPServer
+import OAuth
+import Stage
+
+/// A request to `/login/oauth/authorize`, checked.
+/// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity>
+struct AuthorizationRequest: Sendable {
+    let app: GitHubDirectory.App
+    /// The one that was asked for, or the first that is registered.
+    let redirectURI: String
+    /// `nil` when `scope` was left out, which asks for what was granted before. Never for GitHub Apps, whose
+    /// permissions are their own.
+    let scopes: GitHubScopes?
+    let wantsRefreshToken: Bool
+    let state: Form.Field?
+    let challenge: CodeChallenge?
+    /// The account that the client suggests.
+    let login: String?
+    let allowsSignup: Bool
+    /// Whether the person has to say which account, though one is signed in.
+    let selectsAccount: Bool
+    /// The request as it came, for the consent page to carry along.
+    let form: Form
+
+    /// Why a request goes nowhere, and how that is told.
+    enum Refusal: Error, Sendable {
+        /// GitHub's "not found" page.
+        case unknownClient(Diagnosis)
+        /// GitHub's page that warns of the redirect_uri, or a redirect to a registered callback, as the seed says.
+        case mismatch(GitHubDirectory.App, state: Form.Field?, Diagnosis)
+        /// A redirect to the callback.
+        case callback(OAuthError, redirectURI: String, state: Form.Field?)
+    }
+
+    init(_ form: Form, _ directory: GitHubDirectory) throws(Refusal) {
+        app = try AuthorizationRequest.app(form, directory)
+        state = form.field("state")
+        redirectURI = try AuthorizationRequest.redirectURI(form, app, state)
+        if app.isSuspended {
+            let diagnosis = Diagnosis("the seed says that \"\(app.clientID)\" is suspended")
+            throw .callback(OAuthError(.applicationSuspended, diagnosis), redirectURI: redirectURI, state: state)
+        }
+        challenge = try AuthorizationRequest.challenge(form, redirectURI, state)
+        let names = form["scope"].map { $0.split { $0 == " " || $0 == "," }.map(String.init) }
+        // An empty `scope` counts as one that was left out.
+        scopes =
+            app.isGitHubApp
+            ? GitHubScopes.none : names.flatMap { $0.isEmpty ? nil : GitHubScopes($0.joined(separator: " ")) }
+        wantsRefreshToken = names?.contains("offline_access") ?? false
+        login = form["login"].flatMap { $0.isEmpty ? nil : $0 }
+        allowsSignup = form["allow_signup"] != "false"
+        // Clients that aren't web sites can't be told apart by their address, so the person chooses each time.
+        selectsAccount = form["prompt"] == "select_account" || !redirectURI.lowercased().hasPrefix("http")
+        self.form = form
+    }
+
+    private static func app(_ form: Form, _ directory: GitHubDirectory) throws(Refusal) -> GitHubDirectory.App {
+        let id = form["client_id"] ?? ""
+        if let app = directory.apps[id] { return app }
+        throw .unknownClient(
+            id.isEmpty
+                ? Diagnosis("client_id is missing: send the app's client ID")
+                : Diagnosis(
+                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(directory.hint(for: id))"))
+    }
+
+    private static func redirectURI(
+        _ form: Form, _ app: GitHubDirectory.App, _ state: Form.Field?
+    ) throws(Refusal) -> String {
+        guard let uri = form["redirect_uri"], !uri.isEmpty else {
+            guard let first = app.callbacks.first else {
+                throw .mismatch(app, state: state, Diagnosis("\"\(app.clientID)\" has no callback URL: seed one"))
+            }
+            return first.text
+        }
+        if app.callbacks.contains(where: { $0.matches(uri) }) { return uri }
+        throw .mismatch(app, state: state, AuthorizationRequest.mismatch(of: uri, app))
+    }
+
+    /// What is wrong with a `redirect_uri`, against each registered callback.
+    static func mismatch(of uri: String, _ app: GitHubDirectory.App) -> Diagnosis {
+        let known = app.callbacks.map { callback in
+            "\(Diagnosis.quote(callback.text))" + (callback.fault(of: uri).map { " (\($0))" } ?? "")
+        }
+        return Diagnosis(
+            received: "redirect_uri \(Diagnosis.quote(uri))",
+            expected: known.isEmpty ? nil : "one that matches " + known.joined(separator: " or "),
+            "register it as a callback URL of \"\(app.clientID)\", or send another")
+    }
+
+    /// GitHub says that both parameters are required once one is there and that only S256 is supported; what it answers
+    /// otherwise isn't documented.
+    private static func challenge(
+        _ form: Form, _ redirectURI: String, _ state: Form.Field?
+    ) throws(Refusal) -> CodeChallenge? {
+        func refuse(_ diagnosis: Diagnosis) -> Refusal {
+            .callback(OAuthError(.invalidRequest, diagnosis), redirectURI: redirectURI, state: state)
+        }
+        let challenge = form["code_challenge"] ?? ""
+        let method = form["code_challenge_method"] ?? ""
+        switch (challenge.isEmpty, method.isEmpty) {
+        case (true, true): return nil
+        case (false, true):
+            throw refuse(Diagnosis("code_challenge came without code_challenge_method: add code_challenge_method=S256"))
+        case (true, false):
+            throw refuse(Diagnosis("code_challenge_method came without code_challenge: send both or none"))
+        case (false, false): break
+        }
+        guard method == CodeChallenge.Method.s256.rawValue else {
+            throw refuse(
+                Diagnosis(
+                    received: "code_challenge_method \(Diagnosis.quote(method))", expected: "S256",
+                    "GitHub supports no other; hash the verifier with SHA-256"))
+        }
+        guard challenge.utf8.count == 43, CodeChallenge.isWellFormed(challenge) else {
+            throw refuse(
+                Diagnosis(
+                    received: "a code_challenge of \(challenge.utf8.count) characters",
+                    expected: "43: the SHA-256 of the verifier in base64url without padding",
+                    "encode the 32 bytes of the hash, not its hex text"))
+        }
+        return CodeChallenge(method: .s256, challenge: challenge)
+    }
+}

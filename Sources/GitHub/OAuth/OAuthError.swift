@@ -1,0 +1,106 @@
+import HTTPServer
+import OAuth
+import Stage
+
+/// The errors of GitHub's OAuth endpoints:
+/// <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-authorization-request-errors> and
+/// <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors>.
+/// Descriptions are GitHub's; those that nobody has published are marked.
+struct OAuthError: Error, Sendable {
+    enum Code: String, Sendable, CaseIterable {
+        // On the way back to the callback.
+        case accessDenied = "access_denied"
+        case applicationSuspended = "application_suspended"
+        case redirectURIMismatch = "redirect_uri_mismatch"
+        case invalidRequest = "invalid_request"
+        // From the token endpoint.
+        case incorrectClientCredentials = "incorrect_client_credentials"
+        case badVerificationCode = "bad_verification_code"
+        case badRefreshToken = "bad_refresh_token"
+        case unverifiedUserEmail = "unverified_user_email"
+        case unsupportedGrantType = "unsupported_grant_type"
+        // From the device flow.
+        case authorizationPending = "authorization_pending"
+        case slowDown = "slow_down"
+        case expiredToken = "expired_token"
+        case incorrectDeviceCode = "incorrect_device_code"
+        case deviceFlowDisabled = "device_flow_disabled"
+    }
+
+    let code: Code
+    let diagnosis: Diagnosis
+    /// Seconds, with `slow_down`.
+    var interval: Int64?
+
+    init(_ code: Code, _ diagnosis: Diagnosis, interval: Int64? = nil) {
+        self.code = code
+        self.diagnosis = diagnosis
+        self.interval = interval
+    }
+
+    private static let docs = "https://docs.github.com"
+    private static let authorization =
+        "\(docs)/apps/managing-oauth-apps/troubleshooting-authorization-request-errors/"
+    private static let exchange =
+        "\(docs)/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/"
+    private static let device =
+        "\(docs)/developers/apps/authorizing-oauth-apps#error-codes-for-the-device-flow"
+
+    static func description(of code: Code) -> String {
+        switch code {
+        case .accessDenied: "The user has denied your application access."
+        case .applicationSuspended: "Your application has been suspended. Contact support@github.com."
+        case .redirectURIMismatch: "The redirect_uri MUST match the registered callback URL for this application."
+        // Not documented.
+        case .invalidRequest: "The request is missing a parameter or has one that isn't supported."
+        case .incorrectClientCredentials: "The client_id and/or client_secret passed are incorrect."
+        case .badVerificationCode: "The code passed is incorrect or expired."
+        case .badRefreshToken: "The refresh token passed is incorrect or expired."
+        case .unverifiedUserEmail: "The user must have a verified primary email."
+        // Not documented.
+        case .unsupportedGrantType: "The grant_type passed is not supported."
+        case .authorizationPending: "The authorization request is still pending."
+        case .slowDown: "Too many requests have been made in the same timeframe."
+        // Not documented.
+        case .expiredToken: "The device_code has expired."
+        case .incorrectDeviceCode: "The device_code provided is not valid."
+        case .deviceFlowDisabled: "Device Flow must be explicitly enabled for this App"
+        }
+    }
+
+    /// Of the redirect to the callback.
+    static func authorizationURI(of code: Code) -> String {
+        switch code {
+        case .accessDenied: "\(authorization)#access-denied"
+        case .applicationSuspended: "\(authorization)#application-suspended"
+        case .redirectURIMismatch: "\(authorization)#redirect-uri-mismatch"
+        default: authorization
+        }
+    }
+
+    /// Of the token endpoint's answer.
+    private var exchangeURI: String {
+        switch code {
+        case .incorrectClientCredentials: "\(OAuthError.exchange)#incorrect-client-credentials"
+        case .redirectURIMismatch: "\(OAuthError.authorization)#redirect-uri-mismatch2"
+        // So for refresh tokens, too, as github.com answers.
+        case .badVerificationCode, .badRefreshToken: "\(OAuthError.exchange)#bad-verification-code"
+        case .unverifiedUserEmail: "\(OAuthError.exchange)#unverified_user_email"
+        case .slowDown, .deviceFlowDisabled: OAuthError.docs
+        case .authorizationPending, .expiredToken, .incorrectDeviceCode, .accessDenied, .unsupportedGrantType:
+            OAuthError.device
+        case .applicationSuspended: "\(OAuthError.authorization)#application-suspended"
+        case .invalidRequest: OAuthError.exchange
+        }
+    }
+
+    /// From the token endpoint: status 200, in the form that the client accepts.
+    func answer(_ format: AnswerFormat, status: Int = 200) -> Response {
+        var fields: [AnswerFormat.Field] = [
+            ("error", .string(code.rawValue)), ("error_description", .string(OAuthError.description(of: code))),
+            ("error_uri", .string(exchangeURI)),
+        ]
+        if let interval { fields.append(("interval", .integer(interval))) }
+        return format.response(fields, status: status).diagnosed(diagnosis)
+    }
+}

@@ -1,0 +1,112 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// GET /settings/applications, GET and POST /settings/connections/applications/CLIENT
+// https://docs.github.com/apps/oauth-apps/using-oauth-apps/reviewing-your-authorized-oauth-apps
+//
+// Where a person sees which apps they authorized, and revokes. It is the `html_url` that apps are told to link to.
+
+extension GitHubProvider {
+    func connections(_ exchange: Exchange) -> Response {
+        guard let session = session(exchange) else {
+            return Pages.redirectToSignIn(exchange, then: "/settings/applications")
+        }
+        let clients = exchange.world.withState { state in
+            state[GitHubState.self].grants.keys.filter { $0.account == session.account.id }.map(\.client)
+        }
+        let apps = clients.compactMap { directory.apps[$0] }.sorted { ($0.name, $0.clientID) < ($1.name, $1.clientID) }
+        let links = apps.map {
+            Pages.link(exchange, "\($0.name) (\($0.clientID))", to: GitHubProvider.connectionPath($0))
+        }
+        return Pages.page(
+            "Authorized apps",
+            [
+                .tag("h1", [], "Authorized apps"),
+                .tag("p", [("class", "soft")], "of \(session.account.github.login)"),
+                links.isEmpty ? .tag("p", [], "None. Sign in to an app first.") : .group(links),
+                account(exchange, session, at: "/settings/applications"),
+            ])
+    }
+
+    private static func connectionPath(_ app: GitHubDirectory.App) -> String {
+        "/settings/connections/applications/\(PercentCoding.encode(Array(app.clientID.utf8)))"
+    }
+
+    func connection(_ exchange: Exchange) -> Response {
+        guard let app = directory.apps[exchange.parameters["client"] ?? ""] else { return noSuchApp(exchange) }
+        guard let session = session(exchange) else {
+            return Pages.redirectToSignIn(exchange, then: GitHubProvider.connectionPath(app))
+        }
+        let key = GitHubState.GrantKey(account: session.account.id, client: app.clientID)
+        guard let grant = exchange.world.withState({ $0[GitHubState.self].grants[key] }) else {
+            return Pages.page(
+                app.name,
+                [
+                    .tag("h1", [], app.name),
+                    .tag("p", [], "\(session.account.github.login) hasn't authorized this app."),
+                    account(exchange, session, at: GitHubProvider.connectionPath(app)),
+                ])
+        }
+        let tokens = grant.tokens.values.reduce(0) { $0 + $1.count }
+        let rows = grant.scopes.scopes.map { HTML.tag("li", [], .text(scopeText($0)), .tag("code", [], $0.rawValue)) }
+        return Pages.page(
+            app.name,
+            [
+                .tag("h1", [], app.name), .tag("p", [("class", "soft")], app.url),
+                .tag(
+                    "p", [],
+                    "Authorized by \(session.account.github.login) on \(Timestamps.text(milliseconds: grant.createdAt)); "
+                        + "\(tokens == 1 ? "one token works" : "\(tokens) tokens work")."),
+                .tag("h2", [], "It may"),
+                rows.isEmpty
+                    ? .tag("p", [], app.isGitHubApp ? "Do what the app's permissions say." : "Read what is public.")
+                    : .element("ul", attributes: [], children: rows),
+                Pages.form(
+                    exchange, to: GitHubProvider.connectionPath(app),
+                    [
+                        .hidden("authenticity_token", session.authenticityToken),
+                        Pages.submit("Revoke access", name: "action", value: "revoke"),
+                    ]),
+                Pages.link(exchange, "All authorized apps", to: "/settings/applications"),
+                account(exchange, session, at: GitHubProvider.connectionPath(app)),
+            ])
+    }
+
+    private func scopeText(_ scope: GitHubScope) -> String { "\(scope.about) · " }
+
+    /// Who is signed in, and the way to be someone else.
+    private func account(_ exchange: Exchange, _ session: SignedIn, at path: String) -> HTML {
+        let again = Form(fields: [Form.Field(name: "return_to", value: path)]).encoded
+        return Pages.link(exchange, "Not \(session.account.github.login)? Use another account", to: "/login?\(again)")
+    }
+
+    private func noSuchApp(_ exchange: Exchange) -> Response {
+        let client = exchange.parameters["client"] ?? ""
+        return Pages.notFound(
+            exchange,
+            Diagnosis(
+                received: "client \(Diagnosis.quote(client))", "no such app is seeded\(directory.hint(for: client))"))
+    }
+
+    /// The form's answer: the person revokes the app.
+    func revokeConnection(_ exchange: Exchange) -> Response {
+        guard let app = directory.apps[exchange.parameters["client"] ?? ""] else { return noSuchApp(exchange) }
+        guard let session = session(exchange) else {
+            return Pages.redirectToSignIn(exchange, then: GitHubProvider.connectionPath(app))
+        }
+        guard session.holds(exchange.request.bodyForm["authenticity_token"]) else { return Pages.forged(exchange) }
+        if let webhook = revoke(app, of: session.account, in: exchange) { webhooks.send(webhook) { _ in } }
+        return Pages.page(
+            "Access revoked",
+            [
+                .tag("h1", [], "Access revoked"),
+                .tag(
+                    "p", [],
+                    "\(app.name) has lost access to the account of \(session.account.github.login). Its tokens no longer work."
+                ),
+                Pages.link(exchange, "All authorized apps", to: "/settings/applications"),
+            ])
+    }
+}

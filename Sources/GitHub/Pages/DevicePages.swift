@@ -1,0 +1,119 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// GET and POST /login/device, POST /login/device/confirmation: where a person enters the code that a device shows.
+
+extension GitHubProvider {
+    func devicePage(_ exchange: Exchange) -> Response {
+        guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
+        return devicePage(exchange, session, typed: "", fault: nil)
+    }
+
+    private func devicePage(_ exchange: Exchange, _ session: SignedIn, typed: String, fault: Diagnosis?) -> Response {
+        var fields: [HTML] = [.hidden("authenticity_token", session.authenticityToken)]
+        if let fault { fields.append(.tag("p", [("class", "error"), ("role", "alert"), ("id", "fault")], fault.line)) }
+        var attributes: [(String, String?)] = [
+            ("type", "text"), ("name", "user_code"), ("value", typed), ("placeholder", "XXXX-XXXX"),
+            ("autocomplete", "one-time-code"), ("autocapitalize", "characters"), ("spellcheck", "false"),
+            ("required", nil), ("autofocus", nil),
+        ]
+        if fault != nil { attributes.append(("aria-describedby", "fault")) }
+        fields += [
+            .tag("label", [], .text("Code"), .tag("input", attributes)),
+            Pages.submit("Continue", name: "action", value: "continue"),
+        ]
+        let again = Form(fields: [Form.Field(name: "return_to", value: "/login/device")]).encoded
+        let page = Pages.page(
+            "Connect a device", status: fault == nil ? 200 : 422,
+            [
+                .tag("h1", [], "Connect a device"),
+                .tag(
+                    "p", [("class", "soft")],
+                    "Enter the code that the device or the app shows. You are \(session.account.github.login)."),
+                Pages.form(exchange, to: "/login/device", fields),
+                Pages.link(exchange, "Use another account", to: "/login?\(again)"),
+            ])
+        return fault.map { page.diagnosed($0) } ?? page
+    }
+
+    /// A code was entered: who asks, and for what.
+    func confirmDevice(_ exchange: Exchange) -> Response {
+        let answer = exchange.request.bodyForm
+        guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
+        guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
+        let typed = answer["user_code"] ?? ""
+        let code = GitHubProvider.normalize(typed)
+        let (device, isAllowed) = exchange.world.withState { state -> (Device?, Bool) in
+            let now = state.clock.milliseconds
+            guard let deviceCode = state[GitHubState.self].devices.code(for: code, now: now),
+                let device = state[GitHubState.self].devices[deviceCode]?.value
+            else { return (nil, true) }
+            return (device, state[GitHubState.self].devices.enter(client: device.client, now: now))
+        }
+        guard isAllowed else {
+            let diagnosis = Diagnosis(
+                "fifty codes of this app were entered within an hour: advance the clock, or reset")
+            return Pages.problem(exchange, 429, "Too many codes", diagnosis)
+        }
+        guard let device, let app = directory.apps[device.client] else {
+            let fault = Diagnosis(
+                received: "code \(Diagnosis.quote(typed, limit: 24))",
+                "no device waits with this code: it is wrong, has expired or was answered already")
+            return devicePage(exchange, session, typed: typed, fault: fault)
+        }
+        return Pages.page(
+            "Authorize \(app.name)",
+            Pages.introduction(app, session.account) + [
+                .tag("p", [], .text("The device shows "), .tag("code", [], device.userCode), .text(".")),
+                Pages.form(
+                    exchange, to: "/login/device/confirmation",
+                    [
+                        .hidden("authenticity_token", session.authenticityToken), .hidden("user_code", device.userCode),
+                        Pages.permissions(app, device.scopes, granted: nil),
+                        Pages.submit("Authorize \(app.name)", name: "authorize", value: "1", isFirst: true),
+                        Pages.submit("Cancel", name: "authorize", value: "0", isQuiet: true),
+                    ]),
+            ])
+    }
+
+    func decideDevice(_ exchange: Exchange) -> Response {
+        let answer = exchange.request.bodyForm
+        guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
+        guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
+        let isApproved = answer["authorize"] == "1"
+        let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
+        let code = GitHubProvider.normalize(answer["user_code"] ?? "")
+        let isDecided = exchange.world.withState { state -> Bool in
+            let now = state.clock.milliseconds
+            guard let deviceCode = state[GitHubState.self].devices.code(for: code, now: now),
+                let device = state[GitHubState.self].devices[deviceCode]?.value
+            else { return false }
+            let scopes = device.scopes.intersection(GitHubScopes(kept))
+            state[GitHubState.self].devices[deviceCode]?.value.decision =
+                isApproved ? .approved(account: session.account.id, scopes, isUnverified: false) : .denied
+            return true
+        }
+        guard isDecided else {
+            let fault = Diagnosis("no device waits with this code any longer: it has expired or was answered already")
+            return devicePage(exchange, session, typed: "", fault: fault)
+        }
+        return Pages.page(
+            isApproved ? "Device connected" : "Cancelled",
+            [
+                .tag("h1", [], isApproved ? "Your device is connected" : "You have cancelled"),
+                .tag(
+                    "p", [],
+                    isApproved
+                        ? "It goes on by itself, the next time it asks."
+                        : "The device will be told so. No access was given."),
+            ])
+    }
+
+    /// Neither case, nor spaces, nor a missing hyphen matter; GitHub's page long insisted on the hyphen.
+    private static func normalize(_ typed: String) -> String {
+        let letters = typed.uppercased().filter { $0.isLetter || $0.isNumber }
+        return "\(letters.prefix(4))-\(letters.dropFirst(4))"
+    }
+}

@@ -1,0 +1,84 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// Who is signed in with a browser.
+struct Session: Sendable {
+    let account: String
+    /// Comes back with every form, so that no other site can post one.
+    let authenticityToken: String
+    /// Whether the person chose the account just now, for the request that is under way.
+    var isFresh = true
+}
+
+/// A session with its person.
+struct SignedIn: Sendable {
+    let id: String
+    let account: Account
+    let authenticityToken: String
+    let isFresh: Bool
+
+    func holds(_ token: String?) -> Bool {
+        constantTimeEquals(Array((token ?? "").utf8), Array(authenticityToken.utf8))
+    }
+}
+
+extension GitHubProvider {
+    static let cookie = "understudy_github_session"
+    private static let sessionLifetime: Int64 = 14 * 86_400_000
+
+    func session(_ exchange: Exchange) -> SignedIn? {
+        let pairs = (exchange.request.header("Cookie") ?? "").split(separator: ";")
+        let start = "\(GitHubProvider.cookie)="
+        guard let pair = pairs.first(where: { $0.drop { $0 == " " }.hasPrefix(start) }) else { return nil }
+        let id = String(pair.drop { $0 == " " }.dropFirst(start.count))
+        return exchange.world.withState { state in
+            guard let entry = state[GitHubState.self].sessions[id], entry.expires > state.clock.milliseconds,
+                let account = state.account(entry.value.account)
+            else { return nil }
+            return SignedIn(
+                id: id, account: account, authenticityToken: entry.value.authenticityToken, isFresh: entry.value.isFresh
+            )
+        }
+    }
+
+    /// Signs `account` in and goes to `path` on github.com.
+    func signIn(_ account: String, _ exchange: Exchange, then path: String) -> Response {
+        let id = exchange.world.withState { state -> String in
+            let id = Hex.encode(state.random.bytes(16))
+            let now = state.clock.milliseconds
+            let session = Session(account: account, authenticityToken: Hex.encode(state.random.bytes(16)))
+            state[GitHubState.self].sessions.insert(
+                session, as: id, expires: now + GitHubProvider.sessionLifetime, now: now)
+            return id
+        }
+        var response = Response.redirect(to: Pages.base(exchange) + GitHubProvider.local(path))
+        response.headers.append(
+            (name: "Set-Cookie", value: "\(GitHubProvider.cookie)=\(id); \(cookieAttributes(exchange))"))
+        return response
+    }
+
+    func signOut(_ exchange: Exchange) -> Response {
+        var response = Response.redirect(to: Pages.base(exchange) + "/login")
+        if let session = session(exchange) {
+            exchange.world.withState { $0[GitHubState.self].sessions[session.id] = nil }
+        }
+        response.headers.append(
+            (name: "Set-Cookie", value: "\(GitHubProvider.cookie)=; Max-Age=0; \(cookieAttributes(exchange))"))
+        return response
+    }
+
+    private func cookieAttributes(_ exchange: Exchange) -> String {
+        let world = exchange.address.world == "default" ? "" : "/~\(exchange.address.world)"
+        let path = exchange.address.form == .prefix ? "\(world)/\(GitHubProvider.host)" : world.isEmpty ? "/" : world
+        return "Path=\(path); HttpOnly; SameSite=Lax"
+    }
+
+    /// A path on github.com; `/` for anything that could lead elsewhere.
+    static func local(_ path: String?) -> String {
+        guard let path, path.hasPrefix("/"), !path.hasPrefix("//"), !path.contains("\\"),
+            !path.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F })
+        else { return "/" }
+        return path
+    }
+}

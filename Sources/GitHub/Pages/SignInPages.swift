@@ -1,0 +1,141 @@
+import FoundationEssentials
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// GET /login, POST /session, GET and POST /signup, POST /logout
+// Who is signed in with this browser. No passwords: one says who one is.
+
+extension Pages {
+    /// To the sign-in page, and back to the request afterwards.
+    static func redirectToSignIn(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
+        var fields = [Form.Field(name: "client_id", value: request.app.clientID)]
+        if let login = request.login { fields.append(Form.Field(name: "login", value: login)) }
+        if !request.allowsSignup { fields.append(Form.Field(name: "allow_signup", value: "false")) }
+        return redirectToSignIn(exchange, fields, then: "/login/oauth/authorize?\(request.form.encoded)")
+    }
+
+    static func redirectToSignIn(_ exchange: Exchange, _ fields: [Form.Field] = [], then path: String) -> Response {
+        let form = Form(fields: fields + [Form.Field(name: "return_to", value: path)])
+        return .redirect(to: "\(base(exchange))/login?\(form.encoded)")
+    }
+}
+
+extension GitHubProvider {
+    func signInPage(_ exchange: Exchange) -> Response {
+        let query = exchange.request.queryForm
+        let returnTo = GitHubProvider.local(query["return_to"])
+        let app = query["client_id"].flatMap { directory.apps[$0] }
+        let wanted = query["login"]?.lowercased()
+        var accounts = exchange.world.withState { $0.accounts }
+        if let place = accounts.firstIndex(where: { $0.github.login.lowercased() == wanted }) {
+            accounts.insert(accounts.remove(at: place), at: 0)
+        }
+        let people = accounts.map { account in
+            let isWanted = account.github.login.lowercased() == wanted
+            let attributes: [(String, String?)] = [
+                ("class", "person"), ("type", "submit"), ("name", "account"), ("value", account.id),
+            ]
+            return HTML.tag(
+                "button", attributes + (isWanted ? [("autofocus", nil)] : []),
+                .tag("strong", [], account.github.login),
+                .tag("span", [("class", "soft small")], GitHubProvider.notes(on: account, isWanted: isWanted)))
+        }
+        var content: [HTML] = [.tag("h1", [], "Who signs in?")]
+        if let app { content.append(.tag("p", [("class", "soft")], "to go on to \(app.name)")) }
+        if accounts.isEmpty { content.append(.tag("p", [], "Nobody is seeded yet.")) }
+        content.append(Pages.form(exchange, to: "/session", [.hidden("return_to", returnTo)] + people))
+        if query["allow_signup"] != "false" {
+            let signup = Form(fields: [Form.Field(name: "return_to", value: returnTo)]).encoded
+            content.append(Pages.link(exchange, "Create an account", to: "/signup?\(signup)"))
+        }
+        return Pages.page("Sign in", content)
+    }
+
+    private static func notes(on account: Account, isWanted: Bool) -> String {
+        var notes = [account.github.name ?? account.fullName, account.github.primaryEmail?.email ?? "no address"]
+        if account.github.primaryEmail?.verified == false { notes.append("address not verified") }
+        if isWanted { notes.append("suggested by the app") }
+        return notes.joined(separator: " · ")
+    }
+
+    func startSession(_ exchange: Exchange) -> Response {
+        let answer = exchange.request.bodyForm
+        let id = answer["account"] ?? ""
+        guard exchange.world.withState({ $0.account(id) }) != nil else {
+            let known = exchange.world.withState { $0.accounts.map(\.id) }
+            return Pages.problem(
+                exchange, 422, "Nobody by that name",
+                Diagnosis("there is no account \(Diagnosis.quote(id))\(Spelling.hint(id, among: known))"))
+        }
+        return signIn(id, exchange, then: answer["return_to"] ?? "/")
+    }
+
+    func endSession(_ exchange: Exchange) -> Response {
+        guard let session = session(exchange) else { return signOut(exchange) }
+        guard session.holds(exchange.request.bodyForm["authenticity_token"]) else { return Pages.forged(exchange) }
+        return signOut(exchange)
+    }
+
+    // MARK: - Creating an account
+
+    func signUpPage(_ exchange: Exchange) -> Response {
+        signUpPage(exchange, exchange.request.queryForm, fault: nil)
+    }
+
+    private func signUpPage(_ exchange: Exchange, _ form: Form, fault: String?) -> Response {
+        func input(_ name: String, _ label: String, _ hint: String) -> HTML {
+            .tag(
+                "label", [], .text(label),
+                .tag(
+                    "input",
+                    [
+                        ("type", "text"), ("name", name), ("value", form[name] ?? ""), ("autocomplete", hint),
+                        ("required", nil),
+                    ]))
+        }
+        var fields: [HTML] = [.hidden("return_to", GitHubProvider.local(form["return_to"]))]
+        if let fault { fields.append(.tag("p", [("class", "error"), ("role", "alert")], fault)) }
+        fields += [
+            input("login", "User name", "username"), input("email", "E-mail address", "email"),
+            Pages.submit("Create account", name: "action", value: "create"),
+        ]
+        return Pages.page(
+            "Create an account", status: fault == nil ? 200 : 422,
+            [
+                .tag("h1", [], "Create an account"),
+                .tag("p", [("class", "soft")], "It lasts until this world is reset. Its address counts as verified."),
+                Pages.form(exchange, to: "/signup", fields),
+            ])
+    }
+
+    func signUp(_ exchange: Exchange) -> Response {
+        let form = exchange.request.bodyForm
+        let login = form["login"] ?? ""
+        let email = form["email"] ?? ""
+        guard TextRule.identifier.holds(login), login.utf8.count <= 39 else {
+            return refuseSignUp(exchange, form, "A user name is 1 to 39 letters, digits, \"-\", \"_\" and \".\".")
+        }
+        guard TextRule.email.holds(email) else {
+            return refuseSignUp(exchange, form, "\"\(email)\" isn't an e-mail address.")
+        }
+        let account: Account
+        do { account = try Account(["id": .string(login), "email": .string(email)]) } catch {
+            return refuseSignUp(exchange, form, "\(error)")
+        }
+        let isNew = exchange.world.withState { state in
+            let taken = state.accounts.contains { other in
+                other.id == login || other.github.login.lowercased() == login.lowercased()
+            }
+            if !taken { state.accounts.append(account) }
+            return !taken
+        }
+        guard isNew else { return refuseSignUp(exchange, form, "The user name \"\(login)\" is taken.") }
+        return signIn(login, exchange, then: form["return_to"] ?? "/")
+    }
+
+    private func refuseSignUp(_ exchange: Exchange, _ form: Form, _ fault: String) -> Response {
+        signUpPage(exchange, form, fault: fault).diagnosed(Diagnosis(fault))
+    }
+}

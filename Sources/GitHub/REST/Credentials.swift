@@ -1,0 +1,100 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// Who calls the API: https://docs.github.com/rest/authentication/authenticating-to-the-rest-api
+//
+// Quirks: `Bearer` and `token` mean the same, in any case. A token also comes as Basic's password, or as its user name
+// with the password x-oauth-basic. Tokens in the query were removed in 2021. The operations under /applications take
+// the app's client ID and secret by Basic only; what they say to other credentials isn't documented.
+
+extension GitHubProvider {
+    func identify(_ exchange: Exchange, _ endpoint: RESTEndpoint) throws(RESTRefusal) -> Viewer {
+        let header = exchange.request.header("Authorization") ?? ""
+        switch endpoint.access {
+        case .app:
+            return .app(try authenticateApp(exchange, endpoint))
+        case .nobody:
+            guard header.isEmpty else {
+                throw RESTRefusal(
+                    RESTAnswer.error(403, "Forbidden", endpoint.documentation)
+                        .because(
+                            "this operation takes no credentials beside those in the body: leave Authorization out"))
+            }
+            return .anonymous
+        case .person where header.isEmpty:
+            let reason =
+                exchange.request.queryForm["access_token"] == nil
+                ? "Authorization is missing: send \"Bearer\" and a token"
+                : "a token in the query hasn't been taken since 2021: send it in Authorization"
+            throw RESTRefusal(
+                RESTAnswer.error(401, "Requires authentication", endpoint.documentation).because(reason))
+        case .anyone where header.isEmpty:
+            return .anonymous
+        case .anyone, .person:
+            return try viewer(header, exchange, endpoint)
+        }
+    }
+
+    private func viewer(_ header: String, _ exchange: Exchange, _ endpoint: RESTEndpoint) throws(RESTRefusal) -> Viewer
+    {
+        if let basic = BasicCredentials.read(exchange.request), let app = directory.apps[basic.user],
+            basic.password == app.secret, case .anyone = endpoint.access
+        {
+            return .app(app)
+        }
+        guard let text = GitHubProvider.token(in: header, exchange.request), !text.isEmpty else {
+            throw badCredentials("Authorization must be \"Bearer\" or \"token\" and a token")
+        }
+        let (found, failure) = exchange.world.withState { state -> ((Account, GitHubState.Token)?, String) in
+            let now = state.clock.milliseconds
+            guard let token = state[GitHubState.self].use(text, now: now) else {
+                return (nil, state[GitHubState.self].failure(of: text, now: now))
+            }
+            guard let account = state.account(token.grant.account) else {
+                return (nil, "belongs to an account that is gone")
+            }
+            return ((account, token), "")
+        }
+        guard let found, let app = directory.apps[found.1.grant.client] else {
+            throw badCredentials("the token \(failure)")
+        }
+        return .person(found.0, app, found.1)
+    }
+
+    private func badCredentials(_ reason: String) -> RESTRefusal {
+        RESTRefusal(RESTAnswer.error(401, "Bad credentials", "").because(reason))
+    }
+
+    private static func token(in header: String, _ request: Request) -> String? {
+        let words = header.split(separator: " ", maxSplits: 1)
+        guard words.count == 2 else { return nil }
+        switch words[0].lowercased() {
+        case "bearer", "token": return String(words[1].filter { $0 != " " })
+        case "basic":
+            guard let basic = BasicCredentials.read(request) else { return nil }
+            return basic.password.isEmpty || basic.password == "x-oauth-basic" ? basic.user : basic.password
+        default: return nil
+        }
+    }
+
+    private func authenticateApp(
+        _ exchange: Exchange, _ endpoint: RESTEndpoint
+    ) throws(RESTRefusal) -> GitHubDirectory.App {
+        let wanted = exchange.parameters["client"] ?? ""
+        guard let basic = BasicCredentials.read(exchange.request) else {
+            throw RESTRefusal(
+                RESTAnswer.error(401, "Requires authentication", endpoint.documentation)
+                    .because("send the app's client ID and secret by Basic authentication; a token isn't taken here"))
+        }
+        guard let app = directory.apps[basic.user],
+            constantTimeEquals(Array(basic.password.utf8), Array(app.secret.utf8))
+        else { throw badCredentials("the client ID or secret is wrong\(directory.hint(for: basic.user))") }
+        guard app.clientID == wanted else {
+            throw RESTRefusal(
+                RESTAnswer.error(404, "Not Found", endpoint.documentation)
+                    .because("the credentials are \"\(app.clientID)\"'s, the address names \(Diagnosis.quote(wanted))"))
+        }
+        return app
+    }
+}

@@ -1,0 +1,74 @@
+import Stage
+
+/// Who belongs to an organization, and what a caller may see of it.
+struct Membership: Sendable {
+    enum State: String, Sendable {
+        case active
+        case pending
+    }
+
+    let organization: GitHubDirectory.Organization
+
+    init(_ organization: GitHubDirectory.Organization) { self.organization = organization }
+
+    func state(of account: Account) -> State? {
+        guard account.github.orgs.contains(where: { $0.lowercased() == organization.login.lowercased() }) else {
+            return nil
+        }
+        return organization.seed.pendingMembers.contains(account.id) ? .pending : .active
+    }
+
+    func isMember(_ account: Account?) -> Bool { account.map { state(of: $0) == .active } ?? false }
+
+    func isPublicMember(_ account: Account) -> Bool {
+        isMember(account) && organization.seed.publicMembers.contains(account.id)
+    }
+
+    func role(of account: Account) -> String { organization.seed.owners.contains(account.id) ? "admin" : "member" }
+}
+
+extension RESTCall {
+    /// Whether the caller sees who belongs to an organization: a member with a token that may read organizations.
+    func seesMembers(of membership: Membership) -> Bool {
+        membership.isMember(viewer.account) && viewer.may(RESTCall.organizationScopes, permission: "members")
+    }
+
+    static let organizationScopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]
+
+    /// What an organization says to an app that it hasn't approved, or to a token without single sign-on.
+    /// <https://docs.github.com/organizations/managing-oauth-access-to-your-organizations-data/about-oauth-app-access-restrictions>
+    func restriction(by organization: GitHubDirectory.Organization) -> RESTAnswer? {
+        guard case .person(_, let app, _) = viewer else { return nil }
+        if organization.hides(from: app) {
+            let message =
+                "Although you appear to have the correct authorization credentials, the `\(organization.login)` organization "
+                + "has enabled OAuth App access restrictions, meaning that data access to third-parties is limited. For more "
+                + "information on these restrictions, including how to enable this app, visit "
+                + "https://docs.github.com/articles/restricting-access-to-your-organization-s-data/"
+            return RESTAnswer.error(403, message, documentation)
+                .because("add \"\(app.clientID)\" to approvedApps of \"\(organization.login)\" in the seed")
+        }
+        guard organization.seed.samlEnforced else { return nil }
+        let message =
+            "Resource protected by organization SAML enforcement. You must grant your OAuth token access to this organization."
+        var answer = RESTAnswer.error(403, message, documentation)
+            .because("the seed says samlEnforced for \"\(organization.login)\"")
+        answer.headers.append(
+            (
+                name: "X-GitHub-SSO",
+                value: "required; url=\(base.html)/orgs/\(organization.login)/sso?authorization_request=understudy"
+            ))
+        return answer
+    }
+
+    /// The organizations of the caller that this token shows, and those that single sign-on keeps back.
+    func visibleOrganizations() -> (shown: [GitHubDirectory.Organization], keptBack: [GitHubDirectory.Organization]) {
+        guard case .person(let account, let app, _) = viewer else { return ([], []) }
+        let mine = directory.organizations.filter { organization in
+            guard Membership(organization).state(of: account) != nil else { return false }
+            if let details = app.details { return details.installations.contains(organization.login) }
+            return !organization.hides(from: app)
+        }
+        return (mine.filter { !$0.seed.samlEnforced }, mine.filter(\.seed.samlEnforced))
+    }
+}

@@ -1,0 +1,182 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// Where URLs in answers lead: to this daemon, in the form in which the request came.
+struct RESTBase: Sendable {
+    /// `https://api.github.com`, or `…/github.com/api/v3` for clients that know GitHub Enterprise's layout.
+    let api: String
+    /// `https://github.com`
+    let html: String
+    private let avatars: String
+
+    init(_ address: Address, isEnterprise: Bool) {
+        html = address.base(of: GitHubProvider.host)
+        api = isEnterprise ? html + GitHubProvider.enterprisePrefix : address.base(of: GitHubProvider.apiHost)
+        avatars = address.base(of: GitHubProvider.avatarHost)
+    }
+
+    func avatar(_ id: Int) -> String { "\(avatars)/u/\(id)?v=4" }
+}
+
+/// A person, as the API shows them.
+/// <https://docs.github.com/rest/users/users#get-the-authenticated-user>
+struct UserDocument: Sendable {
+    private let account: Account
+    private let profile: Account.GitHubProfile
+    private let base: RESTBase
+
+    init(_ account: Account, _ base: RESTBase) {
+        self.account = account
+        profile = account.github
+        self.base = base
+    }
+
+    /// The fields that stand for a person within other documents, in GitHub's order.
+    func simple(isPrivate: Bool = false) -> JSONObject {
+        let url = "\(base.api)/users/\(profile.login)"
+        return JSONObject([
+            ("login", .string(profile.login)), ("id", .integer(Int64(profile.id))),
+            ("node_id", .string(UserDocument.nodeID("User", profile.id))),
+            ("avatar_url", .string(base.avatar(profile.id))), ("gravatar_id", ""), ("url", .string(url)),
+            ("html_url", .string("\(base.html)/\(profile.login)")), ("followers_url", .string("\(url)/followers")),
+            ("following_url", .string("\(url)/following{/other_user}")),
+            ("gists_url", .string("\(url)/gists{/gist_id}")),
+            ("starred_url", .string("\(url)/starred{/owner}{/repo}")),
+            ("subscriptions_url", .string("\(url)/subscriptions")), ("organizations_url", .string("\(url)/orgs")),
+            ("repos_url", .string("\(url)/repos")), ("events_url", .string("\(url)/events{/privacy}")),
+            ("received_events_url", .string("\(url)/received_events")), ("type", "User"),
+            ("user_view_type", isPrivate ? "private" : "public"), ("site_admin", .bool(profile.siteAdmin)),
+        ])
+    }
+
+    /// The whole profile; with `isPrivate` what only the person sees, too.
+    func full(isPrivate: Bool) -> JSONObject {
+        let email = UserDocument.text(publicEmail)
+        let common = simple(isPrivate: isPrivate).members.map { ($0.key, $0.value) }
+        let shown: [(String, JSONValue)] = [
+            ("name", UserDocument.text(profile.name)), ("company", UserDocument.text(profile.company)),
+            ("blog", .string(profile.blog ?? "")), ("location", UserDocument.text(profile.location)), ("email", email),
+            ("hireable", profile.hireable.map { .bool($0) } ?? .null), ("bio", UserDocument.text(profile.bio)),
+            ("twitter_username", UserDocument.text(profile.twitterUsername)), ("notification_email", email),
+            ("public_repos", .integer(Int64(profile.publicRepos))),
+            ("public_gists", .integer(Int64(profile.publicGists))), ("followers", .integer(Int64(profile.followers))),
+            ("following", .integer(Int64(profile.following))), ("created_at", .string(profile.createdAt)),
+            ("updated_at", .string(profile.updatedAt)),
+        ]
+        return JSONObject(common + shown + (isPrivate ? privateFields : []))
+    }
+
+    private var privateFields: [(String, JSONValue)] {
+        let isPaid = profile.plan != "free"
+        let plan: JSONValue = [
+            "name": .string(profile.plan), "space": 976_562_499, "collaborators": 0,
+            "private_repos": isPaid ? 9999 : 10_000,
+        ]
+        return [
+            ("private_gists", .integer(Int64(profile.privateGists))),
+            ("total_private_repos", .integer(Int64(profile.privateRepos))),
+            ("owned_private_repos", .integer(Int64(profile.privateRepos))), ("disk_usage", 0), ("collaborators", 0),
+            ("two_factor_authentication", .bool(profile.twoFactorAuthentication)), ("plan", plan),
+        ]
+    }
+
+    /// The address on the profile: the primary one, if it is public.
+    private var publicEmail: String? {
+        profile.primaryEmail.flatMap { $0.visibility == "public" && $0.verified ? $0.email : nil }
+    }
+
+    /// All addresses. Whoever keeps the primary one private has a no-reply address, too.
+    /// <https://docs.github.com/account-and-profile/reference/email-addresses-reference>
+    var emails: [JSONValue] {
+        var emails = profile.emails
+        let hasNoReply = emails.contains { $0.email.hasSuffix("@users.noreply.github.com") }
+        if profile.primaryEmail?.visibility == "private", !hasNoReply {
+            // Accounts made before 18 July 2017 have one without the number.
+            let number = profile.createdAt < "2017-07-18" ? "" : "\(profile.id)+"
+            let address = "\(number)\(profile.login)@users.noreply.github.com"
+            emails.append(Account.GitHubProfile.Email(email: address, primary: false, verified: true, visibility: nil))
+        }
+        return emails.map { email in
+            [
+                "email": .string(email.email), "primary": .bool(email.primary), "verified": .bool(email.verified),
+                "visibility": email.primary ? UserDocument.text(email.visibility) : .null,
+            ]
+        }
+    }
+
+    static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+
+    /// The older form of node IDs, which GitHub still takes: base64 of the type's length, the type and the number.
+    static func nodeID(_ type: String, _ id: Int) -> String {
+        let length = type.utf8.count < 10 ? "0\(type.utf8.count)" : "\(type.utf8.count)"
+        return Base64.encode(Array("\(length):\(type)\(id)".utf8))
+    }
+}
+
+/// An organization, as the API shows it: <https://docs.github.com/rest/orgs/orgs#get-an-organization>.
+struct OrganizationDocument: Sendable {
+    private let organization: GitHubDirectory.Organization
+    private let base: RESTBase
+
+    init(_ organization: GitHubDirectory.Organization, _ base: RESTBase) {
+        self.organization = organization
+        self.base = base
+    }
+
+    func simple() -> JSONObject {
+        let url = "\(base.api)/orgs/\(organization.login)"
+        return JSONObject([
+            ("login", .string(organization.login)), ("id", .integer(Int64(organization.id))),
+            ("node_id", .string(UserDocument.nodeID("Organization", organization.id))), ("url", .string(url)),
+            ("repos_url", .string("\(url)/repos")), ("events_url", .string("\(url)/events")),
+            ("hooks_url", .string("\(url)/hooks")), ("issues_url", .string("\(url)/issues")),
+            ("members_url", .string("\(url)/members{/member}")),
+            ("public_members_url", .string("\(url)/public_members{/member}")),
+            ("avatar_url", .string(base.avatar(organization.id))),
+            ("description", UserDocument.text(organization.seed.description)),
+        ])
+    }
+
+    func full() -> JSONObject {
+        let seed = organization.seed
+        let common = simple().members.map { ($0.key, $0.value) }
+        return JSONObject(
+            common + [
+                ("name", UserDocument.text(seed.name)), ("company", UserDocument.text(seed.company)),
+                ("blog", UserDocument.text(seed.blog)), ("location", UserDocument.text(seed.location)),
+                ("email", UserDocument.text(seed.email)), ("twitter_username", UserDocument.text(seed.twitterUsername)),
+                ("is_verified", .bool(seed.isVerified)), ("has_organization_projects", true),
+                ("has_repository_projects", true), ("public_repos", .integer(Int64(seed.publicRepos))),
+                ("public_gists", 0), ("followers", 0), ("following", 0),
+                ("html_url", .string("\(base.html)/\(organization.login)")), ("created_at", .string(seed.createdAt)),
+                ("updated_at", .string(seed.updatedAt)), ("archived_at", .null), ("type", "Organization"),
+            ])
+    }
+
+    /// <https://docs.github.com/rest/teams/teams#list-teams>
+    func team(_ team: GitHubDirectory.Team) -> JSONObject {
+        let url = "\(base.api)/organizations/\(organization.id)/team/\(team.id)"
+        return JSONObject([
+            ("name", .string(team.name)), ("id", .integer(Int64(team.id))),
+            ("node_id", .string(UserDocument.nodeID("Team", team.id))), ("slug", .string(team.seed.slug)),
+            ("description", UserDocument.text(team.seed.description)), ("privacy", .string(team.seed.privacy)),
+            ("notification_setting", "notifications_enabled"), ("url", .string(url)),
+            ("html_url", .string("\(base.html)/orgs/\(organization.login)/teams/\(team.seed.slug)")),
+            ("members_url", .string("\(url)/members{/member}")), ("repositories_url", .string("\(url)/repos")),
+            ("type", "organization"), ("organization_id", .integer(Int64(organization.id))), ("permission", "pull"),
+            ("parent", .null),
+        ])
+    }
+
+    /// With its counts and its organization.
+    func fullTeam(_ team: GitHubDirectory.Team) -> JSONObject {
+        let members = Set(team.seed.members + team.seed.maintainers).count
+        return JSONObject(
+            self.team(team).members.map { ($0.key, $0.value) } + [
+                ("members_count", .integer(Int64(members))), ("repos_count", 0),
+                ("created_at", .string(organization.seed.createdAt)),
+                ("updated_at", .string(organization.seed.updatedAt)), ("organization", .object(full())),
+            ])
+    }
+}

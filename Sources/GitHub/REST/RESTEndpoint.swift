@@ -1,0 +1,136 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// An operation of the REST API: what it is called, what it needs, what it answers.
+struct RESTEndpoint: Sendable {
+    enum Access: Sendable {
+        /// Anyone, also without a token.
+        case anyone
+        /// Somebody who is signed in. OAuth apps need one of the scopes, unless there are none; GitHub Apps the
+        /// permission.
+        case person(scopes: [GitHubScope], permission: String?, refusal: MissingScope)
+        /// An app, by its client ID and secret.
+        case app
+        /// Nobody: a request with credentials is refused.
+        case nobody
+    }
+
+    /// What a token without the scope is told.
+    enum MissingScope: Sendable {
+        case notFound
+        case forbidden(String)
+    }
+
+    let method: String
+    let path: String
+    /// Where it is documented, below https://docs.github.com/rest/.
+    let documentation: String
+    let access: Access
+    /// The scopes that `X-Accepted-OAuth-Scopes` lists.
+    let accepted: [GitHubScope]
+    let run: @Sendable (RESTCall) -> RESTAnswer
+
+    init(
+        _ method: String, _ path: String, _ documentation: String, _ access: Access = .anyone,
+        accepted: [GitHubScope]? = nil, run: @escaping @Sendable (RESTCall) -> RESTAnswer
+    ) {
+        self.method = method
+        self.path = path
+        self.documentation = documentation
+        self.access = access
+        self.run = run
+        if let accepted {
+            self.accepted = accepted
+        } else if case .person(let scopes, _, _) = access {
+            self.accepted = scopes
+        } else {
+            self.accepted = []
+        }
+    }
+}
+
+/// Who calls.
+enum Viewer: Sendable {
+    case anonymous
+    case app(GitHubDirectory.App)
+    case person(Account, GitHubDirectory.App, GitHubState.Token)
+
+    var account: Account? {
+        guard case .person(let account, _, _) = self else { return nil }
+        return account
+    }
+
+    var app: GitHubDirectory.App? {
+        switch self {
+        case .anonymous: nil
+        case .app(let app), .person(_, let app, _): app
+        }
+    }
+
+    /// Whether an OAuth app's token has one of the scopes, or a GitHub App the permission.
+    func may(_ scopes: [GitHubScope], permission: String? = nil) -> Bool {
+        guard case .person(_, let app, let token) = self else { return false }
+        if let details = app.details { return permission.map { details.permissions[$0] != nil } ?? true }
+        return token.scopes.allows(anyOf: scopes)
+    }
+}
+
+/// One request to an operation.
+struct RESTCall: Sendable {
+    let exchange: Exchange
+    let viewer: Viewer
+    let base: RESTBase
+    /// `2022-11-28` or later.
+    let version: String
+    let documentation: String
+    let directory: GitHubDirectory
+
+    func parameter(_ name: String) -> String { exchange.parameters[name] ?? "" }
+
+    /// A person, by login, without case.
+    func account(login: String) -> Account? {
+        exchange.world.withState { state in
+            state.accounts.first { $0.github.login.lowercased() == login.lowercased() }
+        }
+    }
+
+    var notFound: RESTAnswer { .error(404, "Not Found", documentation) }
+}
+
+/// What an operation answers, before headers that all answers have.
+struct RESTAnswer: Sendable {
+    var status: Int
+    var body: JSONValue?
+    var headers: [(name: String, value: String)] = []
+    /// RFC 3339; becomes `Last-Modified`.
+    var lastModified: String?
+    var diagnosis: Diagnosis?
+
+    static func ok(_ body: JSONValue, lastModified: String? = nil, status: Int = 200) -> RESTAnswer {
+        RESTAnswer(status: status, body: body, lastModified: lastModified)
+    }
+
+    static func ok(_ body: JSONObject, lastModified: String? = nil) -> RESTAnswer {
+        ok(.object(body), lastModified: lastModified)
+    }
+
+    static let noContent = RESTAnswer(status: 204, body: nil)
+
+    /// GitHub's error document: <https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api>.
+    static func error(_ status: Int, _ message: String, _ documentation: String) -> RESTAnswer {
+        let url = "https://docs.github.com/rest" + (documentation.isEmpty ? "" : "/\(documentation)")
+        let body: JSONValue = [
+            "message": .string(message), "documentation_url": .string(url), "status": .string(String(status)),
+        ]
+        return RESTAnswer(status: status, body: body)
+    }
+
+    func because(_ diagnosis: Diagnosis) -> RESTAnswer {
+        var answer = self
+        answer.diagnosis = diagnosis
+        return answer
+    }
+
+    func because(_ reason: String) -> RESTAnswer { because(Diagnosis(reason)) }
+}

@@ -1,0 +1,243 @@
+import FoundationEssentials
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// What every request to the REST API passes on its way, in this order: User-Agent, version, Accept, credentials, rate,
+// scope; and what every answer gets on its way back.
+// https://docs.github.com/rest/using-the-rest-api/getting-started-with-the-rest-api
+
+extension GitHubProvider {
+    static let versions = ["2022-11-28", "2026-03-10"]
+
+    func serve(_ endpoint: RESTEndpoint, _ exchange: Exchange, isEnterprise: Bool) -> Response {
+        let context = RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
+        if let refusal = refusal(of: exchange.request) { return refusal }
+        let version = exchange.request.header("X-GitHub-Api-Version") ?? GitHubProvider.versions[0]
+        guard GitHubProvider.versions.contains(version) else {
+            return context.response(to: unsupportedVersion(version), .anonymous, rate: nil, version: nil)
+        }
+        if let refusal = unsupportedType(exchange.request) {
+            return context.response(to: refusal, .anonymous, rate: nil, version: version)
+        }
+        let viewer: Viewer
+        do throws(RESTRefusal) { viewer = try identify(exchange, endpoint) } catch {
+            return context.response(to: error.answer, .anonymous, rate: nil, version: version)
+        }
+        let rate = rate(of: viewer, in: exchange.world)
+        if rate.isExceeded, endpoint.path != "/rate_limit" {
+            return context.response(to: exceeded(viewer), viewer, rate: rate, version: version)
+        }
+        let call = RESTCall(
+            exchange: exchange, viewer: viewer, base: context.base, version: version,
+            documentation: endpoint.documentation, directory: directory)
+        let answer = missingAccess(endpoint, call) ?? endpoint.run(call)
+        let isUnchanged = context.isUnchanged(answer)
+        // Answers "not modified" are free for those who are signed in, and so is the limit itself.
+        let isFree = endpoint.path == "/rate_limit" || isUnchanged && viewer.account != nil
+        if !isFree { count(viewer, in: exchange.world) }
+        let counted = isFree ? rate : rate.spent
+        return context.response(to: answer, viewer, rate: counted, version: version, isUnchanged: isUnchanged)
+    }
+
+    // MARK: - Refusals
+
+    /// GitHub's front door turns away whoever doesn't say who they are.
+    private func refusal(of request: Request) -> Response? {
+        guard (request.header("User-Agent") ?? "").isEmpty else { return nil }
+        let text =
+            "\r\nRequest forbidden by administrative rules. Please make sure your request has a User-Agent header "
+            + "(https://docs.github.com/en/rest/overview/resources-in-the-rest-api#user-agent-required). "
+            + "Check https://developer.github.com for other possible causes.\r\n"
+        return Response(
+            status: 403, contentType: "text/html", headers: [(name: "Cache-Control", value: "no-cache")], body: text
+        )
+        .diagnosed(Diagnosis("User-Agent is missing: send the app's name or the developer's login"))
+    }
+
+    private func unsupportedVersion(_ version: String) -> RESTAnswer {
+        let known = GitHubProvider.versions.enumerated().reversed().map { place, version in
+            "\"\(version)\"" + (place == GitHubProvider.versions.count - 1 ? " (most recent)" : "")
+        }
+        let message =
+            "The version you specified in the \"X-GitHub-API-Version\" request header, \"\(version)\", is not a supported "
+            + "version. The following versions are currently supported: \(known.joined(separator: ", "))."
+        return RESTAnswer.error(400, message, "about-the-rest-api/api-versions")
+            .because(Diagnosis(received: "version \(Diagnosis.quote(version))", "send one of these, or no header"))
+    }
+
+    /// JSON in any of its names will do.
+    private func unsupportedType(_ request: Request) -> RESTAnswer? {
+        let types = (request.header("Accept") ?? "*/*").split(separator: ",").map { type in
+            type.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+        }
+        let isServed = types.contains { type in
+            ["*/*", "application/*", "application/json", ""].contains(type)
+                || type.hasPrefix("application/vnd.github") || type.hasSuffix("+json")
+        }
+        guard !isServed, !types.isEmpty else { return nil }
+        let list = types.map { "'\($0)'" }.joined(separator: ", ")
+        return RESTAnswer.error(
+            415, "Unsupported 'Accept' header: \(list). Must accept 'application/json'.",
+            "using-the-rest-api/getting-started-with-the-rest-api#media-types"
+        ).because(Diagnosis(expected: "application/vnd.github+json", "ask for JSON"))
+    }
+
+    /// What a token may not do, before the operation is asked.
+    private func missingAccess(_ endpoint: RESTEndpoint, _ call: RESTCall) -> RESTAnswer? {
+        guard case .person(let scopes, let permission, let refusal) = endpoint.access,
+            case .person(_, let app, let token) = call.viewer
+        else { return nil }
+        if app.isGitHubApp {
+            guard let permission, app.details?.permissions[permission] == nil else { return nil }
+            return RESTAnswer.error(403, "Resource not accessible by integration", endpoint.documentation)
+                .because("the GitHub App \"\(app.clientID)\" lacks the permission \"\(permission)\" in the seed")
+        }
+        guard !scopes.isEmpty, !token.scopes.allows(anyOf: scopes) else { return nil }
+        let granted = token.scopes.joined(by: ", ")
+        let diagnosis = Diagnosis(
+            received: "a token with " + (granted.isEmpty ? "no scopes" : "the scopes \(granted)"),
+            expected: "one of " + scopes.map(\.rawValue).joined(separator: ", "),
+            "ask for the scope when the person authorizes the app")
+        switch refusal {
+        case .notFound: return RESTAnswer.error(404, "Not Found", endpoint.documentation).because(diagnosis)
+        case .forbidden(let message):
+            return RESTAnswer.error(403, message, endpoint.documentation).because(diagnosis)
+        }
+    }
+
+    private func exceeded(_ viewer: Viewer) -> RESTAnswer {
+        let whose: String
+        switch viewer {
+        case .person(let account, _, _): whose = "user ID \(account.github.id)."
+        case .app(let app): whose = "\(app.name)."
+        case .anonymous:
+            whose =
+                "127.0.0.1. (But here's the good news: Authenticated requests get a higher rate limit. Check out the "
+                + "documentation for more details.)"
+        }
+        return RESTAnswer.error(
+            403, "API rate limit exceeded for \(whose)", "using-the-rest-api/rate-limits-for-the-rest-api"
+        ).because("wait until X-RateLimit-Reset, advance the clock by an hour, or seed a higher github.rateLimit")
+    }
+}
+
+/// An answer that an operation isn't asked for.
+struct RESTRefusal: Error, Sendable {
+    let answer: RESTAnswer
+
+    init(_ answer: RESTAnswer) { self.answer = answer }
+}
+
+/// What is common to all answers to one request.
+struct RESTContext: Sendable {
+    let base: RESTBase
+    private let exchange: Exchange
+    private let endpoint: RESTEndpoint?
+
+    init(_ exchange: Exchange, isEnterprise: Bool, _ endpoint: RESTEndpoint?) {
+        base = RESTBase(exchange.address, isEnterprise: isEnterprise)
+        self.exchange = exchange
+        self.endpoint = endpoint
+    }
+
+    private static let exposed =
+        "ETag, Link, Location, Retry-After, X-GitHub-OTP, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Used, "
+        + "X-RateLimit-Resource, X-RateLimit-Reset, X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Poll-Interval, "
+        + "X-GitHub-Media-Type, X-GitHub-SSO, X-GitHub-Request-Id, Deprecation, Sunset, Warning"
+
+    /// Whether the client already has this answer.
+    func isUnchanged(_ answer: RESTAnswer) -> Bool {
+        guard answer.status == 200, exchange.request.method != "POST", let body = answer.body else { return false }
+        if let known = exchange.request.header("If-None-Match") {
+            let tag = RESTContext.entityTag(body.serialized())
+            return known.split(separator: ",").contains { candidate in
+                let text = candidate.filter { $0 != " " }
+                return text == "*" || text == tag || "W/\(text)" == tag
+            }
+        }
+        guard let date = exchange.request.header("If-Modified-Since"), let modified = answer.lastModified else {
+            return false
+        }
+        return HTTPDate.text(modified) == date
+    }
+
+    private static func entityTag(_ body: [UInt8]) -> String { "W/\"\(Hex.encode(Digest.sha256(body)))\"" }
+
+    /// No Strict-Transport-Security, though GitHub sends it: a browser would keep it for the real host.
+    func response(
+        to answer: RESTAnswer, _ viewer: Viewer, rate: RateStatus?, version: String?, isUnchanged: Bool = false
+    ) -> Response {
+        let isCached = answer.status == 200 && exchange.request.method == "GET"
+        var headers: [(name: String, value: String)] = [(name: "Server", value: "github.com")]
+        var body: [UInt8] = []
+        if let value = answer.body {
+            body = value.serialized()
+            headers.append((name: "Content-Type", value: "application/json; charset=utf-8"))
+        }
+        if isCached {
+            let visibility = viewer.account == nil ? "public" : "private"
+            headers += [
+                (name: "Cache-Control", value: "\(visibility), max-age=60, s-maxage=60"),
+                (
+                    name: "Vary",
+                    value: "Accept, Authorization, Cookie, X-GitHub-OTP,Accept-Encoding, Accept, X-Requested-With"
+                ),
+                (name: "ETag", value: RESTContext.entityTag(body)),
+            ]
+            if let date = answer.lastModified { headers.append((name: "Last-Modified", value: HTTPDate.text(date))) }
+        }
+        appendIdentity(of: viewer, to: &headers)
+        headers.append((name: "X-GitHub-Media-Type", value: "github.v3; format=json"))
+        if let version { headers.append((name: "x-github-api-version-selected", value: version)) }
+        rate?.append(to: &headers)
+        headers += [
+            // Sent whether or not there is an Origin.
+            (name: "Access-Control-Allow-Origin", value: "*"),
+            (name: "Access-Control-Expose-Headers", value: RESTContext.exposed),
+            (name: "X-Frame-Options", value: "deny"), (name: "X-Content-Type-Options", value: "nosniff"),
+            (name: "X-XSS-Protection", value: "0"),
+            (name: "Referrer-Policy", value: "origin-when-cross-origin, strict-origin-when-cross-origin"),
+            (name: "Content-Security-Policy", value: "default-src 'none'"),
+            (name: "X-GitHub-Request-Id", value: "UNDY:\(exchange.id.uppercased())"),
+        ]
+        headers += answer.headers
+        let response = Response(
+            status: isUnchanged ? 304 : answer.status, headers: headers, body: isUnchanged ? [] : body)
+        return answer.diagnosis.map { response.diagnosed($0) } ?? response
+    }
+
+    /// What the token is good for. GitHub Apps have no scopes, and their answers don't speak of them.
+    private func appendIdentity(of viewer: Viewer, to headers: inout [(name: String, value: String)]) {
+        guard case .person(_, let app, let token) = viewer else { return }
+        if !app.isGitHubApp {
+            let accepted = endpoint?.accepted.map(\.rawValue).sorted().joined(separator: ", ") ?? ""
+            headers += [
+                (name: "X-OAuth-Scopes", value: token.scopes.joined(by: ", ")),
+                (name: "X-Accepted-OAuth-Scopes", value: accepted),
+            ]
+        }
+        headers.append((name: "X-OAuth-Client-Id", value: app.clientID))
+        if let expires = token.expires {
+            let date = Timestamps.text(milliseconds: expires).dropLast().split(separator: "T").joined(separator: " ")
+            headers.append((name: "github-authentication-token-expiration", value: "\(date) UTC"))
+        }
+    }
+}
+
+/// Times as HTTP writes them: <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7>.
+enum HTTPDate {
+    private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// From RFC 3339 in UTC, to the second.
+    static func text(_ timestamp: String) -> String {
+        let parts = timestamp.split { !$0.isNumber }.map(String.init)
+        guard parts.count >= 6, let month = Int(parts[1]), (1...12).contains(month),
+            let milliseconds = Timestamps.milliseconds(timestamp)
+        else { return timestamp }
+        let day = days[Int(milliseconds / 86_400_000 % 7)]
+        return "\(day), \(parts[2]) \(months[month - 1]) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT"
+    }
+}

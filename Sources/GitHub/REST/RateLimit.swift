@@ -1,0 +1,65 @@
+import Stage
+
+// Rate limits: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+// A person has so many requests an hour over all apps; whoever sends no token has few. The hour begins with the first
+// request of it, by the world's clock.
+
+/// How much of an hour's requests is used.
+struct RateStatus: Sendable {
+    let limit: Int
+    let used: Int
+    /// Seconds since 1970.
+    let resetsAt: Int64
+
+    var isExceeded: Bool { used >= limit }
+    var remaining: Int { max(0, limit - used) }
+    var spent: RateStatus { RateStatus(limit: limit, used: used + 1, resetsAt: resetsAt) }
+
+    func append(to headers: inout [(name: String, value: String)]) {
+        headers += [
+            (name: "X-RateLimit-Limit", value: String(limit)),
+            (name: "X-RateLimit-Remaining", value: String(remaining)),
+            (name: "X-RateLimit-Reset", value: String(resetsAt)), (name: "X-RateLimit-Used", value: String(used)),
+            (name: "X-RateLimit-Resource", value: "core"),
+        ]
+    }
+}
+
+extension GitHubProvider {
+    func rate(of viewer: Viewer, in world: World) -> RateStatus {
+        let key = rateKey(viewer)
+        let limit = rateLimit(viewer)
+        return world.withState { state in
+            let now = state.clock.milliseconds
+            guard let rate = state[GitHubState.self].rates[key], rate.resetsAt > now else {
+                return RateStatus(limit: limit, used: 0, resetsAt: (now + GitHubState.hour) / 1000)
+            }
+            return RateStatus(limit: limit, used: rate.used, resetsAt: rate.resetsAt / 1000)
+        }
+    }
+
+    func count(_ viewer: Viewer, in world: World) {
+        let key = rateKey(viewer)
+        world.withState { state in
+            let now = state.clock.milliseconds
+            if let rate = state[GitHubState.self].rates[key], rate.resetsAt > now {
+                state[GitHubState.self].rates[key]?.used += 1
+            } else {
+                state[GitHubState.self].rates[key] = GitHubState.Rate(used: 1, resetsAt: now + GitHubState.hour)
+            }
+        }
+    }
+
+    private func rateLimit(_ viewer: Viewer) -> Int {
+        if case .anonymous = viewer { return settings.anonymousRateLimit }
+        return settings.rateLimit
+    }
+
+    private func rateKey(_ viewer: Viewer) -> String {
+        switch viewer {
+        case .anonymous: ""
+        case .app(let app): "app:\(app.clientID)"
+        case .person(let account, _, _): "person:\(account.id)"
+        }
+    }
+}

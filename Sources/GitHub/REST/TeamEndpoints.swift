@@ -1,0 +1,131 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// https://docs.github.com/rest/teams/teams, https://docs.github.com/rest/teams/members
+//
+// Quirks: teams exist for members of their organization only; to others they are "not found". The operations under
+// /teams/ID are older and still called by sign-in libraries.
+
+extension GitHubProvider {
+    private static let scopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]
+    private static let access = RESTEndpoint.Access.person(scopes: scopes, permission: "members", refusal: .notFound)
+
+    static let teamEndpoints: [RESTEndpoint] = [
+        RESTEndpoint("GET", "/user/teams", "teams/teams#list-teams-for-the-authenticated-user", access) { call in
+            guard let account = call.viewer.account else { return call.notFound }
+            let teams = call.visibleOrganizations().shown.flatMap { organization in
+                organization.teams.filter { $0.role(of: account.id) != nil }.map { team -> JSONValue in
+                    .object(OrganizationDocument(organization, call.base).fullTeam(team))
+                }
+            }
+            return call.list(teams)
+        },
+        RESTEndpoint("GET", "/orgs/:org/teams", "teams/teams#list-teams", access) { call in
+            findForMembers(call) { organization in
+                let teams = organization.teams.filter { isVisible($0, in: organization, to: call) }
+                return call.list(teams.map { .object(OrganizationDocument(organization, call.base).team($0)) })
+            }
+        },
+        RESTEndpoint("GET", "/orgs/:org/teams/:slug", "teams/teams#get-a-team-by-name", access) { call in
+            findTeam(call) { .ok(OrganizationDocument($0, call.base).fullTeam($1)) }
+        },
+        RESTEndpoint("GET", "/orgs/:org/teams/:slug/members", "teams/members#list-team-members", access) { call in
+            findTeam(call) { members(of: $1, call) }
+        },
+        RESTEndpoint(
+            "GET", "/orgs/:org/teams/:slug/memberships/:login", "teams/members#get-team-membership-for-a-user", access
+        ) { call in
+            findTeam(call) { teamMembership(in: $1, of: $0, call) }
+        },
+        RESTEndpoint("GET", "/teams/:id", "teams/teams#get-a-team-legacy", access) { call in
+            findTeamByID(call) { .ok(OrganizationDocument($0, call.base).fullTeam($1)) }
+        },
+        RESTEndpoint("GET", "/teams/:id/members", "teams/members#list-team-members-legacy", access) { call in
+            findTeamByID(call) { members(of: $1, call) }
+        },
+        RESTEndpoint("GET", "/teams/:id/members/:login", "teams/members#get-team-member-legacy", access) { call in
+            findTeamByID(call) { _, team in
+                let account = call.account(login: call.parameter("login"))
+                return account.flatMap { team.role(of: $0.id) } != nil ? .noContent : call.notFound
+            }
+        },
+        RESTEndpoint(
+            "GET", "/teams/:id/memberships/:login", "teams/members#get-team-membership-for-a-user-legacy", access
+        ) { call in
+            findTeamByID(call) { teamMembership(in: $1, of: $0, call) }
+        },
+    ]
+
+    // MARK: -
+
+    private static func isVisible(
+        _ team: GitHubDirectory.Team, in organization: GitHubDirectory.Organization, to call: RESTCall
+    ) -> Bool {
+        guard let account = call.viewer.account else { return false }
+        return team.seed.privacy == "closed" || team.role(of: account.id) != nil
+            || Membership(organization).role(of: account) == "admin"
+    }
+
+    private static func findForMembers(
+        _ call: RESTCall, _ answer: (GitHubDirectory.Organization) -> RESTAnswer
+    ) -> RESTAnswer {
+        find(call, isRestricted: true) { organization in
+            guard Membership(organization).isMember(call.viewer.account) else {
+                return call.notFound.because("only members of \"\(organization.login)\" see its teams")
+            }
+            return answer(organization)
+        }
+    }
+
+    private static func findTeam(
+        _ call: RESTCall, _ answer: (GitHubDirectory.Organization, GitHubDirectory.Team) -> RESTAnswer
+    ) -> RESTAnswer {
+        findForMembers(call) { organization in
+            let slug = call.parameter("slug").lowercased()
+            guard let team = organization.teams.first(where: { $0.seed.slug.lowercased() == slug }),
+                isVisible(team, in: organization, to: call)
+            else {
+                let known = organization.teams.map(\.seed.slug)
+                return call.notFound.because(
+                    "\"\(organization.login)\" has no team \(Diagnosis.quote(slug)) that this person sees"
+                        + Spelling.hint(slug, among: known))
+            }
+            return answer(organization, team)
+        }
+    }
+
+    private static func findTeamByID(
+        _ call: RESTCall, _ answer: (GitHubDirectory.Organization, GitHubDirectory.Team) -> RESTAnswer
+    ) -> RESTAnswer {
+        let id = Int(call.parameter("id"))
+        for organization in call.directory.organizations {
+            guard let team = organization.teams.first(where: { $0.id == id }) else { continue }
+            if let restriction = call.restriction(by: organization) { return restriction }
+            guard Membership(organization).isMember(call.viewer.account), isVisible(team, in: organization, to: call)
+            else {
+                break
+            }
+            return answer(organization, team)
+        }
+        return call.notFound.because("there is no team \(Diagnosis.quote(call.parameter("id"))) that this person sees")
+    }
+
+    private static func members(of team: GitHubDirectory.Team, _ call: RESTCall) -> RESTAnswer {
+        let accounts = call.exchange.world.withState { $0.accounts }
+        return call.list(
+            accounts.filter { team.role(of: $0.id) != nil }.map { .object(UserDocument($0, call.base).simple()) })
+    }
+
+    private static func teamMembership(
+        in team: GitHubDirectory.Team, of organization: GitHubDirectory.Organization, _ call: RESTCall
+    ) -> RESTAnswer {
+        guard let account = call.account(login: call.parameter("login")), let role = team.role(of: account.id) else {
+            return call.notFound.because(
+                "\(Diagnosis.quote(call.parameter("login"))) isn't in the team \"\(team.seed.slug)\"")
+        }
+        let url =
+            "\(call.base.api)/organizations/\(organization.id)/team/\(team.id)/memberships/\(account.github.login)"
+        return .ok(["state": "active", "role": .string(role), "url": .string(url)] as JSONValue)
+    }
+}

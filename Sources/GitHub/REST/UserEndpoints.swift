@@ -1,0 +1,102 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// https://docs.github.com/rest/users/users, https://docs.github.com/rest/users/emails
+//
+// Quirks: `email` is the public address or null; all addresses are at /user/emails, which is 404 for a token without the
+// scope. The private part of the profile takes the scope `user` or `read:user`.
+
+extension GitHubProvider {
+    static let userEndpoints: [RESTEndpoint] = [
+        RESTEndpoint("GET", "/user", "users/users#get-the-authenticated-user", .signedIn, accepted: []) { call in
+            guard let account = call.viewer.account else { return call.notFound }
+            // What a GitHub App's token shows of the private part isn't documented; the plan takes a permission.
+            let isPrivate =
+                call.viewer.app?.isGitHubApp ?? false
+                ? call.viewer.may([], permission: "plan") : call.viewer.may([.user, .readUser])
+            return .ok(
+                UserDocument(account, call.base).full(isPrivate: isPrivate), lastModified: account.github.updatedAt)
+        },
+        RESTEndpoint(
+            "GET", "/user/emails", "users/emails#list-email-addresses-for-the-authenticated-user",
+            .person(scopes: [.user, .userEmail], permission: "emails", refusal: .notFound)
+        ) { call in
+            call.list(call.viewer.account.map { UserDocument($0, call.base).emails } ?? [])
+        },
+        RESTEndpoint(
+            "GET", "/user/public_emails", "users/emails#list-public-email-addresses-for-the-authenticated-user",
+            .person(scopes: [.user, .userEmail], permission: "emails", refusal: .notFound)
+        ) { call in
+            let emails = call.viewer.account.map { UserDocument($0, call.base).emails } ?? []
+            return call.list(emails.filter { $0["visibility"]?.string == "public" })
+        },
+        RESTEndpoint("GET", "/users/:login", "users/users#get-a-user") { call in
+            if let account = call.account(login: call.parameter("login")) { return shown(account, call) }
+            // An organization has a login, too, and is a user of sorts.
+            guard let organization = call.directory.organization(call.parameter("login")) else {
+                return call.notFound.because("nobody has the login \(Diagnosis.quote(call.parameter("login")))")
+            }
+            return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.seed.updatedAt)
+        },
+        RESTEndpoint("GET", "/user/:account_id", "users/users#get-a-user-using-their-id") { call in
+            let id = Int(call.parameter("account_id"))
+            let account = call.exchange.world.withState { state in state.accounts.first { $0.github.id == id } }
+            return account.map { shown($0, call) }
+                ?? call.notFound.because("nobody has the number \(Diagnosis.quote(call.parameter("account_id")))")
+        },
+        RESTEndpoint(
+            "GET", "/user/installations",
+            "apps/installations#list-app-installations-accessible-to-the-user-access-token", .signedIn
+        ) {
+            installations($0)
+        },
+    ]
+
+    private static func shown(_ account: Account, _ call: RESTCall) -> RESTAnswer {
+        .ok(UserDocument(account, call.base).full(isPrivate: false), lastModified: account.github.updatedAt)
+    }
+
+    /// Where the GitHub App is installed, of what the person can see.
+    private static func installations(_ call: RESTCall) -> RESTAnswer {
+        guard let account = call.viewer.account, let app = call.viewer.app, let details = app.details else {
+            return RESTAnswer.error(
+                403,
+                "You must authenticate with an access token authorized to a GitHub App in order to list installations",
+                call.documentation
+            ).because("only a GitHub App's user token (ghu_) may ask this")
+        }
+        let installations = details.installations.enumerated().compactMap { place, login -> JSONValue? in
+            let owner: JSONObject
+            let kind: String
+            if let organization = call.directory.organization(login) {
+                guard account.github.orgs.contains(organization.login) else { return nil }
+                (owner, kind) = (OrganizationDocument(organization, call.base).simple(), "Organization")
+            } else if account.github.login.lowercased() == login.lowercased() {
+                (owner, kind) = (UserDocument(account, call.base).simple(), "User")
+            } else {
+                return nil
+            }
+            let id = Int64(details.id) * 100 + Int64(place)
+            let permissions = details.permissions.sorted { $0.key < $1.key }.map {
+                ($0.key, JSONValue.string($0.value))
+            }
+            return [
+                "id": .integer(id), "account": .object(owner), "repository_selection": "all",
+                "access_tokens_url": .string("\(call.base.api)/app/installations/\(id)/access_tokens"),
+                "repositories_url": .string("\(call.base.api)/installation/repositories"),
+                "html_url": .string("\(call.base.html)/settings/installations/\(id)"),
+                "app_id": .integer(Int64(details.id)), "app_slug": .string(details.slug),
+                "target_id": owner["id"] ?? .null, "target_type": .string(kind),
+                "permissions": .object(JSONObject(permissions)), "events": [], "single_file_name": .null,
+                "suspended_by": .null, "suspended_at": .null,
+            ]
+        }
+        return call.countedList("installations", installations)
+    }
+}
+
+extension RESTEndpoint.Access {
+    /// Somebody with a token, whatever it is good for.
+    static let signedIn = RESTEndpoint.Access.person(scopes: [], permission: nil, refusal: .notFound)
+}

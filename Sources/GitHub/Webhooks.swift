@@ -1,0 +1,127 @@
+import Courier
+import Dispatch
+import HTTPServer
+import JOSE
+import Stage
+
+// The webhook `github_app_authorization`, sent when a person revokes a GitHub App.
+// https://docs.github.com/webhooks/webhook-events-and-payloads#github_app_authorization
+// https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries
+//
+// Quirks: OAuth apps have none. It isn't repeated when it fails. Whether an app that deletes a grant itself is told, too,
+// isn't documented; here only a person's own revocation is told.
+
+/// A webhook, ready to be posted.
+struct GitHubWebhook: Sendable {
+    let url: String
+    let headers: [(name: String, value: String)]
+    let body: [UInt8]
+
+    init(_ event: String, _ payload: JSONValue, to url: String, app: GitHubDirectory.App.Details, delivery: [UInt8]) {
+        self.url = url
+        body = payload.serialized()
+        var headers = [
+            (name: "User-Agent", value: "GitHub-Hookshot/understudy"), (name: "X-GitHub-Event", value: event),
+            (name: "X-GitHub-Delivery", value: GitHubWebhook.identifier(delivery)),
+            (name: "X-GitHub-Hook-ID", value: String(app.id)),
+            (name: "X-GitHub-Hook-Installation-Target-ID", value: String(app.id)),
+            (name: "X-GitHub-Hook-Installation-Target-Type", value: "integration"),
+        ]
+        if let secret = app.webhookSecret {
+            let key = Array(secret.utf8)
+            headers += [
+                (name: "X-Hub-Signature", value: "sha1=" + Hex.encode(Digest.hmacSHA1(key: key, body))),
+                (name: "X-Hub-Signature-256", value: "sha256=" + Hex.encode(Digest.hmacSHA256(key: key, body))),
+            ]
+        }
+        self.headers = headers
+    }
+
+    /// Sixteen bytes as a UUID.
+    private static func identifier(_ bytes: [UInt8]) -> String {
+        let digits = Array(Hex.encode(bytes))
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+}
+
+/// Posts webhooks in the background, once each.
+final class WebhookSender: Sendable {
+    struct Delivery: Sendable {
+        let status: Int?
+        let failure: String?
+    }
+
+    private let queue = DispatchQueue(label: "understudy.github.webhooks", attributes: .concurrent)
+
+    func send(_ webhook: GitHubWebhook, done: @escaping @Sendable (Delivery) -> Void) {
+        queue.async {
+            do throws(Courier.Failure) {
+                // GitHub waits ten seconds for an answer.
+                let answer = try Courier.send(
+                    "POST", to: webhook.url, contentType: "application/json", headers: webhook.headers,
+                    body: webhook.body, seconds: 10)
+                done(Delivery(status: answer.status, failure: nil))
+            } catch {
+                done(Delivery(status: nil, failure: error.description))
+            }
+        }
+    }
+}
+
+extension GitHubProvider {
+    /// Ends a person's grant; the webhook that tells of it, for a GitHub App that has an address for it.
+    func revoke(_ app: GitHubDirectory.App, of account: Account, in exchange: Exchange) -> GitHubWebhook? {
+        let key = GitHubState.GrantKey(account: account.id, client: app.clientID)
+        let delivery = exchange.world.withState { state -> [UInt8]? in
+            guard state[GitHubState.self].grants[key] != nil else { return nil }
+            state[GitHubState.self].end(key, because: "the person revoked the app")
+            return state.random.bytes(16)
+        }
+        guard let delivery, let details = app.details, let url = details.webhookURL else { return nil }
+        let user = UserDocument(account, RESTBase(exchange.address, isEnterprise: false)).simple()
+        let payload: JSONValue = ["action": "revoked", "sender": .object(user)]
+        return GitHubWebhook("github_app_authorization", payload, to: url, app: details, delivery: delivery)
+    }
+
+    // MARK: - POST /_understudy/v1/github/revocations
+
+    private static let revocationBody = Shape.object([
+        .required("account", .text(.nonEmpty), "Who revokes."),
+        .required("client", .text(.nonEmpty), "Which app, by its client ID."),
+    ])
+
+    /// Revokes as the settings page does, and says what became of the webhook.
+    func revokeByOrder(_ exchange: Exchange) -> Reply {
+        let body: JSONValue
+        do { body = try exchange.body(GitHubProvider.revocationBody) } catch { return .now(error.response) }
+        let clientID = body["client"]?.string ?? ""
+        let accountID = body["account"]?.string ?? ""
+        guard let app = directory.apps[clientID] else {
+            let message = "no app \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
+            return .now(ControlAnswer.error(404, "noSuchClient", message, path: "$.client"))
+        }
+        let key = GitHubState.GrantKey(account: accountID, client: clientID)
+        let (account, isGranted) = exchange.world.withState { state in
+            (state.account(accountID), state[GitHubState.self].grants[key] != nil)
+        }
+        guard let account, isGranted else {
+            let message =
+                "account \(Diagnosis.quote(accountID)) hasn't authorized \(Diagnosis.quote(clientID)): sign in first"
+            return .now(ControlAnswer.error(409, "noGrant", message, path: "$.account"))
+        }
+        guard let webhook = revoke(app, of: account, in: exchange) else {
+            return .now(ControlAnswer.ok(["revoked": true, "webhook": .null]))
+        }
+        return .later { [webhooks] done in
+            webhooks.send(webhook) { delivery in
+                var told = JSONObject([
+                    ("url", .string(webhook.url)),
+                    ("delivered", .bool(delivery.status.map { (200..<300).contains($0) } ?? false)),
+                ])
+                told["status"] = delivery.status.map { .integer(Int64($0)) }
+                told["failure"] = delivery.failure.map { .string($0) }
+                done(ControlAnswer.ok(["revoked": true, "webhook": .object(told)]))
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Understudy
+
+/// A daemon on the built-in seed, merged with `seed`, and shorthand for what tests do at GitHub.
+package final class GitHubFixture: Sendable {
+    package static let web = "/github.com"
+    package static let api = "/api.github.com"
+    package static let control = "/_understudy/v1"
+    /// Answered automatically for Ada.
+    package static let automatic = "Ov23liAutoAnswers001"
+    /// Asks on a page.
+    package static let asking = "Iv1.0123456789abcdef"
+    package static let gitHubApp = "Iv23liGitHubApp00001"
+    package static let suspended = "Ov23liSuspended00001"
+    package static let secret = "github-secret-for-tests"
+    package static let callback = "https://example.com/callback"
+    package static let askingCallback = "http://localhost:3000/callback"
+    package static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
+    package static let issuer = "https://github.com/login/oauth"
+
+    package let server: RunningServer
+    package let client: TestClient
+
+    package init(seed: String? = nil) throws {
+        server = try Understudy.start(
+            seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []))
+        client = TestClient(port: server.port)
+    }
+
+    deinit { server.stop() }
+
+    package func order(_ outcome: [String: Any]) throws {
+        let answer = try client.post(
+            "\(GitHubFixture.control)/outcomes", json: outcome.merging(["provider": "github"]) { $1 })
+        guard answer.status == 201 || answer.status == 200 else { throw TransportError(reason: "\(answer)") }
+    }
+
+    package func advance(_ duration: String) throws {
+        _ = try client.post("\(GitHubFixture.control)/clock", json: ["advance": duration])
+    }
+
+    // MARK: - The web flow
+
+    package static func authorizePath(_ parameters: [String: String?] = [:]) -> String {
+        var form: [String: String] = ["client_id": automatic, "redirect_uri": callback, "state": "s 1"]
+        for (name, value) in parameters { form[name] = value }
+        return "\(web)/login/oauth/authorize?\(TestClient.encode(form))"
+    }
+
+    package func authorize(_ parameters: [String: String?] = [:], headers: [String: String] = [:]) throws -> Answer {
+        try client.get(GitHubFixture.authorizePath(parameters), headers: headers)
+    }
+
+    package func code(_ parameters: [String: String?] = [:]) throws -> String {
+        try authorize(parameters).redirect["code"] ?? ""
+    }
+
+    /// Redeems a code, answered in JSON; parameters replaced or, with `nil`, removed.
+    package func exchange(
+        _ parameters: [String: String?], headers: [String: String] = ["Accept": "application/json"]
+    ) throws -> Answer {
+        var form: [String: String] = [
+            "client_id": GitHubFixture.automatic, "client_secret": GitHubFixture.secret,
+        ]
+        for (name, value) in parameters { form[name] = value }
+        return try client.post("\(GitHubFixture.web)/login/oauth/access_token", form: form, headers: headers)
+    }
+
+    /// A token for a person, by an ordered approval and an exchange.
+    package func token(
+        scope: String? = nil, client clientID: String = automatic, account: String = "ada"
+    ) throws -> String {
+        try order(["outcome": "approve", "account": account, "client": clientID])
+        let code = try code(["client_id": clientID, "scope": scope, "redirect_uri": nil])
+        return try exchange(["client_id": clientID, "code": code])["access_token"] ?? ""
+    }
+
+    // MARK: - REST
+
+    package func get(_ path: String, token: String? = nil, headers: [String: String] = [:]) throws -> Answer {
+        try call("GET", path, token: token, headers: headers)
+    }
+
+    package func call(
+        _ method: String, _ path: String, token: String? = nil, headers: [String: String] = [:], json: Any? = nil
+    ) throws -> Answer {
+        var all = ["User-Agent": "understudy-tests"]
+        if let token { all["Authorization"] = "Bearer \(token)" }
+        if json != nil { all["Content-Type"] = "application/json" }
+        let body = try json.map { Array(try JSONSerialization.data(withJSONObject: $0)) } ?? []
+        return try client.request(
+            method, "\(GitHubFixture.api)\(path)", headers: all.merging(headers) { $1 }, body: body)
+    }
+
+    /// The header of an app that authenticates with its secret.
+    package static func basic(_ clientID: String = automatic, secret: String = secret) -> [String: String] {
+        ["Authorization": "Basic \(Data("\(clientID):\(secret)".utf8).base64EncodedString())"]
+    }
+}
+
+extension Answer {
+    /// The body as a JSON array of objects.
+    package var list: [[String: Any]] {
+        (try? JSONSerialization.jsonObject(with: Data(body)) as? [[String: Any]]) ?? []
+    }
+
+    /// The body as a form.
+    package var form: [String: String] { Answer.fields(text) }
+}
+
+/// A browser of sorts: keeps the session's cookie and follows redirects within the daemon.
+package final class GitHubBrowser {
+    private let client: TestClient
+    private var cookies: [String: String] = [:]
+
+    package init(_ fixture: GitHubFixture) { client = fixture.client }
+
+    package func signIn(as account: String) throws {
+        _ = try send(
+            "POST", "\(GitHubFixture.web)/session", form: ["account": account, "return_to": "/settings/applications"])
+    }
+
+    package func get(_ path: String) throws -> Answer { try send("GET", path, form: [:]) }
+
+    package func post(_ path: String, _ form: [String: String]) throws -> Answer { try send("POST", path, form: form) }
+
+    /// Posts a page's form with its hidden inputs, to where it says.
+    package func submit(_ page: Answer, _ form: [String: String], scopes: [String] = []) throws -> Answer {
+        let action = Answer.attribute("action", of: page.text.components(separatedBy: "<form ").last ?? "")
+        let path = action.replacingOccurrences(of: "http://localhost:\(client.port)", with: "")
+        let body =
+            TestClient.encode(page.inputs.merging(form) { $1 })
+            + scopes.map { "&scope=\(TestClient.escape($0))" }.joined()
+        return try send("POST", path, body: body)
+    }
+
+    private func send(_ method: String, _ path: String, form: [String: String]) throws -> Answer {
+        try send(method, path, body: form.isEmpty ? "" : TestClient.encode(form))
+    }
+
+    private func send(_ method: String, _ path: String, body: String) throws -> Answer {
+        var headers = ["Accept": "text/html"]
+        if !cookies.isEmpty { headers["Cookie"] = cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; ") }
+        if method == "POST" { headers["Content-Type"] = "application/x-www-form-urlencoded" }
+        let answer = try client.request(method, path, headers: headers, body: Array(body.utf8))
+        if let cookie = answer.header("Set-Cookie")?.split(separator: ";").first {
+            let parts = cookie.split(separator: "=", maxSplits: 1).map(String.init)
+            cookies[parts[0]] = parts.count > 1 ? parts[1] : nil
+        }
+        let origin = "http://localhost:\(client.port)"
+        guard answer.status == 302, answer.location.hasPrefix(origin) else { return answer }
+        return try send("GET", String(answer.location.dropFirst(origin.count)), body: "")
+    }
+}

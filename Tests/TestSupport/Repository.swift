@@ -1,0 +1,11 @@
+import Foundation
+
+/// Files of the repository, found from where this source lies.
+package enum Repository {
+    package static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path()
+
+    package static func read(_ path: String) throws -> String {
+        try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
+    }
+}
