@@ -15,7 +15,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench install uninstall schema test-browser test-sanitizers test-readme clean
+.PHONY: run test build setup format lint bench install uninstall schema test-browser test-clients test-sanitizers test-readme clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -33,6 +33,11 @@ test: setup
 test-browser: build
 	$(call need,chromium chromium-driver python3-venv)
 	Tests/Browser/run $(BINARY)
+
+# Real client libraries, and GitHub CLI behind TLS.
+test-clients: build
+	$(call need,gh socat openssl python3-venv)
+	Tests/Clients/run $(BINARY)
 
 # The hostile input again, under Address and Thread Sanitizer. Leaks aren't looked for: the leak checker doesn't see
 # through the tagged pointers with which Swift keeps its globals, and reports every one of them.

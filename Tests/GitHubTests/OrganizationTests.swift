@@ -137,6 +137,12 @@ struct OrganizationTests {
         #expect(try fixture.get("/teams/1843/members/linus", token: token).status == 404)
         #expect(try fixture.get("/teams/1843/memberships/grace", token: token)["role"] == "member")
         #expect(logins(try fixture.get("/teams/1843/members", token: token)) == ["ada", "grace"])
+        // The form of the URLs in answers, which clients follow.
+        #expect(try fixture.get("/organizations/1842/team/1843", token: token)["slug"] == "programmers")
+        #expect(logins(try fixture.get("/organizations/1842/team/1843/members", token: token)) == ["ada", "grace"])
+        #expect(try fixture.get("/organizations/1842/team/1843/memberships/ada", token: token)["role"] == "maintainer")
+        #expect(try fixture.get("/organizations/1847/team/1843", token: token).status == 404)
+        #expect(try fixture.get("/organizations/1842", token: token)["login"] == "analytical-engines")
         #expect(try fixture.get("/teams/99", token: token).status == 404)
         #expect(try fixture.get("/user/teams", token: fixture.token(scope: "gist")).status == 404)
         let outsider = try fixture.token(scope: "read:org", account: "grace")

@@ -34,6 +34,12 @@ extension GitHubProvider {
                 .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.seed.updatedAt)
             }
         },
+        // By number: where GitHub redirects to when an organization has been renamed.
+        RESTEndpoint("GET", "/organizations/:id", "orgs/orgs#get-an-organization") { call in
+            guard let organization = call.directory.organizations.first(where: { $0.id == Int(call.parameter("id")) })
+            else { return call.notFound.because("no organization has this number") }
+            return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.seed.updatedAt)
+        },
         RESTEndpoint(
             "GET", "/user/memberships/orgs", "orgs/members#list-organization-memberships-for-the-authenticated-user",
             .person(scopes: RESTCall.organizationScopes, permission: "members", refusal: .forbidden(membershipRefusal))

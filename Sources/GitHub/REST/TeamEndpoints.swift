@@ -4,58 +4,66 @@ import Stage
 
 // https://docs.github.com/rest/teams/teams, https://docs.github.com/rest/teams/members
 //
-// Quirks: teams exist for members of their organization only; to others they are "not found". The operations under
-// /teams/ID are older and still called by sign-in libraries.
+// Quirks: teams exist for members of their organization only; to others they are "not found". A team is found by its
+// organization's login and its slug, by both numbers (the form of the URLs in answers), and by its own number alone, which
+// is older and still called by sign-in libraries.
 
 extension GitHubProvider {
     private static let scopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]
     private static let access = RESTEndpoint.Access.person(scopes: scopes, permission: "members", refusal: .notFound)
 
-    static let teamEndpoints: [RESTEndpoint] = [
-        RESTEndpoint("GET", "/user/teams", "teams/teams#list-teams-for-the-authenticated-user", access) { call in
-            guard let account = call.viewer.account else { return call.notFound }
-            let teams = call.visibleOrganizations().shown.flatMap { organization in
-                organization.teams.filter { $0.role(of: account.id) != nil }.map { team -> JSONValue in
-                    .object(OrganizationDocument(organization, call.base).fullTeam(team))
+    static let teamEndpoints: [RESTEndpoint] =
+        [
+            RESTEndpoint("GET", "/user/teams", "teams/teams#list-teams-for-the-authenticated-user", access) { call in
+                guard let account = call.viewer.account else { return call.notFound }
+                let teams = call.visibleOrganizations().shown.flatMap { organization in
+                    organization.teams.filter { $0.role(of: account.id) != nil }.map { team -> JSONValue in
+                        .object(OrganizationDocument(organization, call.base).fullTeam(team))
+                    }
                 }
-            }
-            return call.list(teams)
-        },
-        RESTEndpoint("GET", "/orgs/:org/teams", "teams/teams#list-teams", access) { call in
-            findForMembers(call) { organization in
-                let teams = organization.teams.filter { isVisible($0, in: organization, to: call) }
-                return call.list(teams.map { .object(OrganizationDocument(organization, call.base).team($0)) })
-            }
-        },
-        RESTEndpoint("GET", "/orgs/:org/teams/:slug", "teams/teams#get-a-team-by-name", access) { call in
-            findTeam(call) { .ok(OrganizationDocument($0, call.base).fullTeam($1)) }
-        },
-        RESTEndpoint("GET", "/orgs/:org/teams/:slug/members", "teams/members#list-team-members", access) { call in
-            findTeam(call) { members(of: $1, call) }
-        },
-        RESTEndpoint(
-            "GET", "/orgs/:org/teams/:slug/memberships/:login", "teams/members#get-team-membership-for-a-user", access
-        ) { call in
-            findTeam(call) { teamMembership(in: $1, of: $0, call) }
-        },
-        RESTEndpoint("GET", "/teams/:id", "teams/teams#get-a-team-legacy", access) { call in
-            findTeamByID(call) { .ok(OrganizationDocument($0, call.base).fullTeam($1)) }
-        },
-        RESTEndpoint("GET", "/teams/:id/members", "teams/members#list-team-members-legacy", access) { call in
-            findTeamByID(call) { members(of: $1, call) }
-        },
-        RESTEndpoint("GET", "/teams/:id/members/:login", "teams/members#get-team-member-legacy", access) { call in
-            findTeamByID(call) { _, team in
-                let account = call.account(login: call.parameter("login"))
-                return account.flatMap { team.role(of: $0.id) } != nil ? .noContent : call.notFound
-            }
-        },
-        RESTEndpoint(
-            "GET", "/teams/:id/memberships/:login", "teams/members#get-team-membership-for-a-user-legacy", access
-        ) { call in
-            findTeamByID(call) { teamMembership(in: $1, of: $0, call) }
-        },
+                return call.list(teams)
+            },
+            RESTEndpoint("GET", "/orgs/:org/teams", "teams/teams#list-teams", access) { call in
+                findForMembers(call) { organization in
+                    let teams = organization.teams.filter { isVisible($0, in: organization, to: call) }
+                    return call.list(teams.map { .object(OrganizationDocument(organization, call.base).team($0)) })
+                }
+            },
+        ] + teamAddresses.flatMap { teamEndpoints(at: $0, find: $1) }
+
+    private typealias TeamAnswer = (GitHubDirectory.Organization, GitHubDirectory.Team) -> RESTAnswer
+    private typealias TeamFinder = @Sendable (RESTCall, TeamAnswer) -> RESTAnswer
+
+    private static let teamAddresses: [(path: String, find: TeamFinder)] = [
+        (path: "/orgs/:org/teams/:slug", find: { findTeam($0, $1) }),
+        (path: "/organizations/:org_id/team/:id", find: { findTeamByID($0, $1) }),
+        (path: "/teams/:id", find: { findTeamByID($0, $1) }),
     ]
+
+    private static func teamEndpoints(at path: String, find: @escaping TeamFinder) -> [RESTEndpoint] {
+        let legacy = path == "/teams/:id" ? "-legacy" : ""
+        return [
+            RESTEndpoint("GET", path, "teams/teams#get-a-team-\(legacy.isEmpty ? "by-name" : "legacy")", access) {
+                call in
+                find(call) { .ok(OrganizationDocument($0, call.base).fullTeam($1)) }
+            },
+            RESTEndpoint("GET", "\(path)/members", "teams/members#list-team-members\(legacy)", access) { call in
+                find(call) { members(of: $1, call) }
+            },
+            RESTEndpoint("GET", "\(path)/members/:login", "teams/members#get-team-member-legacy", access) { call in
+                find(call) { _, team in
+                    let account = call.account(login: call.parameter("login"))
+                    return account.flatMap { team.role(of: $0.id) } != nil ? .noContent : call.notFound
+                }
+            },
+            RESTEndpoint(
+                "GET", "\(path)/memberships/:login",
+                "teams/members#get-team-membership-for-a-user\(legacy)", access
+            ) { call in
+                find(call) { teamMembership(in: $1, of: $0, call) }
+            },
+        ]
+    }
 
     // MARK: -
 
@@ -99,7 +107,9 @@ extension GitHubProvider {
         _ call: RESTCall, _ answer: (GitHubDirectory.Organization, GitHubDirectory.Team) -> RESTAnswer
     ) -> RESTAnswer {
         let id = Int(call.parameter("id"))
-        for organization in call.directory.organizations {
+        let organizationID = call.parameter("org_id")
+        for organization in call.directory.organizations
+        where organizationID.isEmpty || Int(organizationID) == organization.id {
             guard let team = organization.teams.first(where: { $0.id == id }) else { continue }
             if let restriction = call.restriction(by: organization) { return restriction }
             guard Membership(organization).isMember(call.viewer.account), isVisible(team, in: organization, to: call)
