@@ -33,7 +33,7 @@ package enum Page {
         *{box-sizing:border-box}\
         body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}\
         .banner{margin:0;padding:.6rem 1rem;background:var(--warn-paper);color:var(--warn);text-align:center;font-size:.875rem}\
-        main{max-width:30rem;margin:2rem auto;padding:1.75rem;background:var(--card);border:1px solid var(--line);\
+        main{overflow-wrap:anywhere;max-width:30rem;margin:2rem auto;padding:1.75rem;background:var(--card);border:1px solid var(--line);\
         border-radius:12px}\
         main.wide,main:has(.wide){max-width:52rem}\
         h1{font-size:1.375rem;line-height:1.25;margin:0 0 .5rem}h2{font-size:1.0625rem;margin:1.75rem 0 .5rem}\

@@ -1,0 +1,128 @@
+"""A daemon, a client app with a callback, and headless Chromium."""
+
+import http.server
+import json
+import os
+import subprocess
+import threading
+import unittest
+import urllib.parse
+import urllib.request
+
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+BINARY = os.environ["UNDERSTUDY_BINARY"]
+SHOTS = os.environ.get("UNDERSTUDY_SCREENSHOTS", "")
+
+
+class App(http.server.BaseHTTPRequestHandler):
+    """A client whose session cookie is Lax, and another that is None; it remembers what its callback got."""
+
+    seen = []
+
+    def log_message(self, *arguments):
+        pass
+
+    def page(self, body, headers=()):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def do_GET(self):
+        if self.path == "/popup":
+            return self.page(
+                "<script>window.got=[];addEventListener('message',e=>got.push([e.origin,e.data]))</script>popup host"
+            )
+        if self.path.startswith("/callback"):
+            App.seen.append({"query": dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))})
+            return self.page("<h1 id=done>done</h1>")
+        self.page(
+            "start",
+            [
+                ("Set-Cookie", "lax=1; SameSite=Lax; Path=/"),
+                ("Set-Cookie", "none=1; SameSite=None; Secure; Path=/"),
+            ],
+        )
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        App.seen.append({"cookie": self.headers.get("Cookie", ""), "form": dict(urllib.parse.parse_qsl(body))})
+        self.page("<h1 id=done>done</h1>")
+
+
+def wait(driver, condition, what="the page"):
+    return WebDriverWait(driver, 15, ignored_exceptions=[StaleElementReferenceException]).until(condition, what)
+
+
+class BrowserTestCase(unittest.TestCase):
+    @classmethod
+    def seed_text(cls):
+        """What is merged over the default seed."""
+        return {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.app = http.server.ThreadingHTTPServer(("127.0.0.1", 0), App)
+        threading.Thread(target=cls.app.serve_forever, daemon=True).start()
+        cls.callback = f"http://localhost:{cls.app.server_port}/callback"
+        cls.seed = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"understudy-browser-{os.getpid()}.json")
+        with open(cls.seed, "w") as file:
+            json.dump(cls.seed_text(), file)
+        default = os.path.join(os.path.dirname(__file__), "../../seed-data/default.json")
+        cls.daemon = subprocess.Popen(
+            [BINARY, "serve", "--port", "0", "--seed", default, "--seed", cls.seed],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )
+        cls.port = int(cls.daemon.stdout.readline().rsplit(":", 1)[1])
+        cls.origin = f"http://localhost:{cls.port}"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.terminate()
+        cls.daemon.wait()
+        cls.app.shutdown()
+        os.unlink(cls.seed)
+
+    def setUp(self):
+        App.seen.clear()
+        self.control("reset")
+
+    def control(self, path, body=None):
+        data = json.dumps(body or {}).encode()
+        with urllib.request.urlopen(f"{self.origin}/_understudy/v1/{path}", data=data) as answer:
+            return json.load(answer)
+
+    def browser(self, width=1280, height=900, scripts=True, dark=False):
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"]:
+            options.add_argument(argument)
+        if dark:
+            options.add_argument("--blink-settings=preferredColorScheme=0")
+        if not scripts:
+            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+        self.addCleanup(driver.quit)
+        # A window can't be as narrow as a phone, so the screen is.
+        driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
+        )
+        return driver
+
+    def shot(self, driver, name):
+        if SHOTS:
+            driver.save_screenshot(os.path.join(SHOTS, f"{name}.png"))
+
+    def person(self, driver, name):
+        return next(b for b in driver.find_elements(By.CSS_SELECTOR, "button.person") if name in b.text)
+
+    def fits(self, driver, width):
+        """Nothing to scroll to the side."""
+        self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), width)
