@@ -5,7 +5,8 @@
 PREFIX ?= /usr/local
 SEED ?= seed-data/default.json
 # Linked at a fixed address: 40,000 relocations less at every start.
-RELEASE = swift build -c release --static-swift-stdlib --product understudy -Xswiftc -Xclang-linker -Xswiftc -no-pie
+RELEASE = swift build -c release --static-swift-stdlib --product understudy -Xswiftc -Xclang-linker -Xswiftc -no-pie \
+	-Xswiftc -cross-module-optimization
 BINARY = .build/release/understudy
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 PACKAGES = libmicrohttpd-dev libssl-dev openssl

@@ -71,6 +71,12 @@ struct GitHubState: WorldSlot, Sendable {
         var resetsAt: Int64
     }
 
+    struct DocumentKey: Hashable, Sendable {
+        let account: String
+        let isPrivate: Bool
+        let api: String
+    }
+
     static let tokensPerSet = 10
     static let hour: Int64 = 3_600_000
     private static let year: Int64 = 365 * 24 * hour
@@ -85,6 +91,8 @@ struct GitHubState: WorldSlot, Sendable {
     var devices = DeviceTable()
     var sessions = ExpiringTable<String, Session>()
     var rates: [String: Rate] = [:]
+    /// `/user` as it was last served, by who it shows to whom: sign-ins ask for the same document again and again.
+    var documents: [DocumentKey: (account: Account, body: RESTBody)] = [:]
     private var lastID = 0
 
     private mutating func nextID() -> Int {

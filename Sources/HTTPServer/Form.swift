@@ -82,25 +82,28 @@ package enum PercentCoding {
 
     /// For a query: unreserved characters (RFC 3986 §2.3) stay, a space is `%20`.
     package static func encode(_ bytes: [UInt8]) -> String {
-        encode(bytes, spaceIsPlus: false) { isAlphanumeric($0) || "-._~".utf8.contains($0) }
+        encode(bytes, spaceIsPlus: false, keeping: UInt8(ascii: "~"))
     }
 
     static func encodeForm(_ bytes: [UInt8]) -> String {
-        encode(bytes, spaceIsPlus: true) { isAlphanumeric($0) || "*-._".utf8.contains($0) }
+        encode(bytes, spaceIsPlus: true, keeping: UInt8(ascii: "*"))
     }
 
-    private static func encode(
-        _ bytes: [UInt8], spaceIsPlus: Bool, keeping isKept: (UInt8) -> Bool
-    ) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    /// Letters, digits, `-._` and one more character stay.
+    private static func encode(_ bytes: [UInt8], spaceIsPlus: Bool, keeping other: UInt8) -> String {
         var output: [UInt8] = []
+        output.reserveCapacity(bytes.count + 16)
         for byte in bytes {
-            if isKept(byte) {
-                output.append(byte)
-            } else if byte == UInt8(ascii: " "), spaceIsPlus {
-                output.append(UInt8(ascii: "+"))
-            } else {
-                output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0x0F)]]
+            switch byte {
+            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), other: output.append(byte)
+            case _ where isAlphanumeric(byte): output.append(byte)
+            case UInt8(ascii: " ") where spaceIsPlus: output.append(UInt8(ascii: "+"))
+            default:
+                output.append(UInt8(ascii: "%"))
+                output.append(digits[Int(byte >> 4)])
+                output.append(digits[Int(byte & 0x0F)])
             }
         }
         return String(decoding: output, as: UTF8.self)

@@ -38,9 +38,7 @@ package struct Request: Sendable {
 
     /// The media type of the body in lower case, without parameters.
     package var contentType: String? {
-        header("Content-Type").map { value in
-            value.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
-        }
+        header("Content-Type").map(\.mediaType)
     }
 
     /// Whether the body says it is JSON, with or without a charset, `+json` types included.
@@ -54,6 +52,20 @@ package struct Request: Sendable {
     /// The fields of an `application/x-www-form-urlencoded` body; empty for any other type.
     package var bodyForm: Form {
         contentType == "application/x-www-form-urlencoded" ? Form(parsing: body) : Form(fields: [])
+    }
+}
+
+extension StringProtocol {
+    /// A media type as headers hold it, in lower case, without parameters and white space.
+    package var mediaType: String {
+        var type: [UInt8] = []
+        type.reserveCapacity(utf8.count)
+        for byte in utf8 {
+            if byte == UInt8(ascii: ";") { break }
+            if byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") { continue }
+            type.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte)
+        }
+        return String(decoding: type, as: UTF8.self)
     }
 }
 

@@ -73,7 +73,7 @@ extension JSONValue {
     /// Compact JSON. Solidus isn't escaped; control characters, quotation mark and backslash are.
     package func serialized() -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(256)
+        bytes.reserveCapacity(512)
         write(to: &bytes)
         return bytes
     }
@@ -108,6 +108,19 @@ extension JSONValue {
 
     private static func write(_ string: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
+        // Most strings hold nothing to escape, and are copied whole.
+        let isPlain = string.utf8.withContiguousStorageIfAvailable { text in
+            guard text.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) else {
+                return false
+            }
+            bytes.append(contentsOf: text)
+            return true
+        }
+        if isPlain != true { writeEscaped(string, to: &bytes) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func writeEscaped(_ string: String, to bytes: inout [UInt8]) {
         for byte in string.utf8 {
             switch byte {
             case UInt8(ascii: "\""): bytes += [UInt8(ascii: "\\"), UInt8(ascii: "\"")]
@@ -119,7 +132,6 @@ extension JSONValue {
             default: bytes.append(byte)
             }
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 
     /// JSON with two spaces a level, for people and for committed files.

@@ -2,20 +2,21 @@ import COpenSSL
 
 /// Where random bytes come from: the system, or a seed, after which two runs draw the same bytes.
 package enum Randomness: Sendable {
-    case system
+    case system(SystemGenerator)
     case seeded(SeededGenerator)
 
     /// `seed` `nil` means the system's generator.
     package init(seed: String?) {
-        self = seed.map { .seeded(SeededGenerator(seed: $0)) } ?? .system
+        self = seed.map { .seeded(SeededGenerator(seed: $0)) } ?? .system(SystemGenerator())
     }
 
     package mutating func bytes(_ count: Int) -> [UInt8] {
         switch self {
-        case .system:
-            OpenSSL.prepare()
-            var bytes = [UInt8](repeating: 0, count: count)
-            bytes.withUnsafeMutableBufferPointer { _ = RAND_bytes($0.baseAddress, Int32($0.count)) }
+        case .system(var generator):
+            // Given back below; meanwhile nothing else holds the pool, so that taking from it doesn't copy it.
+            self = .system(SystemGenerator())
+            let bytes = generator.bytes(count)
+            self = .system(generator)
             return bytes
         case .seeded(var generator):
             let bytes = generator.bytes(count)
@@ -34,6 +35,24 @@ package enum Randomness: Sendable {
             }
         }
         return String(decoding: characters, as: UTF8.self)
+    }
+}
+
+/// OpenSSL's generator, asked for many bytes at once: asking costs more than the bytes do. None is given out twice.
+package struct SystemGenerator: Sendable {
+    private static let poolSize = 1024
+    private var pool: [UInt8] = []
+
+    package init() {}
+
+    package mutating func bytes(_ count: Int) -> [UInt8] {
+        if pool.count < count {
+            OpenSSL.prepare()
+            pool = [UInt8](repeating: 0, count: max(SystemGenerator.poolSize, count))
+            pool.withUnsafeMutableBufferPointer { _ = RAND_bytes($0.baseAddress, Int32($0.count)) }
+        }
+        defer { pool.removeLast(count) }
+        return Array(pool.suffix(count))
     }
 }
 

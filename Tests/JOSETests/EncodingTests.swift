@@ -74,7 +74,7 @@ struct RandomnessTests {
 
     @Test("the system's bytes differ, and a text draws from its alphabet only")
     func system() {
-        var random = Randomness.system
+        var random = Randomness(seed: nil)
         #expect(random.bytes(32) != random.bytes(32))
         let text = random.text(500, from: Array("abc".utf8))
         #expect(text.count == 500)

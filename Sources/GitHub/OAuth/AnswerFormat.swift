@@ -15,7 +15,7 @@ enum AnswerFormat: Sendable {
     init(accept: String?) {
         self = .form
         for type in (accept ?? "").split(separator: ",") {
-            switch type.prefix(while: { $0 != ";" }).lowercased().filter({ $0 != " " }) {
+            switch type.mediaType {
             case "application/json", "text/json":
                 self = .json
                 return

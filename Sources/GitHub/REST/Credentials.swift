@@ -67,10 +67,10 @@ extension GitHubProvider {
     }
 
     private static func token(in header: String, _ request: Request) -> String? {
-        let words = header.split(separator: " ", maxSplits: 1)
-        guard words.count == 2 else { return nil }
-        switch words[0].lowercased() {
-        case "bearer", "token": return String(words[1].filter { $0 != " " })
+        let words = header.utf8.split(separator: UInt8(ascii: " "))
+        guard words.count >= 2 else { return nil }
+        switch String(Substring(words[0])).lowercased() {
+        case "bearer", "token": return words.count == 2 ? String(Substring(words[1])) : nil
         case "basic":
             guard let basic = BasicCredentials.read(request) else { return nil }
             return basic.password.isEmpty || basic.password == "x-oauth-basic" ? basic.user : basic.password

@@ -95,20 +95,47 @@ struct RESTCall: Sendable {
         }
     }
 
+    /// The profile of `account`, made once for as long as it stays the same.
+    func profile(of account: Account, isPrivate: Bool) -> RESTAnswer {
+        let key = GitHubState.DocumentKey(account: account.id, isPrivate: isPrivate, api: base.api)
+        let known = exchange.world.withState { $0[GitHubState.self].documents[key] }
+        if let known, known.account == account {
+            return RESTAnswer(status: 200, body: known.body, lastModified: account.github.updatedAt)
+        }
+        let body = RESTBody(.object(UserDocument(account, base).full(isPrivate: isPrivate)))
+        exchange.world.withState { state in
+            // The address is the client's to choose, so there could be any number.
+            if state[GitHubState.self].documents.count >= 1000 { state[GitHubState.self].documents = [:] }
+            state[GitHubState.self].documents[key] = (account: account, body: body)
+        }
+        return RESTAnswer(status: 200, body: body, lastModified: account.github.updatedAt)
+    }
+
     var notFound: RESTAnswer { .error(404, "Not Found", documentation) }
+}
+
+/// A body's bytes and their entity tag.
+struct RESTBody: Sendable {
+    let bytes: [UInt8]
+    let entityTag: String
+
+    init(_ value: JSONValue) {
+        bytes = value.serialized()
+        entityTag = "W/\"\(Hex.encode(Digest.sha256(bytes)))\""
+    }
 }
 
 /// What an operation answers, before headers that all answers have.
 struct RESTAnswer: Sendable {
     var status: Int
-    var body: JSONValue?
+    var body: RESTBody?
     var headers: [(name: String, value: String)] = []
     /// RFC 3339; becomes `Last-Modified`.
     var lastModified: String?
     var diagnosis: Diagnosis?
 
     static func ok(_ body: JSONValue, lastModified: String? = nil, status: Int = 200) -> RESTAnswer {
-        RESTAnswer(status: status, body: body, lastModified: lastModified)
+        RESTAnswer(status: status, body: RESTBody(body), lastModified: lastModified)
     }
 
     static func ok(_ body: JSONObject, lastModified: String? = nil) -> RESTAnswer {
@@ -123,7 +150,7 @@ struct RESTAnswer: Sendable {
         let body: JSONValue = [
             "message": .string(message), "documentation_url": .string(url), "status": .string(String(status)),
         ]
-        return RESTAnswer(status: status, body: body)
+        return RESTAnswer(status: status, body: RESTBody(body))
     }
 
     func because(_ diagnosis: Diagnosis) -> RESTAnswer {

@@ -25,20 +25,20 @@ extension GitHubProvider {
         do throws(RESTRefusal) { viewer = try identify(exchange, endpoint) } catch {
             return context.response(to: error.answer, .anonymous, rate: nil, version: version)
         }
-        let rate = rate(of: viewer, in: exchange.world)
-        if rate.isExceeded, endpoint.path != "/rate_limit" {
+        // The limit itself is free to ask for.
+        let isFree = endpoint.path == "/rate_limit"
+        let rate = isFree ? rate(of: viewer, in: exchange.world) : spend(viewer, in: exchange.world)
+        if rate.isRefused {
             return context.response(to: exceeded(viewer), viewer, rate: rate, version: version)
         }
         let call = RESTCall(
             exchange: exchange, viewer: viewer, base: context.base, version: version,
             documentation: endpoint.documentation, directory: directory)
         let answer = missingAccess(endpoint, call) ?? endpoint.run(call)
-        let isUnchanged = context.isUnchanged(answer)
-        // Answers "not modified" are free for those who are signed in, and so is the limit itself.
-        let isFree = endpoint.path == "/rate_limit" || isUnchanged && viewer.account != nil
-        if !isFree { count(viewer, in: exchange.world) }
-        let counted = isFree ? rate : rate.spent
-        return context.response(to: answer, viewer, rate: counted, version: version, isUnchanged: isUnchanged)
+        // Answers "not modified" are free for those who are signed in.
+        return context.response(to: answer, viewer, rate: rate, version: version) { isUnchanged in
+            isUnchanged && viewer.account != nil && !isFree ? refund(viewer, in: exchange.world) : rate
+        }
     }
 
     // MARK: - Refusals
@@ -69,9 +69,7 @@ extension GitHubProvider {
 
     /// JSON in any of its names will do.
     private func unsupportedType(_ request: Request) -> RESTAnswer? {
-        let types = (request.header("Accept") ?? "*/*").split(separator: ",").map { type in
-            type.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
-        }
+        let types = (request.header("Accept") ?? "*/*").split(separator: ",").map(\.mediaType)
         let isServed = types.contains { type in
             ["*/*", "application/*", "application/json", ""].contains(type)
                 || type.hasPrefix("application/vnd.github") || type.hasSuffix("+json")
@@ -148,10 +146,8 @@ struct RESTContext: Sendable {
         + "X-GitHub-Media-Type, X-GitHub-SSO, X-GitHub-Request-Id, Deprecation, Sunset, Warning"
 
     /// Whether the client already has this answer.
-    func isUnchanged(_ answer: RESTAnswer) -> Bool {
-        guard answer.status == 200, exchange.request.method != "POST", let body = answer.body else { return false }
+    private func isUnchanged(_ answer: RESTAnswer, tag: String) -> Bool {
         if let known = exchange.request.header("If-None-Match") {
-            let tag = RESTContext.entityTag(body.serialized())
             return known.split(separator: ",").contains { candidate in
                 let text = candidate.filter { $0 != " " }
                 return text == "*" || text == tag || "W/\(text)" == tag
@@ -163,20 +159,18 @@ struct RESTContext: Sendable {
         return HTTPDate.text(modified) == date
     }
 
-    private static func entityTag(_ body: [UInt8]) -> String { "W/\"\(Hex.encode(Digest.sha256(body)))\"" }
-
     /// No Strict-Transport-Security, though GitHub sends it: a browser would keep it for the real host.
     func response(
-        to answer: RESTAnswer, _ viewer: Viewer, rate: RateStatus?, version: String?, isUnchanged: Bool = false
+        to answer: RESTAnswer, _ viewer: Viewer, rate: RateStatus?, version: String?,
+        settle: (_ isUnchanged: Bool) -> RateStatus? = { _ in nil }
     ) -> Response {
-        let isCached = answer.status == 200 && exchange.request.method == "GET"
-        var headers: [(name: String, value: String)] = [(name: "Server", value: "github.com")]
-        var body: [UInt8] = []
-        if let value = answer.body {
-            body = value.serialized()
-            headers.append((name: "Content-Type", value: "application/json; charset=utf-8"))
-        }
-        if isCached {
+        var headers: [(name: String, value: String)] = []
+        headers.reserveCapacity(28)
+        headers.append((name: "Server", value: "github.com"))
+        if answer.body != nil { headers.append((name: "Content-Type", value: "application/json; charset=utf-8")) }
+        var isUnchanged = false
+        if answer.status == 200, exchange.request.method != "POST", let tag = answer.body?.entityTag {
+            isUnchanged = self.isUnchanged(answer, tag: tag)
             let visibility = viewer.account == nil ? "public" : "private"
             headers += [
                 (name: "Cache-Control", value: "\(visibility), max-age=60, s-maxage=60"),
@@ -184,14 +178,14 @@ struct RESTContext: Sendable {
                     name: "Vary",
                     value: "Accept, Authorization, Cookie, X-GitHub-OTP,Accept-Encoding, Accept, X-Requested-With"
                 ),
-                (name: "ETag", value: RESTContext.entityTag(body)),
+                (name: "ETag", value: tag),
             ]
             if let date = answer.lastModified { headers.append((name: "Last-Modified", value: HTTPDate.text(date))) }
         }
         appendIdentity(of: viewer, to: &headers)
         headers.append((name: "X-GitHub-Media-Type", value: "github.v3; format=json"))
         if let version { headers.append((name: "x-github-api-version-selected", value: version)) }
-        rate?.append(to: &headers)
+        (settle(isUnchanged) ?? rate)?.append(to: &headers)
         headers += [
             // Sent whether or not there is an Origin.
             (name: "Access-Control-Allow-Origin", value: "*"),
@@ -200,11 +194,12 @@ struct RESTContext: Sendable {
             (name: "X-XSS-Protection", value: "0"),
             (name: "Referrer-Policy", value: "origin-when-cross-origin, strict-origin-when-cross-origin"),
             (name: "Content-Security-Policy", value: "default-src 'none'"),
-            (name: "X-GitHub-Request-Id", value: "UNDY:\(exchange.id.uppercased())"),
+            (name: "X-GitHub-Request-Id", value: "UNDY:R\(exchange.id.dropFirst())"),
         ]
         headers += answer.headers
         let response = Response(
-            status: isUnchanged ? 304 : answer.status, headers: headers, body: isUnchanged ? [] : body)
+            status: isUnchanged ? 304 : answer.status, headers: headers,
+            body: isUnchanged ? [] : answer.body?.bytes ?? [])
         return answer.diagnosis.map { response.diagnosed($0) } ?? response
     }
 
@@ -228,16 +223,23 @@ struct RESTContext: Sendable {
 
 /// Times as HTTP writes them: <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7>.
 enum HTTPDate {
-    private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// From RFC 3339 in UTC, to the second.
     static func text(_ timestamp: String) -> String {
-        let parts = timestamp.split { !$0.isNumber }.map(String.init)
-        guard parts.count >= 6, let month = Int(parts[1]), (1...12).contains(month),
-            let milliseconds = Timestamps.milliseconds(timestamp)
+        let parts = timestamp.utf8.split { !(0x30...0x39).contains($0) }.map { String(Substring($0)) }
+        guard parts.count >= 6, let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2]),
+            (1...12).contains(month), (0...9999).contains(year)
         else { return timestamp }
-        let day = days[Int(milliseconds / 86_400_000 % 7)]
-        return "\(day), \(parts[2]) \(months[month - 1]) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT"
+        return "\(weekday(year, month, day)), \(parts[2]) \(months[month - 1]) \(parts[0]) "
+            + "\(parts[3]):\(parts[4]):\(parts[5]) GMT"
+    }
+
+    /// By Sakamoto's congruence, for the Gregorian calendar.
+    private static func weekday(_ year: Int, _ month: Int, _ day: Int) -> String {
+        let offsets = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4]
+        let year = month < 3 ? year - 1 : year
+        return days[(year + year / 4 - year / 100 + year / 400 + offsets[month - 1] + day) % 7]
     }
 }

@@ -11,9 +11,10 @@ struct RateStatus: Sendable {
     /// Seconds since 1970.
     let resetsAt: Int64
 
-    var isExceeded: Bool { used >= limit }
+    /// Whether the request itself was one too many.
+    var isRefused = false
+
     var remaining: Int { max(0, limit - used) }
-    var spent: RateStatus { RateStatus(limit: limit, used: used + 1, resetsAt: resetsAt) }
 
     func append(to headers: inout [(name: String, value: String)]) {
         headers += [
@@ -38,16 +39,31 @@ extension GitHubProvider {
         }
     }
 
-    func count(_ viewer: Viewer, in world: World) {
+    /// Counts a request, unless there is none left.
+    func spend(_ viewer: Viewer, in world: World) -> RateStatus {
+        let key = rateKey(viewer)
+        let limit = rateLimit(viewer)
+        return world.withState { state in
+            let now = state.clock.milliseconds
+            var rate = state[GitHubState.self].rates[key] ?? GitHubState.Rate(resetsAt: 0)
+            if rate.resetsAt <= now { rate = GitHubState.Rate(resetsAt: now + GitHubState.hour) }
+            let isRefused = rate.used >= limit
+            if !isRefused {
+                rate.used += 1
+                state[GitHubState.self].rates[key] = rate
+            }
+            return RateStatus(limit: limit, used: rate.used, resetsAt: rate.resetsAt / 1000, isRefused: isRefused)
+        }
+    }
+
+    /// Takes a counted request back.
+    func refund(_ viewer: Viewer, in world: World) -> RateStatus {
         let key = rateKey(viewer)
         world.withState { state in
-            let now = state.clock.milliseconds
-            if let rate = state[GitHubState.self].rates[key], rate.resetsAt > now {
-                state[GitHubState.self].rates[key]?.used += 1
-            } else {
-                state[GitHubState.self].rates[key] = GitHubState.Rate(used: 1, resetsAt: now + GitHubState.hour)
-            }
+            guard let rate = state[GitHubState.self].rates[key], rate.used > 0 else { return }
+            state[GitHubState.self].rates[key]?.used -= 1
         }
+        return rate(of: viewer, in: world)
     }
 
     private func rateLimit(_ viewer: Viewer) -> Int {

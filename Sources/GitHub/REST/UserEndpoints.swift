@@ -15,8 +15,7 @@ extension GitHubProvider {
             let isPrivate =
                 call.viewer.app?.isGitHubApp ?? false
                 ? call.viewer.may([], permission: "plan") : call.viewer.may([.user, .readUser])
-            return .ok(
-                UserDocument(account, call.base).full(isPrivate: isPrivate), lastModified: account.github.updatedAt)
+            return call.profile(of: account, isPrivate: isPrivate)
         },
         RESTEndpoint(
             "GET", "/user/emails", "users/emails#list-email-addresses-for-the-authenticated-user",
@@ -54,7 +53,7 @@ extension GitHubProvider {
     ]
 
     private static func shown(_ account: Account, _ call: RESTCall) -> RESTAnswer {
-        .ok(UserDocument(account, call.base).full(isPrivate: false), lastModified: account.github.updatedAt)
+        call.profile(of: account, isPrivate: false)
     }
 
     /// Where the GitHub App is installed, of what the person can see.

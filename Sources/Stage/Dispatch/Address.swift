@@ -41,11 +41,12 @@ package struct Address: Sendable, Equatable {
             return
         }
         form = .prefix
-        let first = rest.dropFirst().prefix { $0 != "/" }
-        if isKnown(first.lowercased()) {
-            host = first.lowercased()
-            let after = rest.dropFirst(1 + first.count)
-            path = after.isEmpty ? "/" : String(after)
+        let segments = rest.utf8.dropFirst()
+        let end = segments.firstIndex(of: UInt8(ascii: "/")) ?? segments.endIndex
+        let first = String(Substring(segments[..<end])).lowercased()
+        if isKnown(first) {
+            host = first
+            path = end == segments.endIndex ? "/" : String(Substring(segments[end...]))
         } else {
             host = nil
             path = rest
@@ -55,7 +56,7 @@ package struct Address: Sendable, Equatable {
     /// A host name in lower case without its port; an IPv6 address without its brackets.
     package static func hostName(of authority: String) -> String {
         if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }).lowercased() }
-        return String(authority.prefix { $0 != ":" }).lowercased()
+        return String(Substring(authority.utf8.prefix { $0 != UInt8(ascii: ":") })).lowercased()
     }
 
     /// `:9099`, or nothing.

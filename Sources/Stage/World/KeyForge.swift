@@ -77,7 +77,7 @@ package final class KeyForge: Sendable {
     }
 
     private static func make() throws(KeyError) -> NamedKey {
-        var random = Randomness.system
+        var random = Randomness(seed: nil)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         return NamedKey(id: random.text(10, from: alphabet), key: try Key.generateRSA())
     }
