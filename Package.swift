@@ -29,10 +29,12 @@ let package = Package(
         .target(name: "OAuth", dependencies: ["Stage"], swiftSettings: strict),
         .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "GitHub", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(name: "Facebook", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Control", dependencies: ["Stage"], swiftSettings: strict),
         .target(
             name: "Understudy",
-            dependencies: ["Apple", "GitHub", "Control"],
+            dependencies: ["Apple", "GitHub", "Google", "Facebook", "Control"],
             resources: [
                 .embedInCode("Resources/default.json"),
                 .embedInCode("Resources/AuthKey_ABC123DEFG.pub.pem"),
@@ -41,6 +43,9 @@ let package = Package(
                 .embedInCode("Resources/apple-signing-1.pem"),
                 .embedInCode("Resources/apple-signing-2.pem"),
                 .embedInCode("Resources/apple-signing-3.pem"),
+                .embedInCode("Resources/google-signing-1.pem"),
+                .embedInCode("Resources/facebook-signing-1.pem"),
+                .embedInCode("Resources/firebase-signing-1.pem"),
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -62,6 +67,11 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "OAuthTests", dependencies: ["OAuth", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "GitHubTests", dependencies: ["GitHub", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "GoogleTests",
+            dependencies: ["Google", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")], swiftSettings: strict
+        ),
+        .testTarget(name: "FacebookTests", dependencies: ["Facebook", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "ControlTests", dependencies: ["Control", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["Understudy", "TestSupport"], swiftSettings: strict),

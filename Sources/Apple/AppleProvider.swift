@@ -22,23 +22,23 @@ package struct AppleProvider: Provider {
     package var routes: [String: Router<Route>] {
         var router = Router<Route>()
         router.add("GET", "/.well-known/openid-configuration", Route { .now(discovery($0)) })
-        router.add("GET", "/auth/keys", Route(needsKeys: true) { .now(keys($0)) })
-        router.add("GET", "/auth/authorize", Route(needsKeys: true) { .now(authorize($0, $0.request.queryForm)) })
-        router.add("POST", "/auth/authorize", Route(needsKeys: true) { .now(authorize($0, $0.request.bodyForm)) })
-        router.add("POST", SignInPage.path, Route(needsKeys: true) { .now(decide($0)) })
-        router.add("POST", "/auth/token", Route(needsKeys: true) { .now(token($0)) })
-        router.add("POST", "/auth/revoke", Route(needsKeys: true) { .now(revoke($0)) })
+        router.add("GET", "/auth/keys", Route(keys: [.apple]) { .now(keys($0)) })
+        router.add("GET", "/auth/authorize", Route(keys: [.apple]) { .now(authorize($0, $0.request.queryForm)) })
+        router.add("POST", "/auth/authorize", Route(keys: [.apple]) { .now(authorize($0, $0.request.bodyForm)) })
+        router.add("POST", SignInPage.path, Route(keys: [.apple]) { .now(decide($0)) })
+        router.add("POST", "/auth/token", Route(keys: [.apple]) { .now(token($0)) })
+        router.add("POST", "/auth/revoke", Route(keys: [.apple]) { .now(revoke($0)) })
         router.add("POST", "/auth/usermigrationinfo", Route { .now(migrationInfo($0)) })
         return [AppleProvider.host: router]
     }
 
     package var controlRoutes: [ControlRoute] {
         [
-            ControlRoute("POST", "apple/authorizations", needsKeys: true) { .now(authorizeNatively($0)) },
+            ControlRoute("POST", "apple/authorizations", keys: [.apple]) { .now(authorizeNatively($0)) },
             ControlRoute("GET", "apple/credential-state") { .now(credentialState($0)) },
-            ControlRoute("POST", "apple/notifications", needsKeys: true) { notify($0) },
+            ControlRoute("POST", "apple/notifications", keys: [.apple]) { notify($0) },
             ControlRoute("GET", "apple/relay") { .now(relayDecision($0)) },
-            ControlRoute("POST", "apple/keys/rotate", needsKeys: true) { .now(rotateKeys($0)) },
+            ControlRoute("POST", "apple/keys/rotate", keys: [.apple]) { .now(rotateKeys($0)) },
         ]
     }
 

@@ -22,8 +22,10 @@ extension AppleProvider {
             return (outcome, state.signer(interaction, outcome))
         }
         switch outcome?.kind {
-        case .cancel: return cancelled(request)
-        case .error: return failed(request, with: outcome?.error ?? "", because: "this error was ordered as an outcome")
+        case .cancel: return cancelled(exchange, request)
+        case .error:
+            return failed(
+                exchange, request, with: outcome?.error ?? "", because: "this error was ordered as an outcome")
         case .approve: break
         case nil where interaction.mode == .auto: break
         case nil: return SignInPage.choosePerson(exchange, request)
@@ -49,7 +51,7 @@ extension AppleProvider {
         do { request = try AuthorizationRequest(Form(parsing: original), directory) } catch {
             return error.authorizeResponse(to: exchange.request)
         }
-        guard answer["action"] != "cancel" else { return cancelled(request) }
+        guard answer["action"] != "cancel" else { return cancelled(exchange, request) }
         let (account, consented) = exchange.world.withState { state -> (Account?, Bool) in
             let account = answer["account"].flatMap { state.account($0) }
             let key = account.map {
@@ -75,7 +77,7 @@ extension AppleProvider {
             exchange.world, client: request.client, approval: approval, redirectURI: request.redirectURI,
             nonce: request.nonce)
         guard let authorization else {
-            return failed(request, with: "server_error", because: "the answer couldn't be made")
+            return failed(exchange, request, with: "server_error", because: "the answer couldn't be made")
         }
         let code = authorization.code
         var idToken: String?
@@ -84,12 +86,14 @@ extension AppleProvider {
                 issuer: issuer(exchange), client: request.client, grant: authorization.grant, account: approval.account,
                 nonce: request.nonce, authenticatedAt: authorization.at / 1000, issuedAt: authorization.at / 1000,
                 code: code)
-            idToken = try? exchange.world.keys.mint(token.claims(settings), at: authorization.at)
-            if idToken == nil { return failed(request, with: "server_error", because: "the answer couldn't be made") }
+            idToken = try? exchange.world.keys[.apple].mint(token.claims(settings), at: authorization.at)
+            if idToken == nil {
+                return failed(exchange, request, with: "server_error", because: "the answer couldn't be made")
+            }
         }
         let user = authorization.isFirst ? AppleProvider.user(authorization, approval.scopes) : nil
-        if request.mode == .webMessage { return message(request, code, idToken, user) }
-        var response = answer(to: request)
+        if request.mode == .webMessage { return message(exchange, request, code, idToken, user) }
+        var response = answer(exchange, request)
         response.append("code", code)
         response.append("id_token", idToken)
         response.append("user", user?.text)
@@ -110,27 +114,30 @@ extension AppleProvider {
 
     /// The message of a popup. Its form isn't documented: this is what Sign in with Apple JS resolves with, in a text.
     private func message(
-        _ request: AuthorizationRequest, _ code: String, _ idToken: String?, _ user: JSONValue?
+        _ exchange: Exchange, _ request: AuthorizationRequest, _ code: String, _ idToken: String?, _ user: JSONValue?
     ) -> Response {
         var authorization = JSONObject([("code", .string(code))])
         authorization["id_token"] = idToken.map { .string($0) }
         authorization["state"] = request.state.map { .string($0.value) }
         var data = JSONObject([("authorization", .object(authorization))])
         data["user"] = user
-        return answer(to: request).messagePage(["method": "oauthDone", "data": .object(data)])
+        return answer(exchange, request).messagePage(["method": "oauthDone", "data": .object(data)])
     }
 
-    private func answer(to request: AuthorizationRequest) -> AuthorizationResponse {
+    private func answer(_ exchange: Exchange, _ request: AuthorizationRequest) -> AuthorizationResponse {
         AuthorizationResponse(
-            redirectURI: request.redirectURI, mode: request.mode, fields: request.state.map { [$0] } ?? [])
+            redirectURI: exchange.reachable(request.redirectURI), mode: request.mode,
+            fields: request.state.map { [$0] } ?? [])
     }
 
-    private func cancelled(_ request: AuthorizationRequest) -> Response {
-        failed(request, with: "user_cancelled_authorize", because: "the person cancelled")
+    private func cancelled(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
+        failed(exchange, request, with: "user_cancelled_authorize", because: "the person cancelled")
     }
 
-    private func failed(_ request: AuthorizationRequest, with error: String, because reason: String) -> Response {
-        var response = answer(to: request)
+    private func failed(
+        _ exchange: Exchange, _ request: AuthorizationRequest, with error: String, because reason: String
+    ) -> Response {
+        var response = answer(exchange, request)
         response.append("error", error)
         let page =
             request.mode == .webMessage

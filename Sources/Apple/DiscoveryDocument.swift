@@ -28,13 +28,13 @@ extension AppleProvider {
         ])
     }
 
-    func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.world.keys.jwks) }
+    func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.world.keys[.apple].jwks) }
 
     /// `POST /_understudy/v1/apple/keys/rotate`: publishes a new key and withdraws the oldest, as Apple does unasked.
     func rotateKeys(_ exchange: Exchange) -> Response {
         do {
-            let keyID = try exchange.world.keys.rotate()
-            let published = exchange.world.keys.published.map { JSONValue.string($0.id) }
+            let keyID = try exchange.world.keys[.apple].rotate()
+            let published = exchange.world.keys[.apple].published.map { JSONValue.string($0.id) }
             return ControlAnswer.ok(["signing": .string(keyID), "published": .array(published)])
         } catch {
             return ControlAnswer.error(500, "keyGeneration", error.description)

@@ -89,7 +89,7 @@ extension AppleProvider {
             authenticatedAt: authorization.at / 1000, issuedAt: authorization.at / 1000, code: code,
             realUserStatus: authorization.isFirst ? status : nil)
         do {
-            let minted = try exchange.world.keys.mint(token.claims(settings), at: authorization.at)
+            let minted = try exchange.world.keys[.apple].mint(token.claims(settings), at: authorization.at)
             return ControlAnswer.ok(
                 credential(
                     authorization, approval, code: code, state: body["state"], identityToken: minted,

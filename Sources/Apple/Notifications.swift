@@ -44,7 +44,7 @@ extension AppleProvider {
             ("iss", .string(issuer(exchange))), ("aud", .string(event.client)), ("iat", .integer(now / 1000)),
             ("jti", .string(jti)), ("events", .string(events.text)),
         ])
-        guard let payload = try? exchange.world.keys.mint(claims, at: now) else { return nil }
+        guard let payload = try? exchange.world.keys[.apple].mint(claims, at: now) else { return nil }
         return AppleNotification(url: url, payload: payload, events: events)
     }
 

@@ -43,7 +43,7 @@ package struct ControlAPI: Sendable {
             let route = control.route
             router.add(
                 control.method, "\(ControlAPI.root)/\(control.path)",
-                Route(needsKeys: route.needsKeys) { exchange in
+                Route(keys: route.keys) { exchange in
                     refusal(of: exchange.request).map { .now($0) } ?? route.endpoint(exchange)
                 })
         }

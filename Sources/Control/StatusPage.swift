@@ -15,7 +15,7 @@ package struct StatusPage: Sendable {
     package func response(_ exchange: Exchange) -> Response {
         let accounts = exchange.world.withState { $0.accounts }
         let origin = "http://\(exchange.address.authority)"
-        let hosts = providers.flatMap { $0.routes.keys.sorted() }
+        let hosts = Set(providers.flatMap { $0.routes.keys }).filter { !$0.isEmpty }.sorted()
         return Page.response(
             title: "Understudy", banner: "For tests only. Nothing here is secret, and nobody's real account is used.",
             [
@@ -55,9 +55,15 @@ package struct StatusPage: Sendable {
             let callbacks = (app.callbackURLs + app.exactCallbackURLs).joined(separator: " ")
             return [app.clientID, app.suspended ? "\(kind), suspended" : kind, callbacks]
         }
+        let others =
+            seed.google.clients.map { [$0.clientID, "client at Google", $0.redirectURIs.joined(separator: " ")] }
+            + seed.facebook.apps.map { [$0.appID, "app at Facebook", $0.redirectURIs.joined(separator: " ")] }
+            + seed.firebase.projects.map {
+                [$0.id, "Firebase project", "API keys: \($0.apiKeys.joined(separator: " "))"]
+            }
         let rows =
             apple + seed.github.oauthApps.map { row($0, "OAuth app at GitHub") }
-            + seed.github.githubApps.map { row($0.common, "GitHub App") }
+            + seed.github.githubApps.map { row($0.common, "GitHub App") } + others
         return .element(
             "table", attributes: [],
             children: rows.map { row in

@@ -25,7 +25,15 @@ package struct Router<Endpoint: Sendable>: Sendable {
             return
         }
         routes.append(Route(pattern: segments, endpoints: [(method: method, endpoint: endpoint)]))
-        if !pattern.contains(":") { literals[pattern] = routes.count - 1 }
+        if !segments.contains(where: { $0.hasPrefix(":") }) { literals[pattern] = routes.count - 1 }
+    }
+
+    /// Adds what another router serves.
+    package mutating func merge(_ other: Router) {
+        for route in other.routes {
+            let pattern = "/" + route.pattern.joined(separator: "/")
+            for (method, endpoint) in route.endpoints { add(method, pattern, endpoint) }
+        }
     }
 
     /// `HEAD` finds what `GET` does. `path` is percent-encoded; parameters come back decoded.

@@ -87,21 +87,21 @@ package final class Key: @unchecked Sendable {
 
     /// PEM: PKCS#8 for a private key, SPKI for a public one.
     package func pem() throws(KeyError) -> String {
-        try written {
+        try Key.written {
             isPrivate ? PEM_write_bio_PrivateKey($0, pointer, nil, nil, 0, nil, nil) : PEM_write_bio_PUBKEY($0, pointer)
         }
     }
 
     /// PEM of the public half (SPKI).
-    package func publicPEM() throws(KeyError) -> String { try written { PEM_write_bio_PUBKEY($0, pointer) } }
+    package func publicPEM() throws(KeyError) -> String { try Key.written { PEM_write_bio_PUBKEY($0, pointer) } }
 
-    private func written(_ write: (OpaquePointer) -> Int32) throws(KeyError) -> String {
+    static func written(_ write: (OpaquePointer) -> Int32) throws(KeyError) -> String {
         guard let bio = BIO_new(BIO_s_mem()) else { throw KeyError("out of memory") }
         defer { BIO_free(bio) }
         var data: UnsafeMutablePointer<CChar>?
-        guard write(bio) == 1 else { throw KeyError("the key can't be written as PEM") }
+        guard write(bio) == 1 else { throw KeyError("it can't be written as PEM") }
         let count = understudy_bio_get_mem(bio, &data)
-        guard let data else { throw KeyError("the key can't be written as PEM") }
+        guard let data else { throw KeyError("it can't be written as PEM") }
         return String(decoding: UnsafeRawBufferPointer(start: data, count: Int(count)), as: UTF8.self)
     }
 

@@ -44,6 +44,15 @@ package struct ExpiringTable<Name: Hashable & Sendable, Value: Sendable>: Sendab
         entries = entries.filter { !isUnwanted($0.value.value) }
     }
 
+    package mutating func update(_ change: (inout Value) -> Void) {
+        for name in entries.keys {
+            if var entry = entries[name] {
+                change(&entry.value)
+                entries[name] = entry
+            }
+        }
+    }
+
     /// Lets go of what expired long enough ago. Costs as much as there is to let go of.
     package mutating func purge(now: Int64) {
         while first < order.count, order[first].drop <= now {

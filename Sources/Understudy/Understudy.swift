@@ -1,6 +1,8 @@
 import Apple
 import Control
+import Facebook
 import GitHub
+import Google
 import HTTPServer
 import Logging
 import Stage
@@ -49,7 +51,10 @@ public enum Understudy {
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
         let seed = try loadSeed(seeds)
         let worlds = WorldRegistry(seed: seed, forge: KeyForge())
-        let providers: [any Provider] = [AppleProvider(seed: seed), GitHubProvider(seed: seed)]
+        let providers: [any Provider] = [
+            AppleProvider(seed: seed), GitHubProvider(seed: seed), GoogleProvider(seed: seed),
+            FacebookProvider(seed: seed),
+        ]
         var own = Router<Route>()
         let status = StatusPage(providers: providers, version: version)
         own.add("GET", "/", Route { .now(status.response($0)) })

@@ -23,9 +23,9 @@ extension GitHubProvider {
             return (outcome, signer)
         }
         switch outcome?.kind {
-        case .cancel: return denied(request, because: "a cancel was ordered as an outcome")
+        case .cancel: return denied(exchange, request, because: "a cancel was ordered as an outcome")
         case .error where outcome?.error != OAuthError.Code.unverifiedUserEmail.rawValue:
-            return failed(request, with: outcome?.error ?? "")
+            return failed(exchange, request, with: outcome?.error ?? "")
         case .approve, .error: break
         case nil where isAutomatic: break
         case nil: return askPerson(exchange, request)
@@ -69,7 +69,7 @@ extension GitHubProvider {
         }
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, request) }
         guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
-        guard answer["authorize"] == "1" else { return denied(request, because: "the person cancelled") }
+        guard answer["authorize"] == "1" else { return denied(exchange, request, because: "the person cancelled") }
         let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
         return approved(exchange, request, by: session.account.id, granting: GitHubScopes(kept))
     }
@@ -95,19 +95,19 @@ extension GitHubProvider {
             return text
         }
         return callback(
-            request.redirectURI, [Form.Field(name: "code", value: code)] + (request.state.map { [$0] } ?? []))
+            exchange, request.redirectURI, [Form.Field(name: "code", value: code)] + (request.state.map { [$0] } ?? []))
     }
 
-    private func denied(_ request: AuthorizationRequest, because reason: String) -> Response {
-        failed(request, with: OAuthError.Code.accessDenied.rawValue, because: reason)
+    private func denied(_ exchange: Exchange, _ request: AuthorizationRequest, because reason: String) -> Response {
+        failed(exchange, request, with: OAuthError.Code.accessDenied.rawValue, because: reason)
     }
 
     /// An ordered error may have any name; GitHub's own bring their texts along.
     private func failed(
-        _ request: AuthorizationRequest, with name: String,
+        _ exchange: Exchange, _ request: AuthorizationRequest, with name: String,
         because reason: String = "this error was ordered as an outcome"
     ) -> Response {
-        errorCallback(name, request.redirectURI, request.state, Diagnosis(reason))
+        errorCallback(exchange, name, request.redirectURI, request.state, Diagnosis(reason))
     }
 
     private func refusal(_ refusal: AuthorizationRequest.Refusal, _ exchange: Exchange) -> Response {
@@ -118,14 +118,15 @@ extension GitHubProvider {
             guard settings.redirectMismatch == .redirect, let registered = app.callbacks.first else {
                 return Pages.mismatch(exchange, app, diagnosis)
             }
-            return errorCallback(OAuthError.Code.redirectURIMismatch.rawValue, registered.text, state, diagnosis)
+            return errorCallback(
+                exchange, OAuthError.Code.redirectURIMismatch.rawValue, registered.text, state, diagnosis)
         case .callback(let error, let redirectURI, let state):
-            return errorCallback(error.code.rawValue, redirectURI, state, error.diagnosis)
+            return errorCallback(exchange, error.code.rawValue, redirectURI, state, error.diagnosis)
         }
     }
 
     private func errorCallback(
-        _ name: String, _ redirectURI: String, _ state: Form.Field?, _ diagnosis: Diagnosis
+        _ exchange: Exchange, _ name: String, _ redirectURI: String, _ state: Form.Field?, _ diagnosis: Diagnosis
     ) -> Response {
         let code = OAuthError.Code(rawValue: name)
         var fields = [Form.Field(name: "error", value: name)]
@@ -134,13 +135,14 @@ extension GitHubProvider {
             fields.append(Form.Field(name: "error_uri", value: OAuthError.authorizationURI(of: code)))
         }
         if let state { fields.append(state) }
-        return callback(redirectURI, fields).diagnosed(diagnosis)
+        return callback(exchange, redirectURI, fields).diagnosed(diagnosis)
     }
 
     /// `iss` (RFC 9207) goes on errors, too, which isn't documented.
-    private func callback(_ redirectURI: String, _ fields: [Form.Field]) -> Response {
+    private func callback(_ exchange: Exchange, _ redirectURI: String, _ fields: [Form.Field]) -> Response {
         var fields = fields
         if settings.addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }
-        return .redirect(to: redirectURI + (redirectURI.contains("?") ? "&" : "?") + Form(fields: fields).encoded)
+        let uri = exchange.reachable(redirectURI)
+        return .redirect(to: uri + (uri.contains("?") ? "&" : "?") + Form(fields: fields).encoded)
     }
 }

@@ -218,15 +218,3 @@ struct TokenCall: Sendable {
     var clientID: String { fields["client_id"] ?? basic?.user ?? "" }
     var clientSecret: String? { fields["client_secret"] ?? basic?.password }
 }
-
-/// `Authorization: Basic`: <https://datatracker.ietf.org/doc/html/rfc7617>.
-enum BasicCredentials {
-    static func read(_ request: Request) -> (user: String, password: String)? {
-        guard let header = request.header("Authorization"), header.lowercased().hasPrefix("basic "),
-            let bytes = Base64.decode(header.dropFirst(6).filter { $0 != " " })
-        else { return nil }
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard let colon = text.firstIndex(of: ":") else { return (user: text, password: "") }
-        return (user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
-    }
-}

@@ -1,5 +1,6 @@
 import HTTPServer
 import JOSE
+import OAuth
 import Stage
 
 // Who calls the API: https://docs.github.com/rest/authentication/authenticating-to-the-rest-api

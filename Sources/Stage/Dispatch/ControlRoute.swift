@@ -7,10 +7,10 @@ package struct ControlRoute: Sendable {
     package let path: String
     package let route: Route
 
-    package init(_ method: String, _ path: String, needsKeys: Bool = false, _ endpoint: @escaping Endpoint) {
+    package init(_ method: String, _ path: String, keys: [KeyOwner] = [], _ endpoint: @escaping Endpoint) {
         self.method = method
         self.path = path
-        route = Route(needsKeys: needsKeys, endpoint)
+        route = Route(keys: keys, endpoint)
     }
 }
 

@@ -16,12 +16,18 @@ package final class Dispatcher: Sendable {
 
     /// `own` serves what stands under no provider's host: our pages and the control API.
     package init(providers: [any Provider], own: Router<Route>, worlds: WorldRegistry, logger: Logger) {
-        hosts = providers.reduce(into: [:]) { hosts, provider in
-            hosts.merge(provider.routes) { first, _ in first }
+        var hosts: [String: Router<Route>] = [:]
+        var owners: [String: any Provider] = [:]
+        for provider in providers {
+            for (host, routes) in provider.routes {
+                hosts[host, default: Router()].merge(routes)
+                if owners[host] == nil { owners[host] = provider }
+            }
         }
-        owners = providers.reduce(into: [:]) { owners, provider in
-            for host in provider.routes.keys where owners[host] == nil { owners[host] = provider }
-        }
+        var own = own
+        if let more = hosts.removeValue(forKey: "") { own.merge(more) }
+        self.hosts = hosts
+        self.owners = owners
         self.own = own
         self.worlds = worlds
         self.logger = logger
@@ -36,9 +42,17 @@ package final class Dispatcher: Sendable {
         return [(name: Diagnosis.headerName, value: reason), (name: Dispatcher.requestHeader, value: id)]
     }
 
+    /// The host as the tables know it: itself, or the pattern that takes it.
+    private func known(_ host: String) -> String? {
+        if hosts[host] != nil { return host }
+        guard let dot = host.firstIndex(of: "."), dot != host.startIndex else { return nil }
+        let pattern = "*\(host[dot...])"
+        return hosts[pattern] == nil ? nil : pattern
+    }
+
     package func handle(_ request: Request) -> Reply {
         let id = nextID()
-        let address = Address(request) { hosts[$0] != nil }
+        let address = Address(request) { known($0) != nil }
         return answer(request, at: address, id: id).map { [self] response in
             complete(response, to: request, at: address, id: id)
         }
@@ -52,13 +66,14 @@ package final class Dispatcher: Sendable {
                 Dispatcher.problem(
                     404, "no such world", Diagnosis(received: "world \(Diagnosis.quote(address.world))", advice)))
         }
-        let router = address.host.flatMap { hosts[$0] } ?? own
+        let router = address.host.flatMap(known).flatMap { hosts[$0] } ?? own
         switch router.match(request.method, address.path) {
         case .found(let route, let parameters):
-            let exchange = Exchange(request: request, address: address, world: world, id: id, parameters: parameters)
-            guard route.needsKeys, !world.keys.isReady else { return route.run(exchange) }
+            let exchange = Exchange(
+                request: request, address: address, world: world, id: id, parameters: parameters, network: self)
+            guard !route.keys.isEmpty, !world.keys.areReady(route.keys) else { return route.run(exchange) }
             return .later { done in
-                world.keys.whenReady {
+                world.keys.whenReady(route.keys) {
                     switch route.run(exchange) {
                     case .now(let response): done(response)
                     case .later(let start): start(done)
@@ -76,8 +91,8 @@ package final class Dispatcher: Sendable {
     }
 
     private func ownersRefusal(_ request: Request, _ address: Address, _ world: World, _ id: String) -> Response? {
-        guard let owner = address.host.flatMap({ owners[$0] }) else { return nil }
-        return owner.notServed(Exchange(request: request, address: address, world: world, id: id))
+        guard let owner = address.host.flatMap(known).flatMap({ owners[$0] }) else { return nil }
+        return owner.notServed(Exchange(request: request, address: address, world: world, id: id, network: self))
     }
 
     private func anyRoute(_ router: Router<Route>, _ methods: [String], _ path: String) -> Route? {
@@ -155,4 +170,10 @@ extension Route {
             return response
         }
     }
+}
+
+extension Dispatcher: Network {
+    package func plays(_ host: String) -> Bool { known(host) != nil }
+
+    package func send(_ request: Request) -> Reply { handle(request) }
 }

@@ -8,13 +8,18 @@ package struct Exchange: Sendable {
     /// Names this exchange in headers, diagnoses and the log.
     package let id: String
     package let parameters: [String: String]
+    let network: any Network
 
-    package init(request: Request, address: Address, world: World, id: String, parameters: [String: String] = [:]) {
+    package init(
+        request: Request, address: Address, world: World, id: String, parameters: [String: String] = [:],
+        network: any Network
+    ) {
         self.request = request
         self.address = address
         self.world = world
         self.id = id
         self.parameters = parameters
+        self.network = network
     }
 }
 
@@ -32,13 +37,21 @@ package struct Route: Sendable {
 
     package let endpoint: Endpoint
     package let cors: CORS
-    /// Waits, without holding a thread, until the signing keys are there.
-    package let needsKeys: Bool
+    /// Whose signing keys it waits for, without holding a thread.
+    package let keys: [KeyOwner]
 
-    package init(cors: CORS = .none, needsKeys: Bool = false, _ endpoint: @escaping Endpoint) {
+    package init(cors: CORS = .none, keys: [KeyOwner] = [], _ endpoint: @escaping Endpoint) {
         self.endpoint = endpoint
         self.cors = cors
-        self.needsKeys = needsKeys
+        self.keys = keys
+    }
+
+    /// For an endpoint that asks other hosts before it answers.
+    package init(
+        cors: CORS = .none, keys: [KeyOwner] = [],
+        waiting endpoint: @escaping @Sendable (Exchange) async -> Response
+    ) {
+        self.init(cors: cors, keys: keys) { exchange in Reply.running { await endpoint(exchange) } }
     }
 }
 
@@ -46,7 +59,8 @@ package struct Route: Sendable {
 package protocol Provider: Sendable {
     /// As the control API names it: `apple`.
     var name: String { get }
-    /// Routes by host name.
+    /// Routes by host name. `*.example.com` is every host below `example.com`; the empty name is no host: our own
+    /// address.
     var routes: [String: Router<Route>] { get }
     /// Calls that the provider adds to the control API.
     var controlRoutes: [ControlRoute] { get }

@@ -10,11 +10,6 @@ package struct AppleSeed: Codable, Sendable {
         case string
     }
 
-    package struct SigningKey: Codable, Sendable {
-        package let id: String
-        package let privateKey: String
-    }
-
     package struct Team: Codable, Sendable {
         package struct Key: Codable, Sendable {
             package let id: String

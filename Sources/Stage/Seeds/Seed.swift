@@ -6,6 +6,9 @@ package struct Seed: Sendable {
     package let accounts: [Account]
     package let apple: AppleSeed
     package let github: GitHubSeed
+    package let google: GoogleSeed
+    package let facebook: FacebookSeed
+    package let firebase: FirebaseSeed
     package let interaction: Interaction
     package let clock: ClockSeed
     package let randomSeed: String?
@@ -30,14 +33,30 @@ package struct Seed: Sendable {
         self.accounts = try Seed.decode([Account].self, complete["accounts"])
         apple = try Seed.decode(AppleSeed.self, complete["apple"])
         github = try Seed.decode(GitHubSeed.self, complete["github"])
+        google = try Seed.decode(GoogleSeed.self, complete["google"])
+        facebook = try Seed.decode(FacebookSeed.self, complete["facebook"])
+        firebase = try Seed.decode(FirebaseSeed.self, complete["firebase"])
         interaction = try Seed.decode(Interaction.self, complete["interaction"])
         clock = try Seed.decode(ClockSeed.self, complete["clock"])
         randomSeed = complete["randomSeed"]?.string
     }
 
+    var signingKeys: [KeyOwner: [SigningKey]] {
+        [
+            .apple: apple.signingKeys, .google: google.signingKeys, .facebook: facebook.signingKeys,
+            .firebase: firebase.signingKeys,
+        ]
+    }
+
     static func decode<T: Decodable>(_ type: T.Type, _ value: JSONValue?) throws -> T {
         try JSONDecoder().decode(type, from: Data((value ?? .null).serialized()))
     }
+}
+
+/// A key that signs tokens.
+package struct SigningKey: Codable, Sendable {
+    package let id: String
+    package let privateKey: String
 }
 
 /// What an authorization does: show the sign-in page, or approve at once.

@@ -6,10 +6,16 @@ package struct SeedSource: Sendable {
     package let name: String
     package let bytes: [UInt8]
     package let readBeside: @Sendable (String) throws -> [UInt8]
+    /// Whether it was checked when it was built in, so that a start needn't check it again.
+    let isChecked: Bool
 
-    package init(name: String, bytes: [UInt8], readBeside: @escaping @Sendable (String) throws -> [UInt8]) {
+    package init(
+        name: String, bytes: [UInt8], isChecked: Bool = false,
+        readBeside: @escaping @Sendable (String) throws -> [UInt8]
+    ) {
         self.name = name
         self.bytes = bytes
+        self.isChecked = isChecked
         self.readBeside = readBeside
     }
 
@@ -58,7 +64,7 @@ extension Seed {
         for source in sources {
             do {
                 var root = SeedNode(try JSONValue(parsing: source.bytes), file: source.name)
-                faults += Shape.seed.faults(in: root)
+                if !source.isChecked { faults += Shape.seed.faults(in: root) }
                 var files = KeyFiles(source: source, reader: reader)
                 files.visit(&root)
                 faults += files.faults
@@ -70,9 +76,11 @@ extension Seed {
         }
         let empty = SeedNode([:], file: sources.first?.name ?? "seed")
         let root = roots.reduce(empty) { Shape.seed.merge($0, $1) }
-        var references = SeedReferences(root)
-        references.check()
-        faults += references.faults
+        if sources.contains(where: { !$0.isChecked }) {
+            var references = SeedReferences(root)
+            references.check()
+            faults += references.faults
+        }
         guard faults.isEmpty else { throw SeedFaults(faults: faults) }
         do { try self.init(validated: root.value, keys: keys) } catch {
             let message = "the merged seed can't be used: \(error)"

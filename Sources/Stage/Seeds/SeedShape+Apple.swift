@@ -17,13 +17,16 @@ extension Shape {
         .optional(
             "keyRotation", .nullable(.text(.duration)), default: .null,
             "How often the next published key takes over signing; never by default."),
-        .optional(
-            "signingKeys",
-            .list(of: .object([.required("id", .text(.keyID), "The `kid`.")] + privateKeyFields), key: "id"),
-            default: [],
-            "RSA-2048 keys that sign ID tokens, oldest first; three are made at start by default."),
+        signingKeys(.keyID),
         .optional("teams", .list(of: .appleTeam, key: "id"), default: [], "Developer teams."),
     ])
+
+    static func signingKeys(_ rule: TextRule = .identifier) -> Field {
+        .optional(
+            "signingKeys",
+            .list(of: .object([.required("id", .text(rule), "The `kid`.")] + privateKeyFields), key: "id"),
+            default: [], "RSA-2048 keys that sign tokens, oldest first; three are made by default.")
+    }
 
     static let privateKeyFields: [Field] = [
         .optional("privateKeyFile", .text(.nonEmpty), "A PKCS#8 PEM file, relative to this file."),

@@ -2,6 +2,8 @@ extension Shape {
     static let callbackURLs = Shape.set(of: .text(.url))
 
     static let google = Shape.object([
+        signingKeys(),
+        .optional("codeLifetime", .text(.duration), default: "10m", "How long an authorization code lasts."),
         .optional(
             "clients",
             .list(
@@ -9,31 +11,48 @@ extension Shape {
                     .required("clientID", .text(.nonEmpty), "The client ID."),
                     .optional(
                         "clientSecret", .text(.nonEmpty), default: "google-secret-for-tests", "The client secret."),
+                    .optional("name", .text(.nonEmpty), default: "Example", "What the consent page calls the client."),
                     .optional("redirectURIs", callbackURLs, default: [], "Authorized redirect URIs."),
-                ]), key: "clientID"), default: [], "OAuth clients.")
+                    clientInteraction,
+                ]), key: "clientID"), default: [], "OAuth clients."),
     ])
 
     static let facebook = Shape.object([
+        signingKeys(),
         .optional(
             "apps",
             .list(
                 of: .object([
                     .required("appID", .text(.nonEmpty), "The app ID."),
                     .optional("appSecret", .text(.nonEmpty), default: "facebook-secret-for-tests", "The app secret."),
+                    .optional("name", .text(.nonEmpty), default: "Example", "What the consent page calls the app."),
                     .optional("redirectURIs", callbackURLs, default: [], "Valid OAuth redirect URIs."),
-                ]), key: "appID"), default: [], "Apps.")
+                    clientInteraction,
+                ]), key: "appID"), default: [], "Apps."),
     ])
 
     private static let enabled = Field.optional(
         "enabled", .boolean, default: true, "Whether people may sign in with it.")
 
     static let firebase = Shape.object([
-        .optional("projects", .list(of: .firebaseProject, key: "id"), default: [], "Projects.")
+        signingKeys(),
+        .optional("idTokenLifetime", .text(.duration), default: "1h", "How long an ID token lasts."),
+        .optional(
+            "recentLoginWindow", .text(.duration), default: "5m",
+            "How recent a sign-in must be for a change of password or address, and for deletion."),
+        .optional(
+            "pendingTokenLifetime", .text(.duration), default: "10m",
+            "How long the credential of a refused sign-in or link may be used again."),
+        .optional("projects", .list(of: .firebaseProject, key: "id"), default: [], "Projects."),
     ])
 
     private static let firebaseProject = Shape.object([
         .required("id", .text(.identifier), "The project ID."),
+        .optional("number", .text(.nonEmpty), "The project number; made from the ID by default."),
         .optional("apiKeys", .set(of: .text(.nonEmpty)), default: [], "API keys that name the project."),
+        .optional(
+            "authorizedDomains", .set(of: .text(.nonEmpty)), default: ["localhost"],
+            "Domains of continue URLs, beside the project's own."),
         .optional("oneAccountPerEmail", .boolean, default: true, "Whether an address belongs to one user only."),
         .optional("emailEnumerationProtection", .boolean, default: true, "Whether answers hide which addresses exist."),
         .optional("providers", .firebaseProviders, default: [:], "Sign-in methods."),
@@ -59,6 +78,7 @@ extension Shape {
                     .optional("emailVerified", .boolean, default: false, "Whether the address is verified."),
                     .optional("password", .text(.nonEmpty), "The password."),
                     .optional("displayName", .text(.any), "The name."),
+                    .optional("photoUrl", .text(.any), "The picture's address."),
                     .optional("phoneNumber", .text(.phoneNumber), "The phone number."),
                     .optional("disabled", .boolean, default: false, "Whether the user may not sign in."),
                 ]), key: "localId"), default: [], "Users that exist from the start."),
@@ -85,6 +105,10 @@ extension Shape {
                     .optional("servicesID", .text(.identifier), "The Services ID."),
                     .optional("teamID", .text(.teamID), "The Team ID."),
                     .optional("keyID", .text(.teamID), "The key ID."),
+                    .optional(
+                        "revokeNativeCodes", .boolean, default: true,
+                        "Whether revokeToken takes codes from an app on a device though a Services ID is set; reports say "
+                            + "that production doesn't."),
                 ] + privateKeyFields), "Sign in with Apple."),
         .optional(
             "github.com",

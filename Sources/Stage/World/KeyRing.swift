@@ -1,7 +1,46 @@
 import JOSE
 import Synchronization
 
-/// The RSA keys that sign for a world, oldest first: several are published at once, the last one signs.
+/// Whose keys sign.
+package enum KeyOwner: String, CaseIterable, Sendable {
+    case apple
+    case google
+    case facebook
+    case firebase
+}
+
+/// The key rings of a world, one for each owner: nobody's tokens are another's.
+package struct KeyRings: Sendable {
+    private let rings: [KeyRing]
+
+    init(seed: Seed, forge: KeyForge) {
+        rings = KeyOwner.allCases.map { owner in
+            let own = seed.signingKeys[owner] ?? []
+            let ring = KeyRing(
+                keys: own.compactMap { named in
+                    seed.keys[named.privateKey].map { KeyForge.NamedKey(id: named.id, key: $0) }
+                }, rotation: owner == .apple ? seed.apple.keyRotation : nil, forge: forge)
+            if owner == .apple { ring.prepare() }
+            return ring
+        }
+    }
+
+    package subscript(owner: KeyOwner) -> KeyRing {
+        // The cases are in the order of the rings.
+        rings[KeyOwner.allCases.firstIndex(of: owner) ?? 0]
+    }
+
+    func areReady(_ owners: [KeyOwner]) -> Bool { owners.allSatisfy { self[$0].isReady } }
+
+    func whenReady(_ owners: [KeyOwner], _ done: @escaping @Sendable () -> Void) {
+        guard let missing = owners.first(where: { !self[$0].isReady }) else { return done() }
+        self[missing].whenReady { whenReady(owners, done) }
+    }
+
+    func reset() { rings.forEach { $0.reset() } }
+}
+
+/// The RSA keys of one owner in a world, oldest first: several are published at once, the last one signs.
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/fetch-apple_s-public-key-for-verifying-token-signature>
 package final class KeyRing: Sendable {
     private let own: [KeyForge.NamedKey]
@@ -9,12 +48,15 @@ package final class KeyRing: Sendable {
     private let forge: KeyForge
     private let rotated = Mutex<[KeyForge.NamedKey]?>(nil)
 
-    init(seed: Seed, forge: KeyForge) {
-        own = seed.apple.signingKeys.compactMap { named in
-            seed.keys[named.privateKey].map { KeyForge.NamedKey(id: named.id, key: $0) }
-        }
-        rotation = seed.apple.keyRotation.flatMap(Durations.milliseconds).flatMap { $0 > 0 ? $0 : nil }
+    /// Without `keys`, those that the forge makes are used; then all owners have the same.
+    init(keys: [KeyForge.NamedKey], rotation: String?, forge: KeyForge) {
+        own = keys
+        self.rotation = rotation.flatMap(Durations.milliseconds).flatMap { $0 > 0 ? $0 : nil }
         self.forge = forge
+    }
+
+    /// Begins to make keys, if any have to be made.
+    func prepare() {
         if own.isEmpty { forge.prepare() }
     }
 
@@ -52,10 +94,28 @@ package final class KeyRing: Sendable {
         ["keys": .array(published.map { $0.key.jwk(keyID: $0.id, algorithm: .rs256) })]
     }
 
-    /// Signs `claims` with the key of the moment. The header is Apple's: `kid` and `alg`, no `typ`.
-    package func mint(_ claims: JSONObject, at time: Int64) throws(KeyError) -> String {
+    /// Signs `claims` with the key of the moment. The header is Apple's, `kid` and `alg` without `typ`, or the usual one.
+    package func mint(_ claims: JSONObject, at time: Int64, withType: Bool = false) throws(KeyError) -> String {
         guard let named = signing(at: time) else { throw KeyError("no signing key is ready") }
-        let header = JSONObject([("kid", .string(named.id)), ("alg", "RS256")])
+        let header =
+            withType
+            ? JSONObject([("alg", "RS256"), ("kid", .string(named.id)), ("typ", "JWT")])
+            : JSONObject([("kid", .string(named.id)), ("alg", "RS256")])
         return try JWS.mint(header: header, claims: claims, key: named.key, algorithm: .rs256)
+    }
+}
+
+extension KeyRing {
+    /// The keys as X.509 certificates by their IDs, as Google publishes them beside the key set. They are valid from
+    /// 2020 to 2050, whatever the world's clock says.
+    package func certificates(commonName: String) throws(KeyError) -> JSONValue {
+        var certificates = JSONObject()
+        for named in published {
+            certificates[named.id] = .string(
+                try Certificate.selfSigned(
+                    named.key, commonName: commonName, serial: Array(Digest.sha256(named.id).prefix(8)),
+                    from: 1_577_836_800, to: 2_524_608_000))
+        }
+        return .object(certificates)
     }
 }

@@ -6,13 +6,13 @@ import Synchronization
 package final class World: Sendable {
     package let name: String
     package let seed: Seed
-    package let keys: KeyRing
+    package let keys: KeyRings
     private let state: Mutex<WorldState>
 
     init(name: String, seed: Seed, forge: KeyForge) {
         self.name = name
         self.seed = seed
-        keys = KeyRing(seed: seed, forge: forge)
+        keys = KeyRings(seed: seed, forge: forge)
         state = Mutex(WorldState(seed))
     }
 

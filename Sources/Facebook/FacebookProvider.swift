@@ -1,0 +1,116 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+/// Facebook Login, as far as Firebase needs it.
+/// <https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow>
+///
+/// Quirks: every path may begin with a version, such as /v22.0, or not.
+package struct FacebookProvider: Provider {
+    package static let host = "www.facebook.com"
+    package static let graphHost = "graph.facebook.com"
+    static let limitedHost = "limited.facebook.com"
+    package static let issuer = "https://www.facebook.com"
+    static let dialogPath = "/dialog/oauth"
+    static let keysPath = "/.well-known/oauth/openid/jwks"
+
+    package let name = "facebook"
+    let apps: [String: FacebookSeed.App]
+    let pages = PersonPages(provider: "Facebook", host: host, path: dialogPath)
+
+    package init(seed: Seed) {
+        apps = Dictionary(seed.facebook.apps.map { ($0.appID, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    package var routes: [String: Router<Route>] {
+        var web = Router<Route>()
+        var graph = Router<Route>()
+        for version in ["", "/:version"] {
+            web.add("GET", version + FacebookProvider.dialogPath, Route { .now(authorize($0)) })
+            web.add("POST", version + FacebookProvider.dialogPath, Route { .now(decide($0)) })
+            for method in ["GET", "POST"] {
+                graph.add(method, "\(version)/oauth/access_token", Route(cors: .any) { .now(token($0)) })
+                graph.add(method, "\(version)/debug_token", Route(cors: .any) { .now(debugToken($0)) })
+            }
+            graph.add("GET", "\(version)/oauth/access_token_info", Route(cors: .any) { .now(tokenInfo($0)) })
+            for person in ["/me", "/:id"] {
+                graph.add("DELETE", "\(version)\(person)/permissions", Route(cors: .any) { .now(revoke($0)) })
+                graph.add(
+                    "DELETE", "\(version)\(person)/permissions/:permission", Route(cors: .any) { .now(revoke($0)) })
+                graph.add("GET", "\(version)\(person)", Route(cors: .any) { .now(profile($0)) })
+            }
+        }
+        var limited = Router<Route>()
+        FacebookProvider.addDiscovery(to: &web)
+        FacebookProvider.addDiscovery(to: &limited)
+        return [FacebookProvider.host: web, FacebookProvider.graphHost: graph, FacebookProvider.limitedHost: limited]
+    }
+
+    private static func addDiscovery(to router: inout Router<Route>) {
+        for slash in ["", "/"] {
+            router.add("GET", "/.well-known/openid-configuration\(slash)", Route(cors: .any) { .now(discovery($0)) })
+            router.add(
+                "GET", keysPath + slash,
+                Route(cors: .any, keys: [.facebook]) { .now(json($0.world.keys[.facebook].jwks)) })
+        }
+    }
+
+    package var controlRoutes: [ControlRoute] {
+        [ControlRoute("POST", "facebook/authorizations", keys: [.facebook]) { .now(authorizeNatively($0)) }]
+    }
+
+    package func accountDeleted(_ account: String, in exchange: Exchange) {
+        exchange.world.withState { $0[FacebookState.self].revoke(account: account, app: nil) }
+    }
+
+    func hint(for appID: String) -> String { Spelling.hint(appID, among: apps.keys.sorted()) }
+
+    static func json(_ value: JSONValue, status: Int = 200) -> Response {
+        Response(
+            status: status, contentType: "application/json; charset=UTF-8",
+            headers: [(name: "Cache-Control", value: "private, no-cache, no-store, must-revalidate")], body: value.text)
+    }
+
+    static func discovery(_ exchange: Exchange) -> Response {
+        json([
+            "issuer": .string(issuer),
+            "authorization_endpoint": .string(exchange.address.base(of: host) + dialogPath),
+            "jwks_uri": .string(exchange.address.base(of: host) + "\(keysPath)/"),
+            "response_types_supported": ["id_token", "token id_token"], "subject_types_supported": ["pairwise"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "claims_supported": [
+                "iss", "aud", "sub", "iat", "exp", "jti", "nonce", "at_hash", "name", "given_name", "family_name",
+                "email", "picture", "user_link",
+            ],
+        ])
+    }
+}
+
+/// What Facebook remembers in one world. Times are in milliseconds since 1970.
+struct FacebookState: WorldSlot, Sendable {
+    struct Grant: Sendable {
+        let account: String
+        let app: String
+        var permissions: [String]
+        let issuedAt: Int64
+    }
+
+    struct Code: Sendable {
+        let grant: Grant
+        let redirectURI: String
+        var usedBy: String?
+    }
+
+    var codes = ExpiringTable<String, Code>(rememberingExpired: 600_000)
+    var tokens = ExpiringTable<String, Grant>(rememberingExpired: 600_000)
+
+    mutating func revoke(account: String, app: String?, permission: String? = nil) {
+        let isMeant = { (grant: Grant) in grant.account == account && (app == nil || grant.app == app) }
+        codes.removeAll { isMeant($0.grant) }
+        guard let permission else { return tokens.removeAll(where: isMeant) }
+        tokens.update { grant in
+            if isMeant(grant) { grant.permissions.removeAll { $0 == permission } }
+        }
+    }
+}

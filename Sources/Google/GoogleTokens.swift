@@ -1,0 +1,228 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// POST https://oauth2.googleapis.com/token, /revoke
+// https://developers.google.com/identity/protocols/oauth2/web-server#exchange-authorization-code
+//
+// Quirks: expires_in is 3599. Refresh tokens aren't replaced when they are used, and none comes without
+// access_type=offline. An unknown client is 401 "The OAuth client was not found."
+
+extension GoogleProvider {
+    private static let lifetime: Int64 = 3599
+
+    private struct TokenError: Error {
+        let status: Int
+        let name: String
+        let text: String?
+        let diagnosis: Diagnosis
+
+        init(_ name: String, _ text: String?, status: Int = 400, _ diagnosis: Diagnosis) {
+            self.name = name
+            self.text = text
+            self.status = status
+            self.diagnosis = diagnosis
+        }
+
+        var response: Response {
+            var body = JSONObject([("error", .string(name))])
+            body["error_description"] = text.map { .string($0) }
+            return GoogleProvider.json(.object(body), status: status).diagnosed(diagnosis)
+        }
+    }
+
+    func token(_ exchange: Exchange) -> Response {
+        let form = exchange.request.bodyForm
+        let basic = BasicCredentials.read(exchange.request)
+        let id = form["client_id"] ?? basic?.user ?? ""
+        do throws(TokenError) {
+            guard let client = clients[id] else {
+                throw TokenError(
+                    "invalid_client", "The OAuth client was not found.", status: 401,
+                    Diagnosis(received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(hint(for: id))"))
+            }
+            let secret = form["client_secret"] ?? basic?.password ?? ""
+            guard constantTimeEquals(Array(secret.utf8), Array(client.clientSecret.utf8)) else {
+                throw TokenError(
+                    "invalid_client", "Unauthorized", status: 401,
+                    Diagnosis("client_secret isn't the one that the seed has for \"\(id)\""))
+            }
+            switch form["grant_type"] {
+            case "authorization_code": return try redeem(exchange, form, client)
+            case "refresh_token": return try refresh(exchange, form, client)
+            case let other:
+                throw TokenError(
+                    other == nil ? "invalid_request" : "unsupported_grant_type",
+                    other == nil ? "Required parameter is missing: grant_type" : "Invalid grant_type: \(other ?? "")",
+                    Diagnosis(expected: "grant_type authorization_code or refresh_token", "send one of these"))
+            }
+        } catch {
+            return error.response
+        }
+    }
+
+    private func redeem(
+        _ exchange: Exchange, _ form: Form, _ client: GoogleSeed.Client
+    ) throws(TokenError) -> Response {
+        let text = form["code"] ?? ""
+        let result = exchange.world.withState { state -> Result<(GoogleState.Grant, Tokens, Account), TokenError> in
+            let now = state.clock.milliseconds
+            guard let entry = state[GoogleState.self].codes[text] else {
+                return .failure(
+                    TokenError(
+                        "invalid_grant", "Malformed auth code.",
+                        Diagnosis("this world has given out no such code, or its grant was revoked")))
+            }
+            let code = entry.value
+            if let error = fault(of: code, expires: entry.expires, form, client, now) { return .failure(error) }
+            guard let account = state.account(code.grant.account) else {
+                return .failure(TokenError("invalid_grant", "Bad Request", Diagnosis("the account is gone")))
+            }
+            state[GoogleState.self].codes[text]?.value.usedBy = exchange.id
+            return .success((code.grant, issue(&state, code.grant, withRefreshToken: code.isOffline), account))
+        }
+        let (grant, tokens, account) = try result.get()
+        return answer(exchange, grant, tokens, account)
+    }
+
+    private func fault(
+        of code: GoogleState.Code, expires: Int64, _ form: Form, _ client: GoogleSeed.Client, _ now: Int64
+    ) -> TokenError? {
+        if code.grant.client != client.clientID {
+            return TokenError(
+                "invalid_grant", "Bad Request", Diagnosis("the code was given to \"\(code.grant.client)\""))
+        }
+        if let request = code.usedBy {
+            return TokenError(
+                "invalid_grant", "Bad Request", Diagnosis("a code works once, and request \(request) redeemed this one")
+            )
+        }
+        if expires <= now {
+            return TokenError(
+                "invalid_grant", "Bad Request", Diagnosis("the code expired \((now - expires) / 1000) seconds ago"))
+        }
+        if form["redirect_uri"] != code.redirectURI {
+            return TokenError(
+                "redirect_uri_mismatch", "Bad Request",
+                Diagnosis(
+                    received: "redirect_uri \(Diagnosis.quote(form["redirect_uri"] ?? ""))",
+                    expected: Diagnosis.quote(code.redirectURI), "send the one that began the sign-in"))
+        }
+        return code.challenge?.fault(of: form["code_verifier"]).map {
+            TokenError(
+                "invalid_grant", form["code_verifier"] == nil ? "Missing code verifier." : "Invalid code verifier.",
+                Diagnosis($0))
+        }
+    }
+
+    private func refresh(
+        _ exchange: Exchange, _ form: Form, _ client: GoogleSeed.Client
+    ) throws(TokenError) -> Response {
+        let text = form["refresh_token"] ?? ""
+        let found = exchange.world.withState { state -> (GoogleState.Grant, Tokens, Account)? in
+            guard let grant = state[GoogleState.self].refreshTokens[text], grant.client == client.clientID,
+                let account = state.account(grant.account)
+            else { return nil }
+            return (grant, issue(&state, grant, withRefreshToken: false), account)
+        }
+        guard let found else {
+            throw TokenError(
+                "invalid_grant", text.isEmpty ? "Bad Request" : "Token has been expired or revoked.",
+                Diagnosis("the refresh token is missing, unknown, revoked or another client's"))
+        }
+        return answer(exchange, found.0, found.1, found.2)
+    }
+
+    struct Tokens: Sendable {
+        let access: String
+        let refresh: String?
+        let now: Int64
+    }
+
+    private func issue(_ state: inout WorldState, _ grant: GoogleState.Grant, withRefreshToken: Bool) -> Tokens {
+        let access = GoogleProvider.issueAccessToken(&state, grant)
+        var refresh: String?
+        if withRefreshToken {
+            let text = "1//0" + Base64URL.encode(state.random.bytes(72))
+            state[GoogleState.self].keep(grant, as: text)
+            refresh = text
+        }
+        return Tokens(access: access, refresh: refresh, now: state.clock.milliseconds)
+    }
+
+    static func issueAccessToken(_ state: inout WorldState, _ grant: GoogleState.Grant) -> String {
+        let text = "ya29.a0" + Base64URL.encode(state.random.bytes(120))
+        let now = state.clock.milliseconds
+        state[GoogleState.self].accessTokens.insert(grant, as: text, expires: now + lifetime * 1000, now: now)
+        return text
+    }
+
+    private func answer(
+        _ exchange: Exchange, _ grant: GoogleState.Grant, _ tokens: Tokens, _ account: Account
+    ) -> Response {
+        var body = JSONObject([
+            ("access_token", .string(tokens.access)), ("expires_in", .integer(GoogleProvider.lifetime)),
+        ])
+        body["refresh_token"] = tokens.refresh.map { .string($0) }
+        body["scope"] = .string(grant.scopes.joined(separator: " "))
+        body["token_type"] = "Bearer"
+        if grant.scopes.contains("openid") {
+            let claims = idToken(grant, account, seconds: tokens.now / 1000, accessToken: tokens.access)
+            let minted = try? exchange.world.keys[.google].mint(claims, at: tokens.now, withType: true)
+            body["id_token"] = minted.map { .string($0) }
+        }
+        return GoogleProvider.json(.object(body))
+    }
+
+    /// The claims of Google's ID token:
+    /// <https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload>
+    func idToken(
+        _ grant: GoogleState.Grant, _ account: Account, seconds: Int64, accessToken: String?
+    ) -> JSONObject {
+        var claims = JSONObject([
+            ("iss", .string(GoogleProvider.issuer)), ("azp", .string(grant.client)), ("aud", .string(grant.client)),
+            ("sub", .string(account.google.sub)),
+        ])
+        claims["hd"] = account.google.hostedDomain.map { .string($0) }
+        for (name, value) in GoogleProvider.profile(account, grant.scopes) { claims[name] = value }
+        claims["at_hash"] = accessToken.map { .string(Digest.leftHalf(of: $0)) }
+        claims["nonce"] = grant.nonce.map { .string($0) }
+        claims["iat"] = .integer(seconds)
+        claims["exp"] = .integer(seconds + 3600)
+        return claims
+    }
+
+    /// What the scopes show of a person.
+    static func profile(_ account: Account, _ scopes: [String]) -> [(String, JSONValue)] {
+        var shown: [(String, JSONValue)] = []
+        if scopes.contains(fullName(ofScope: "email")) {
+            shown += [("email", .string(account.email)), ("email_verified", .bool(account.emailVerified))]
+        }
+        if scopes.contains(fullName(ofScope: "profile")) {
+            shown += [
+                ("name", .string(account.fullName)),
+                ("picture", .string("https://lh3.googleusercontent.com/a/\(account.google.sub)=s96-c")),
+                ("given_name", .string(account.name.given)), ("family_name", .string(account.name.family)),
+            ]
+        }
+        return shown
+    }
+
+    // MARK: - Revocation
+
+    func revokeByPost(_ exchange: Exchange) -> Response {
+        let body = exchange.request.bodyForm
+        return revoke(exchange, body["token"] == nil ? exchange.request.queryForm : body)
+    }
+
+    func revoke(_ exchange: Exchange, _ form: Form) -> Response {
+        let token = form["token"] ?? ""
+        guard exchange.world.withState({ $0[GoogleState.self].revoke(token: token) }) else {
+            return GoogleProvider.json(
+                ["error": "invalid_token", "error_description": "Token expired or revoked"], status: 400
+            ).diagnosed(Diagnosis("the token is missing, unknown, expired or revoked already"))
+        }
+        return GoogleProvider.json([:])
+    }
+}

@@ -1,0 +1,108 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// Two pages on which a person says who they are and whether they consent, for providers whose sign-in has no quirks of
+/// its own. They work without scripts and by keyboard, and keep no session: the request travels in the form.
+package struct PersonPages: Sendable {
+    /// What the person's form says.
+    package enum Answer: Sendable {
+        case cancel
+        /// Who it is; consent is still to be asked for.
+        case chosen(String)
+        case approved(String)
+    }
+
+    private let banner: String
+    private let host: String
+    private let path: String
+
+    /// The form goes to `path` at `host`.
+    package init(provider: String, host: String, path: String) {
+        banner = "Understudy: a stand-in for \(provider), for tests only. Nobody's real account is used."
+        self.host = host
+        self.path = path
+    }
+
+    /// The request that the form carries and what the person answered; `nil` for a form that isn't ours.
+    package func read(_ form: Form) -> (request: Form, answer: Answer)? {
+        guard let request = form["request"].flatMap({ Base64URL.decode($0) }).map({ Form(parsing: $0) }) else {
+            return nil
+        }
+        switch (form["action"], form["account"]) {
+        case ("continue", let account?): return (request, .approved(account))
+        case (nil, let account?): return (request, .chosen(account))
+        default: return (request, .cancel)
+        }
+    }
+
+    package func choose(_ exchange: Exchange, client: String, request: Form, hint: String? = nil) -> Response {
+        let accounts = exchange.world.withState { $0.accounts }
+        let people = accounts.map { account in
+            var attributes: [(String, String?)] = [
+                ("class", "person"), ("type", "submit"), ("name", "account"), ("value", account.id),
+            ]
+            if let hint, [account.id, account.email].contains(hint) { attributes.append(("autofocus", nil)) }
+            return HTML.tag(
+                "button", attributes, .tag("strong", [], account.fullName.isEmpty ? account.id : account.fullName),
+                .tag(
+                    "span", [("class", "soft small")],
+                    account.email + (account.emailVerified ? "" : " · address not verified")))
+        }
+        return page(
+            "Sign in",
+            [
+                .tag("h1", [], "Who signs in?"), .tag("p", [("class", "soft")], "to go on to \(client)"),
+                form(exchange, request, people + [button("Cancel", "cancel", isQuiet: true)]),
+            ])
+    }
+
+    /// `items` say in words what the client will get.
+    package func consent(
+        _ exchange: Exchange, client: String, account: Account, items: [String], request: Form
+    ) -> Response {
+        let list = HTML.element("ul", attributes: [], children: items.map { .tag("li", [], $0) })
+        return page(
+            "Continue to \(client)",
+            [
+                .tag("h1", [], "Continue to \(client)?"),
+                .tag("p", [("class", "soft")], "\(client) gets, of \(account.fullName) (\(account.email)):"), list,
+                form(
+                    exchange, request,
+                    [
+                        .hidden("account", account.id), button("Continue", "continue", isFirst: true),
+                        button("Cancel", "cancel", isQuiet: true),
+                    ]),
+            ])
+    }
+
+    /// An error that stays here.
+    package func problem(_ status: Int, _ title: String, _ diagnosis: Diagnosis) -> Response {
+        page(
+            title, status: status,
+            [.tag("h1", [], title), .tag("h2", [], "Why"), .tag("p", [], diagnosis.line)]
+        ).diagnosed(diagnosis)
+    }
+
+    private func page(_ title: String, status: Int = 200, _ content: [HTML]) -> Response {
+        var response = Page.response(title: title, status: status, banner: banner, content)
+        response.headers.append((name: "X-Frame-Options", value: "deny"))
+        return response
+    }
+
+    private func form(_ exchange: Exchange, _ request: Form, _ children: [HTML]) -> HTML {
+        .element(
+            "form",
+            attributes: [
+                (name: "method", value: "post"), (name: "action", value: exchange.address.base(of: host) + path),
+            ],
+            children: [.hidden("request", Base64URL.encode(Array(request.encoded.utf8)))] + children)
+    }
+
+    private func button(_ label: String, _ action: String, isQuiet: Bool = false, isFirst: Bool = false) -> HTML {
+        var attributes: [(String, String?)] = [("type", "submit"), ("name", "action"), ("value", action)]
+        if isQuiet { attributes.append(("class", "quiet")) }
+        if isFirst { attributes.append(("autofocus", nil)) }
+        return .tag("button", attributes, label)
+    }
+}

@@ -1,0 +1,83 @@
+import HTTPServer
+import Synchronization
+
+/// How one host that this daemon plays asks another, as servers ask each other over the network: the same requests, the
+/// same refusals, but in process.
+package protocol Network: AnyObject, Sendable {
+    func plays(_ host: String) -> Bool
+    func send(_ request: Request) -> Reply
+}
+
+extension Exchange {
+    /// Asks `host`, in the same world. `target` is the path with its query.
+    package func fetch(
+        _ method: String, _ host: String, _ target: String, headers: [(name: String, value: String)] = [],
+        body: [UInt8] = []
+    ) async -> Response {
+        let world = address.world == "default" ? "" : "/~\(address.world)"
+        let all = [(name: "Host", value: host), (name: "User-Agent", value: "Understudy")] + headers
+        switch network.send(Request(method: method, target: world + target, headers: all, body: body)) {
+        case .now(let response): return response
+        case .later(let start):
+            return await withCheckedContinuation { continuation in start { continuation.resume(returning: $0) } }
+        }
+    }
+
+    /// Posts a form.
+    package func fetch(
+        form: [(String, String?)], _ host: String, _ target: String, headers: [(name: String, value: String)] = []
+    ) async -> Response {
+        let fields = form.compactMap { field in field.1.map { Form.Field(name: field.0, value: $0) } }
+        let type = (name: "Content-Type", value: "application/x-www-form-urlencoded")
+        return await fetch(
+            "POST", host, target, headers: [type] + headers, body: Array(Form(fields: fields).encoded.utf8))
+    }
+
+    /// Where the client reaches `url`: at this daemon, in the form in which the request came, if the daemon plays the
+    /// host; else at `url` itself.
+    package func reachable(_ url: String) -> String {
+        guard address.form != .real, url.hasPrefix("https://") else { return url }
+        let rest = url.dropFirst("https://".count)
+        let host = rest.prefix { !"/?#:".contains($0) }
+        guard network.plays(host.lowercased()), !rest.dropFirst(host.count).hasPrefix(":") else { return url }
+        return address.base(of: host.lowercased()) + rest.dropFirst(host.count)
+    }
+}
+
+extension Reply {
+    /// Runs `body` on this thread for as far as it gets without waiting, which usually is its end.
+    package static func running(_ body: @escaping @Sendable () async -> Response) -> Reply {
+        let result = Pending()
+        Task.immediate { result.settle(await body()) }
+        if let response = result.settled { return .now(response) }
+        return .later { done in result.whenSettled(done) }
+    }
+}
+
+/// A response that is there or will be.
+private final class Pending: Sendable {
+    private struct State {
+        var response: Response?
+        var waiting: (@Sendable (Response) -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    var settled: Response? { state.withLock { $0.response } }
+
+    func settle(_ response: Response) {
+        let waiting = state.withLock { state in
+            state.response = response
+            return state.waiting
+        }
+        waiting?(response)
+    }
+
+    func whenSettled(_ done: @escaping @Sendable (Response) -> Void) {
+        let response = state.withLock { state in
+            if state.response == nil { state.waiting = done }
+            return state.response
+        }
+        if let response { done(response) }
+    }
+}

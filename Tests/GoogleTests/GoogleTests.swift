@@ -1,0 +1,187 @@
+import Foundation
+import JWTKit
+import TestSupport
+import Testing
+
+@Suite("Google: OpenID Connect")
+struct GoogleTests {
+    let fixture: FirebaseFixture
+    private let id = "example.apps.googleusercontent.com"
+    private let secret = "google-secret-for-tests"
+    private let callback = "http://localhost:3000/callback"
+    private let scope = "openid email profile"
+
+    init() throws { fixture = try FirebaseFixture() }
+
+    private func authorize(_ changes: [String: String?] = [:], approve: Bool = true) throws -> Answer {
+        if approve { try fixture.order(["provider": "google", "outcome": "approve", "account": "grace"]) }
+        var form: [String: String] = [
+            "client_id": id, "redirect_uri": callback, "response_type": "code", "scope": scope, "state": "s 1",
+            "nonce": "n",
+        ]
+        for (name, value) in changes { form[name] = value }
+        return try fixture.client.get("/accounts.google.com/o/oauth2/v2/auth?\(TestClient.encode(form))")
+    }
+
+    private func token(_ changes: [String: String?]) throws -> Answer {
+        var form: [String: String] = [
+            "client_id": id, "client_secret": secret, "redirect_uri": callback, "grant_type": "authorization_code",
+        ]
+        for (name, value) in changes { form[name] = value }
+        return try fixture.client.post("/oauth2.googleapis.com/token", form: form)
+    }
+
+    @Test("a code with iss and scope; tokens; vapor/jwt-kit's GoogleIdentityToken verifies the ID token")
+    func signIn() async throws {
+        let answer = try authorize(["access_type": "offline"])
+        let fields = answer.redirect
+        #expect(fields["code"]?.hasPrefix("4/0A") ?? false)
+        #expect(fields["iss"] == "https://accounts.google.com")
+        #expect(fields["state"] == "s 1")
+        #expect(fields["hd"] == "example.com")
+        let tokens = try token(["code": fields["code"]])
+        #expect(tokens.status == 200)
+        #expect(tokens.json["expires_in"] as? Int == 3599)
+        #expect(tokens["access_token"]?.hasPrefix("ya29.") ?? false)
+        #expect(tokens["refresh_token"]?.hasPrefix("1//") ?? false)
+        let keys = try await JWTKeyCollection().add(
+            jwksJSON: fixture.client.get("/www.googleapis.com/oauth2/v3/certs").text)
+        let verified = try await keys.verify(tokens["id_token"] ?? "", as: GoogleIdentityToken.self)
+        #expect(verified.email == "grace@example.com")
+        #expect(verified.emailVerified?.value == true)
+        #expect(verified.hostedDomain?.value == "example.com")
+        #expect(verified.nonce == "n")
+        // Only the first consent brings a refresh token, or one that is asked for.
+        #expect(try token(["code": authorize(["access_type": "offline"]).redirect["code"]])["refresh_token"] == nil)
+        let asked = try authorize(["access_type": "offline", "prompt": "consent"])
+        #expect(try token(["code": asked.redirect["code"]])["refresh_token"] != nil)
+        let refreshed = try token(["grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]])
+        #expect(refreshed["access_token"] != tokens["access_token"])
+        #expect(refreshed["refresh_token"] == nil)
+    }
+
+    @Test("userinfo in three versions, tokeninfo in texts, revocation")
+    func userInfo() throws {
+        let tokens = try token(["code": authorize().redirect["code"]])
+        let bearer = ["Authorization": "Bearer \(tokens["access_token"] ?? "")"]
+        let user = try fixture.client.get("/openidconnect.googleapis.com/v1/userinfo", headers: bearer)
+        #expect(user["given_name"] == "Grace")
+        #expect(user.json["email_verified"] as? Bool == true)
+        let old = try fixture.client.get("/www.googleapis.com/oauth2/v2/userinfo", headers: bearer)
+        #expect(old["id"] == user["sub"])
+        #expect(old.json["verified_email"] as? Bool == true)
+        let info = try fixture.client.get("/oauth2.googleapis.com/tokeninfo?id_token=\(tokens["id_token"] ?? "")")
+        #expect(info["email_verified"] == "true")
+        #expect(info["exp"]?.allSatisfy(\.isNumber) ?? false)
+        #expect(info["alg"] == "RS256")
+        let access = try fixture.client.get(
+            "/oauth2.googleapis.com/tokeninfo?access_token=\(tokens["access_token"] ?? "")")
+        #expect(access["aud"] == id)
+        #expect(
+            try fixture.client.post("/oauth2.googleapis.com/revoke", form: ["token": tokens["access_token"] ?? ""]).text
+                == "{}")
+        #expect(try fixture.client.post("/oauth2.googleapis.com/revoke", form: ["token": "x"]).status == 400)
+        for (path, status, error) in [
+            ("/openidconnect.googleapis.com/v1/userinfo", 401, "invalid_request"),
+            ("/oauth2.googleapis.com/tokeninfo?access_token=\(tokens["access_token"] ?? "")", 400, "invalid_token"),
+            ("/oauth2.googleapis.com/tokeninfo?id_token=x", 400, "invalid_token"),
+        ] {
+            let refused = try fixture.client.get(path, headers: bearer)
+            #expect(refused.status == status)
+            #expect(refused["error"] == error)
+            #expect(!refused.diagnosis.isEmpty)
+        }
+    }
+
+    @Test("the authorize page's errors stay there, a person's decision travels")
+    func authorizeErrors() throws {
+        for (changes, status, name) in [
+            (["client_id": "x"], 401, "invalid_client"),
+            (["redirect_uri": callback + "/"], 400, "redirect_uri_mismatch"),
+            (["redirect_uri": nil], 400, "invalid_request"), (["response_type": "x"], 400, "unsupported_response_type"),
+            (["response_type": nil], 400, "invalid_request"), (["scope": nil], 400, "invalid_request"),
+            (["response_type": "id_token", "nonce": nil], 400, "invalid_request"),
+            (["code_challenge": "short", "code_challenge_method": "S256"], 400, "invalid_request"),
+        ] as [([String: String?], Int, String)] {
+            let answer = try authorize(changes, approve: false)
+            #expect(answer.status == status)
+            #expect(answer.text.contains("Error \(status): \(name)"))
+            #expect(answer.location.isEmpty)
+            #expect(!answer.diagnosis.isEmpty)
+        }
+        try fixture.order(["provider": "google", "outcome": "cancel"])
+        #expect(try authorize(approve: false).redirect["error"] == "access_denied")
+        #expect(try authorize(["prompt": "none"], approve: false).redirect["error"] == "interaction_required")
+        let hybrid = try authorize(["response_type": "code id_token token"])
+        #expect(hybrid.location.contains("#"))
+        #expect(hybrid.redirect["id_token"] != nil)
+        #expect(hybrid.redirect["access_token"] != nil)
+    }
+
+    @Test("the token endpoint's errors")
+    func tokenErrors() throws {
+        let used = try authorize().redirect["code"]
+        _ = try token(["code": used])
+        let fresh = try authorize().redirect["code"]
+        let challenged = try authorize([
+            "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "code_challenge_method": "S256",
+        ])
+        .redirect["code"]
+        for (changes, status, error, description) in [
+            (["code": "x"], 400, "invalid_grant", "Malformed auth code."),
+            (["code": used], 400, "invalid_grant", "Bad Request"),
+            (["code": fresh, "client_id": "x"], 401, "invalid_client", "The OAuth client was not found."),
+            (["code": fresh, "client_secret": "x"], 401, "invalid_client", "Unauthorized"),
+            (["code": fresh, "redirect_uri": "https://x/"], 400, "redirect_uri_mismatch", "Bad Request"),
+            (["code": challenged], 400, "invalid_grant", "Missing code verifier."),
+            (["code": challenged, "code_verifier": "x"], 400, "invalid_grant", "Invalid code verifier."),
+            (
+                ["grant_type": "refresh_token", "refresh_token": "x"], 400, "invalid_grant",
+                "Token has been expired or revoked."
+            ),
+            (["grant_type": "password"], 400, "unsupported_grant_type", "Invalid grant_type: password"),
+        ] as [([String: String?], Int, String, String)] {
+            let answer = try token(changes)
+            #expect(answer.status == status)
+            #expect(answer["error"] == error)
+            #expect(answer["error_description"] == description)
+            #expect(!answer.diagnosis.isEmpty)
+        }
+        try fixture.advance("11m")
+        #expect(try token(["code": fresh]).diagnosis.contains("expired"))
+    }
+
+    @Test("pages: choose, consent, cancel; the second time there is nothing to consent to")
+    func pages() throws {
+        let people = try authorize(approve: false)
+        #expect(people.text.contains("Who signs in?"))
+        let path = "/accounts.google.com/o/oauth2/v2/auth"
+        let consent = try fixture.client.post(path, form: people.inputs.merging(["account": "ada"]) { $1 })
+        #expect(consent.text.contains("Continue to Example?"))
+        #expect(consent.text.contains("the primary address"))
+        let cancelled = try fixture.client.post(path, form: consent.inputs.merging(["action": "cancel"]) { $1 })
+        #expect(cancelled.redirect["error"] == "access_denied")
+        let done = try fixture.client.post(path, form: consent.inputs.merging(["action": "continue"]) { $1 })
+        #expect(done.redirect["code"] != nil)
+        let again = try fixture.client.post(path, form: people.inputs.merging(["account": "ada"]) { $1 })
+        #expect(again.redirect["code"] != nil)
+        #expect(try fixture.client.post(path, form: ["account": "ada"]).status == 400)
+        #expect(
+            try fixture.client.post(path, form: people.inputs.merging(["account": "nobody"]) { $1 }).text.contains(
+                "Who signs in?"))
+    }
+
+    @Test("discovery and certificates")
+    func discovery() throws {
+        let document = try fixture.client.get("/accounts.google.com/.well-known/openid-configuration")
+        #expect(document["issuer"] == "https://accounts.google.com")
+        #expect(document["token_endpoint"] == "http://localhost:\(fixture.client.port)/oauth2.googleapis.com/token")
+        let certificates = try fixture.client.get("/www.googleapis.com/oauth2/v1/certs")
+        #expect(certificates["seed-google-1"]?.hasPrefix("-----BEGIN CERTIFICATE-----") ?? false)
+        let control = "\(FirebaseFixture.control)/google/authorizations"
+        #expect(try fixture.client.post(control, json: ["client": "x"]).status == 404)
+        #expect(try fixture.client.post(control, json: ["client": id, "account": "x"]).status == 404)
+        try fixture.order(["provider": "google", "outcome": "cancel"])
+        #expect(try fixture.client.post(control, json: ["client": id]).status == 409)
+    }
+}
