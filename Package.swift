@@ -31,10 +31,11 @@ let package = Package(
         .target(name: "GitHub", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Facebook", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(name: "Firebase", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Control", dependencies: ["Stage"], swiftSettings: strict),
         .target(
             name: "Understudy",
-            dependencies: ["Apple", "GitHub", "Google", "Facebook", "Control"],
+            dependencies: ["Apple", "GitHub", "Google", "Facebook", "Firebase", "Control"],
             resources: [
                 .embedInCode("Resources/default.json"),
                 .embedInCode("Resources/AuthKey_ABC123DEFG.pub.pem"),
@@ -72,6 +73,10 @@ let package = Package(
             dependencies: ["Google", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")], swiftSettings: strict
         ),
         .testTarget(name: "FacebookTests", dependencies: ["Facebook", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "FirebaseTests",
+            dependencies: ["Firebase", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
+            swiftSettings: strict),
         .testTarget(name: "ControlTests", dependencies: ["Control", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["Understudy", "TestSupport"], swiftSettings: strict),

@@ -1,6 +1,7 @@
 import Apple
 import Control
 import Facebook
+import Firebase
 import GitHub
 import Google
 import HTTPServer
@@ -53,7 +54,7 @@ public enum Understudy {
         let worlds = WorldRegistry(seed: seed, forge: KeyForge())
         let providers: [any Provider] = [
             AppleProvider(seed: seed), GitHubProvider(seed: seed), GoogleProvider(seed: seed),
-            FacebookProvider(seed: seed),
+            FacebookProvider(seed: seed), FirebaseProvider(seed: seed),
         ]
         var own = Router<Route>()
         let status = StatusPage(providers: providers, version: version)

@@ -1,0 +1,126 @@
+import JOSE
+import Stage
+
+// accounts:lookup (getAccountInfo), accounts:update (setAccountInfo), accounts:delete (deleteAccount)
+// https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update
+//
+// Quirks: deleteProvider unlinks, the last one included. A change of address, password or existence wants a recent
+// sign-in. With email enumeration protection an address isn't changed before the new one is verified.
+
+extension FirebaseProvider {
+    func lookup(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let signedIn = try call.signedIn(call.text("idToken"))
+        return FirebaseAnswer(
+            body: JSONObject([
+                ("kind", "identitytoolkit#GetAccountInfoResponse"), ("users", [signedIn.user.document]),
+            ]))
+    }
+
+    // MARK: - Update
+
+    /// What a caller wants changed, checked for itself.
+    private struct Change: Sendable {
+        var email: String?
+        var password: String?
+        var displayName: String?
+        var photoUrl: String?
+        var deletedAttributes: [String] = []
+        var deletedProviders: [String] = []
+
+        init(_ call: FirebaseCall) throws(FirebaseError) {
+            email = try call.text("email")
+            password = try call.text("password")
+            displayName = try call.given("displayName")
+            photoUrl = try call.given("photoUrl")
+            deletedAttributes = try call.texts("deleteAttribute")
+            deletedProviders = try call.texts("deleteProvider")
+            if let email, !TextRule.email.holds(email) {
+                throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
+            }
+            if let password { try FirebaseProvider.checkStrength(password) }
+        }
+
+        func apply(to user: inout User, _ context: inout FirebaseCall.Context) {
+            if let displayName { user.displayName = displayName.isEmpty ? nil : displayName }
+            if let photoUrl { user.photoUrl = photoUrl.isEmpty ? nil : photoUrl }
+            if let email, email.lowercased() != user.email {
+                user.email = email.lowercased()
+                user.emailVerified = false
+            }
+            if let password { user.password = Password(password, salt: context.random.bytes(16), now: context.now) }
+            for attribute in deletedAttributes {
+                switch attribute {
+                case "EMAIL", "1": (user.email, user.emailVerified) = (nil, false)
+                case "DISPLAY_NAME", "2": user.displayName = nil
+                case "PHOTO_URL", "4": user.photoUrl = nil
+                case "PASSWORD", "5": user.password = nil
+                case "PROVIDER", "3": user.links = []
+                default: continue
+                }
+            }
+            for provider in deletedProviders {
+                switch provider {
+                case "password": user.password = nil
+                case "phone": user.phoneNumber = nil
+                default: user.links.removeAll { $0.providerId == provider }
+                }
+            }
+        }
+    }
+
+    func update(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let signedIn = try call.signedIn(call.text("idToken"))
+        let change = try Change(call)
+        let isNewEmail = change.email.map { $0.lowercased() != signedIn.user.email } ?? false
+        if isNewEmail || change.password != nil { try call.requireRecent(signedIn) }
+        if isNewEmail, signedIn.user.email != nil, call.project.hidesEmails {
+            throw FirebaseError(
+                "OPERATION_NOT_ALLOWED", "Please verify the new email before changing email.",
+                because:
+                    "email enumeration protection is on: verify the new address first, or seed emailEnumerationProtection "
+                    + "false")
+        }
+        if change.password != nil || isNewEmail, call.project.isEnabled("password") != true {
+            throw FirebaseError(
+                "OPERATION_NOT_ALLOWED",
+                because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
+        }
+        let changed = call.withState { state, context -> User? in
+            guard var user = state.users[signedIn.user.localId] else { return nil }
+            if isNewEmail, let email = change.email, call.project.oneAccountPerEmail, state.user(email: email) != nil {
+                return nil
+            }
+            change.apply(to: &user, &context)
+            // A new password ends every other session; the one that changed it goes on with new tokens.
+            if change.password != nil || isNewEmail { user.validSince = context.seconds }
+            state.insert(user)
+            return user
+        }
+        guard let changed else {
+            throw FirebaseError("EMAIL_EXISTS", because: "another user has this address")
+        }
+        var body = JSONObject([
+            ("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(changed.localId)),
+        ])
+        body["email"] = changed.email.map { .string($0) }
+        body["displayName"] = changed.displayName.map { .string($0) }
+        body["photoUrl"] = changed.photoUrl.map { .string($0) }
+        body["providerUserInfo"] = .array(changed.providerUserInfo)
+        if changed.password != nil { body["passwordHash"] = .string(Password.redacted) }
+        body["emailVerified"] = .bool(changed.emailVerified)
+        let needsTokens = change.password != nil || isNewEmail
+        if try call.flag("returnSecureToken") ?? false || needsTokens {
+            try call.signIn(changed, provider: signedIn.provider).add(to: &body)
+        }
+        return FirebaseAnswer(body: body)
+    }
+
+    // MARK: - Delete
+
+    func delete(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let signedIn = try call.signedIn(call.text("idToken"))
+        try call.requireRecent(signedIn)
+        call.withState { state, _ in state.remove(signedIn.user.localId) }
+        return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))
+    }
+}

@@ -1,0 +1,121 @@
+import JOSE
+import Stage
+
+// accounts:signUp (signupNewUser), accounts:signInWithPassword (verifyPassword)
+// https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/signUp
+//
+// Quirks: without an address it makes an anonymous user; with idToken it gives the user who is signed in a password, which
+// is how the Apple SDK links one. With email enumeration protection a wrong password and an unknown address are the same.
+
+extension FirebaseProvider {
+    func signUp(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let email = try call.text("email")
+        let password = try call.text("password")
+        let idToken = try call.text("idToken")
+        guard email != nil || password != nil || idToken != nil else { return try signUpAnonymously(call) }
+        guard call.project.isEnabled("password") == true else {
+            throw FirebaseError(
+                "OPERATION_NOT_ALLOWED",
+                because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
+        }
+        guard let email else { throw FirebaseError("MISSING_EMAIL", because: "email is missing") }
+        guard TextRule.email.holds(email) else {
+            throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
+        }
+        guard let password else { throw FirebaseError("MISSING_PASSWORD", because: "password is missing") }
+        try FirebaseProvider.checkStrength(password)
+        let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
+        let displayName = try call.text("displayName")
+        let made = call.withState { state, context -> User? in
+            let owner = state.user(email: email)
+            guard owner == nil || owner?.localId == signedIn?.user.localId else { return nil }
+            var user =
+                signedIn.flatMap { state.users[$0.user.localId] }
+                ?? User(localId: ProjectState.localId(&context.random), now: context.now)
+            if user.email != email.lowercased() { user.emailVerified = false }
+            user.email = email.lowercased()
+            user.password = Password(password, salt: context.random.bytes(16), now: context.now)
+            if let displayName { user.displayName = displayName }
+            state.insert(user)
+            return user
+        }
+        guard let made else {
+            throw FirebaseError("EMAIL_EXISTS", because: "another user has the address \(Diagnosis.quote(email))")
+        }
+        let tokens = try call.signIn(made, provider: "password")
+        var body = JSONObject([
+            ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(made.localId)),
+            ("email", .string(made.email ?? email)),
+        ])
+        body["displayName"] = made.displayName.map { .string($0) }
+        tokens.add(to: &body)
+        return FirebaseAnswer(body: body)
+    }
+
+    private func signUpAnonymously(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        guard call.project.isEnabled("anonymous") == true else {
+            throw FirebaseError(
+                "ADMIN_ONLY_OPERATION",
+                because: "the project's provider \"anonymous\" isn't there or isn't enabled in the seed")
+        }
+        let user = call.withState { state, context -> User in
+            let user = User(localId: ProjectState.localId(&context.random), now: context.now)
+            state.insert(user)
+            return user
+        }
+        let tokens = try call.signIn(user, provider: "anonymous")
+        var body = JSONObject([
+            ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(user.localId)),
+        ])
+        tokens.add(to: &body)
+        return FirebaseAnswer(body: body)
+    }
+
+    static func checkStrength(_ password: String) throws(FirebaseError) {
+        guard password.utf8.count < Password.minimumLength else { return }
+        throw FirebaseError(
+            "WEAK_PASSWORD", "Password should be at least \(Password.minimumLength) characters",
+            because: "the password has \(password.utf8.count) characters")
+    }
+
+    func signInWithPassword(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        guard call.project.isEnabled("password") == true else {
+            throw FirebaseError(
+                "PASSWORD_LOGIN_DISABLED",
+                because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
+        }
+        guard let email = try call.text("email") else {
+            throw FirebaseError("MISSING_EMAIL", because: "email is missing")
+        }
+        guard TextRule.email.holds(email) else {
+            throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
+        }
+        guard let password = try call.text("password") else {
+            throw FirebaseError("MISSING_PASSWORD", because: "password is missing")
+        }
+        let user = call.withState { state, _ in state.user(email: email) }
+        guard let user, user.password?.matches(password) ?? false else {
+            let code =
+                call.project.hidesEmails
+                ? "INVALID_LOGIN_CREDENTIALS" : user == nil ? "EMAIL_NOT_FOUND" : "INVALID_PASSWORD"
+            let reason =
+                user == nil
+                ? "nobody has the address \(Diagnosis.quote(email))"
+                : user?.password == nil ? "the user has no password" : "the password is wrong"
+            throw FirebaseError(code, because: reason)
+        }
+        guard !user.disabled else {
+            throw FirebaseError("USER_DISABLED", because: "the user \"\(user.localId)\" is disabled")
+        }
+        let tokens = try call.signIn(user, provider: "password")
+        var body = JSONObject([
+            ("kind", "identitytoolkit#VerifyPasswordResponse"), ("localId", .string(user.localId)),
+            ("email", .string(user.email ?? email)), ("displayName", .string(user.displayName ?? "")),
+            ("registered", true),
+        ])
+        body["profilePicture"] = user.photoUrl.map { .string($0) }
+        body["photoUrl"] = user.photoUrl.map { .string($0) }
+        tokens.add(to: &body)
+        return FirebaseAnswer(body: body)
+    }
+}

@@ -1,0 +1,76 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// POST https://securetoken.googleapis.com/v1/token
+// https://cloud.google.com/identity-platform/docs/use-rest-api#section-refresh-token
+//
+// Quirks: a form or JSON, in camel case or with underscores; the answer always has underscores. access_token and id_token
+// are the same.
+
+extension FirebaseProvider {
+    func token(_ exchange: Exchange) -> Response {
+        do throws(FirebaseError) {
+            let project = try project(of: exchange)
+            var body = JSONObject()
+            if exchange.request.hasJSONBody {
+                body = try FirebaseCall.body(of: exchange)
+            } else {
+                for field in exchange.request.bodyForm.fields {
+                    body[
+                        field.name == "grant_type"
+                            ? "grantType" : field.name == "refresh_token" ? "refreshToken" : field.name] =
+                        .string(field.value)
+                }
+            }
+            return FirebaseProvider.json(
+                .object(try refresh(FirebaseCall(exchange, project: project, body: body))))
+        } catch {
+            return error.response(.status)
+        }
+    }
+
+    private func refresh(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        guard let grantType = try call.text("grantType") else {
+            throw FirebaseError("MISSING_GRANT_TYPE", because: "grant_type is missing: send refresh_token")
+        }
+        guard grantType == "refresh_token" else {
+            throw FirebaseError(
+                "INVALID_GRANT_TYPE",
+                diagnosis: Diagnosis(
+                    received: "grant_type \(Diagnosis.quote(grantType))", expected: "refresh_token", "send this one"))
+        }
+        guard let refreshToken = try call.text("refreshToken") else {
+            throw FirebaseError("MISSING_REFRESH_TOKEN", because: "refresh_token is missing")
+        }
+        let (session, user, now) = call.withState { state, context in
+            let session = state.sessions[refreshToken]
+            if let id = session?.localId, var user = state.users[id] {
+                user.lastRefreshAt = context.now
+                state.insert(user)
+            }
+            return (session, session.flatMap { state.users[$0.localId] }, context.now)
+        }
+        guard let session else {
+            throw FirebaseError(
+                "INVALID_REFRESH_TOKEN",
+                because: "the refresh token is unknown: was the user deleted, or the world reset?")
+        }
+        guard let user else { throw FirebaseError("USER_NOT_FOUND", because: "the user was deleted") }
+        guard !user.disabled else {
+            throw FirebaseError("USER_DISABLED", because: "the user \"\(user.localId)\" is disabled")
+        }
+        guard session.authTime >= user.validSince else {
+            throw FirebaseError(
+                "TOKEN_EXPIRED", because: "the session began before validSince: it was revoked, or the password changed"
+            )
+        }
+        let tokens = try call.tokens(session, user, refreshToken: refreshToken, now: now)
+        return JSONObject([
+            ("access_token", .string(tokens.idToken)), ("expires_in", .string(tokens.expiresIn)),
+            ("token_type", "Bearer"),
+            ("refresh_token", .string(tokens.refreshToken)), ("id_token", .string(tokens.idToken)),
+            ("user_id", .string(user.localId)), ("project_id", .string(call.project.number)),
+        ])
+    }
+}

@@ -1,0 +1,96 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// A credential of facebook.com: an access token; from Limited Login an ID token with the raw nonce; or a code from the web
+// flow. https://firebase.google.com/docs/auth/ios/facebook-login
+
+extension FirebaseProvider {
+    func facebookIdentity(
+        _ credential: Credential, _ call: FirebaseCall
+    ) async throws(FirebaseError) -> FederatedIdentity {
+        guard let part = call.project.providers.facebook else { throw FirebaseProvider.notConfigured("facebook.com") }
+        let secret =
+            part.appSecret ?? call.exchange.world.seed.facebook.apps.first { $0.appID == part.appID }?.appSecret ?? ""
+        if let idToken = credential["id_token"], credential["access_token"] == nil {
+            return try await limitedIdentity(idToken, credential, part, call)
+        }
+        var text = credential["access_token"]
+        if let code = credential["code"], let redirectURI = credential.redirectURI {
+            text = try await facebookToken(code: code, redirectURI: redirectURI, part.appID, secret, call)
+        }
+        guard let text else { throw FirebaseProvider.noCredential(credential) }
+        let query = Form(fields: [
+            Form.Field(name: "input_token", value: text),
+            Form.Field(name: "access_token", value: "\(part.appID)|\(secret)"),
+        ])
+        let check = await call.exchange.fetch("GET", "graph.facebook.com", "/debug_token?\(query.encoded)")
+        let data = (try? JSONValue(parsing: check.body))?["data"]
+        guard data?["is_valid"]?.bool == true else {
+            let inner = check.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
+            let body =
+                data?["error"].map { JSONValue.object(JSONObject([("error", $0)])).text }
+                ?? String(decoding: check.body, as: UTF8.self)
+            throw .invalidIdP(
+                "Unsuccessful debug_token response from Facebook: \(body)",
+                Diagnosis("Facebook doesn't take the access token for app \"\(part.appID)\"\(inner)"))
+        }
+        let fields = "id,name,email,first_name,last_name,picture"
+        let token = Form(fields: [Form.Field(name: "access_token", value: text)]).encoded
+        let answer = await call.exchange.fetch("GET", "graph.facebook.com", "/me?fields=\(fields)&\(token)")
+        let user = try? JSONValue(parsing: answer.body)
+        guard let id = user?["id"]?.string else {
+            throw .invalidIdP(
+                "Unable to retrieve user's identity from facebook.com response, JSON response does not contain id: "
+                    + String(decoding: answer.body, as: UTF8.self),
+                Diagnosis("Facebook answered \(answer.status) to /me"))
+        }
+        var identity = FederatedIdentity(providerId: "facebook.com", rawId: id)
+        identity.email = user?["email"]?.string
+        identity.displayName = user?["name"]?.string
+        identity.firstName = user?["first_name"]?.string
+        identity.lastName = user?["last_name"]?.string
+        identity.photoUrl = user?["picture"]?["data"]?["url"]?.string
+        identity.accessToken = text
+        identity.rawUserInfo = String(decoding: answer.body, as: UTF8.self)
+        return identity
+    }
+
+    /// Limited Login: <https://firebase.google.com/docs/auth/ios/facebook-login#implement_facebook_limited_login>
+    private func limitedIdentity(
+        _ text: String, _ credential: Credential, _ part: FirebaseSeed.FacebookPart, _ call: FirebaseCall
+    ) async throws(FirebaseError) -> FederatedIdentity {
+        let rule = IDTokenRule(
+            keys: (host: "limited.facebook.com", path: "/.well-known/oauth/openid/jwks/"),
+            issuers: ["https://www.facebook.com", "https://facebook.com", "https://limited.facebook.com"],
+            audiences: [part.appID])
+        let token = try await call.verify(text, rule, keySets)
+        let subject = token.claims["sub"]?.string ?? ""
+        var identity = FederatedIdentity(providerId: "facebook.com", rawId: subject)
+        identity.nonce = try call.checkNonce(
+            of: token, provider: "facebook.com", subject: subject, rawNonce: credential["nonce"])
+        identity.email = token.claims["email"]?.string
+        identity.displayName = token.claims["name"]?.string
+        identity.firstName = token.claims["given_name"]?.string
+        identity.lastName = token.claims["family_name"]?.string
+        identity.photoUrl = token.claims["picture"]?.string
+        identity.idToken = text
+        identity.rawUserInfo = JSONValue.object(token.claims).text
+        return identity
+    }
+
+    private func facebookToken(
+        code: String, redirectURI: String, _ appID: String, _ secret: String, _ call: FirebaseCall
+    ) async throws(FirebaseError) -> String {
+        let answer = await call.exchange.fetch(
+            form: [("client_id", appID), ("client_secret", secret), ("code", code), ("redirect_uri", redirectURI)],
+            "graph.facebook.com", "/oauth/access_token")
+        let body = try? JSONValue(parsing: answer.body)
+        guard let token = body?["access_token"]?.string else {
+            throw tokenFailure(
+                "https://graph.facebook.com/oauth/access_token, OAuth2 redirect uri is:", redirectURI, answer,
+                error: body?["error"]?["message"]?.string ?? "unknown", client: appID)
+        }
+        return token
+    }
+}

@@ -1,0 +1,126 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// A credential of google.com: an ID token, an access token, or both; or a code from the web flow.
+// https://firebase.google.com/docs/auth/ios/google-signin
+//
+// Quirks: Google's own tokeninfo judges the tokens. A nonce in a Google ID token isn't compared with anything, as far as
+// is documented.
+
+extension FirebaseProvider {
+    func googleIdentity(_ credential: Credential, _ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity
+    {
+        guard let part = call.project.providers.google else { throw FirebaseProvider.notConfigured("google.com") }
+        var (idToken, accessToken) = (credential["id_token"], credential["access_token"])
+        if let code = credential["code"], let redirectURI = credential.redirectURI {
+            let tokens = try await googleTokens(code: code, redirectURI: redirectURI, part, call)
+            (idToken, accessToken) = (tokens["id_token"]?.string, tokens["access_token"]?.string)
+        }
+        var info: JSONObject
+        if let idToken {
+            info = try await googleClaims(of: idToken, part, call)
+        } else if let accessToken {
+            info = try await googleProfile(of: accessToken, part, call)
+        } else {
+            throw FirebaseProvider.noCredential(credential)
+        }
+        guard let subject = info["sub"]?.string, !subject.isEmpty else {
+            throw .invalidIdP("Invalid Idp Response: no user ID", Diagnosis("Google's answer has no sub"))
+        }
+        var identity = FederatedIdentity(providerId: "google.com", rawId: subject)
+        identity.email = info["email"]?.string
+        identity.isEmailVerified = info["email_verified"].map { $0.bool ?? ($0.string == "true") } ?? false
+        identity.displayName = info["name"]?.string
+        identity.firstName = info["given_name"]?.string
+        identity.lastName = info["family_name"]?.string
+        identity.photoUrl = info["picture"]?.string
+        identity.idToken = idToken
+        identity.accessToken = accessToken
+        var raw = JSONObject([("id", .string(subject))])
+        for (name, other) in [
+            ("name", "name"), ("given_name", "given_name"), ("family_name", "family_name"), ("email", "email"),
+            ("picture", "picture"), ("hd", "hd"),
+        ] { raw[other] = info[name] }
+        raw["verified_email"] = .bool(identity.isEmailVerified)
+        raw["granted_scopes"] =
+            "https://www.googleapis.com/auth/userinfo.profile https://www.googleapis.com/auth/userinfo.email openid"
+        identity.rawUserInfo = JSONValue.object(raw).text
+        return identity
+    }
+
+    private func googleClaims(
+        of idToken: String, _ part: FirebaseSeed.GooglePart, _ call: FirebaseCall
+    ) async throws(FirebaseError) -> JSONObject {
+        guard let token = try? JWS(parsing: idToken) else {
+            throw .invalidIdP(
+                "Unable to parse Google id_token: \(idToken.prefix(2000))", Diagnosis("the ID token isn't a JWT"))
+        }
+        let query = Form(fields: [Form.Field(name: "id_token", value: idToken)]).encoded
+        let answer = await call.exchange.fetch("GET", "oauth2.googleapis.com", "/tokeninfo?\(query)")
+        guard answer.status == 200 else {
+            let inner = answer.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
+            throw .invalidIdP(
+                "Unsuccessful check authorization response from Google: {\"error_description\":\"Invalid Value\"}",
+                Diagnosis("Google refused the ID token\(inner)"))
+        }
+        try checkGoogleAudience(token.claims["aud"]?.string ?? "", "id_token", part, call)
+        return token.claims
+    }
+
+    private func googleProfile(
+        of accessToken: String, _ part: FirebaseSeed.GooglePart, _ call: FirebaseCall
+    ) async throws(FirebaseError) -> JSONObject {
+        let query = Form(fields: [Form.Field(name: "access_token", value: accessToken)]).encoded
+        let info = await call.exchange.fetch("GET", "oauth2.googleapis.com", "/tokeninfo?\(query)")
+        guard info.status == 200 else {
+            throw .invalidIdP(
+                "Invalid Idp Response: access_token is invalid",
+                Diagnosis("Google doesn't know the access token: it is unknown, expired or revoked"))
+        }
+        let audience = (try? JSONValue(parsing: info.body))?["aud"]?.string ?? ""
+        try checkGoogleAudience(audience, "access_token", part, call)
+        let answer = await call.exchange.fetch(
+            "GET", "openidconnect.googleapis.com", "/v1/userinfo",
+            headers: [(name: "Authorization", value: "Bearer \(accessToken)")])
+        return (try? JSONValue(parsing: answer.body))?.object ?? JSONObject()
+    }
+
+    private func checkGoogleAudience(
+        _ audience: String, _ kind: String, _ part: FirebaseSeed.GooglePart, _ call: FirebaseCall
+    ) throws(FirebaseError) {
+        guard !part.clientIDs.contains(audience) else { return }
+        throw .invalidIdP(
+            "Invalid Idp Response: the Google \(kind) is not allowed to be used with this application. Its audience (OAuth "
+                + "2.0 client ID) is \(audience), which is not authorized to be used in the project with project_number: "
+                + "\(call.project.number).",
+            Diagnosis(
+                received: "audience \(Diagnosis.quote(audience))",
+                expected: part.clientIDs.map { Diagnosis.quote($0) }.joined(separator: " or "),
+                "add the client ID to the project's google.com provider in the seed"))
+    }
+
+    private func googleTokens(
+        code: String, redirectURI: String, _ part: FirebaseSeed.GooglePart, _ call: FirebaseCall
+    ) async throws(FirebaseError) -> JSONObject {
+        let client = googleClient(part, call.exchange.world.seed)
+        let answer = await call.exchange.fetch(
+            form: [
+                ("grant_type", "authorization_code"), ("client_id", client?.clientID),
+                ("client_secret", client?.clientSecret), ("code", code), ("redirect_uri", redirectURI),
+            ], "oauth2.googleapis.com", "/token")
+        let body = (try? JSONValue(parsing: answer.body))?.object ?? JSONObject()
+        guard answer.status == 200 else {
+            throw tokenFailure(
+                "https://oauth2.googleapis.com/token, OAuth2 redirect uri is:", redirectURI, answer,
+                error: body["error"]?.string ?? "unknown",
+                client: client?.clientID ?? "")
+        }
+        return body
+    }
+
+    /// The client that the web flow uses: the first of the project's that is seeded.
+    func googleClient(_ part: FirebaseSeed.GooglePart, _ seed: Seed) -> GoogleSeed.Client? {
+        part.clientIDs.lazy.compactMap { id in seed.google.clients.first { $0.clientID == id } }.first
+    }
+}

@@ -1,0 +1,133 @@
+import HTTPServer
+import JOSE
+import Stage
+import Synchronization
+
+// The checks that Firebase makes of a provider's ID token, in order: does it parse, signature, issuer, audience, subject,
+// expiry, then the nonce. What is said is production's; the relative order of the middle ones isn't documented.
+
+extension FirebaseError {
+    static func invalidIdP(_ detail: String, _ diagnosis: Diagnosis) -> FirebaseError {
+        FirebaseError("INVALID_IDP_RESPONSE", detail, diagnosis: diagnosis)
+    }
+}
+
+/// What a provider's ID token must be.
+struct IDTokenRule: Sendable {
+    /// Where the keys are: host and path.
+    let keys: (host: String, path: String)
+    let issuers: [String]
+    /// Whose tokens are taken; the first is named in refusals.
+    let audiences: [String]
+}
+
+/// Parsed key sets by their text, so that a set that hasn't changed isn't read again.
+final class KeySetCache: Sendable {
+    private let sets = Mutex<[String: (text: [UInt8], keys: [String: Key])]>([:])
+
+    func keys(_ host: String, _ text: [UInt8]) -> [String: Key] {
+        if let known = sets.withLock({ $0[host] }), known.text == text { return known.keys }
+        var keys: [String: Key] = [:]
+        for jwk in (try? JSONValue(parsing: text))?["keys"]?.array ?? [] {
+            if let id = jwk["kid"]?.string { keys[id] = try? Key(jwk: jwk) }
+        }
+        sets.withLock { $0[host] = (text: text, keys: keys) }
+        return keys
+    }
+}
+
+extension FirebaseCall {
+    /// Seconds that a provider's clock may be ahead. Not documented.
+    private static let tolerance: Int64 = 300
+
+    func verify(_ text: String, _ rule: IDTokenRule, _ cache: KeySetCache) async throws(FirebaseError) -> JWS {
+        let token: JWS
+        do { token = try JWS(parsing: text) } catch {
+            throw .invalidIdP(
+                "Unable to parse the ID Token.", Diagnosis("the ID token can't be read: \(error.description)"))
+        }
+        let answer = await exchange.fetch("GET", rule.keys.host, rule.keys.path)
+        let keys = cache.keys("\(exchange.address.world)/\(rule.keys.host)", answer.body)
+        let keyID = token.keyID ?? ""
+        let isGenuine =
+            token.algorithm == "RS256"
+            && keys[keyID].map { token.verify(with: $0, algorithm: .rs256) == .valid } ?? false
+        guard isGenuine else {
+            let reason =
+                token.algorithm != "RS256"
+                ? "its alg is \(Diagnosis.quote(token.algorithm ?? "missing")), not RS256"
+                : keys[keyID] == nil
+                    ? "no key \(Diagnosis.quote(keyID)) is published: was the token minted elsewhere, or the key rotated away?"
+                    : "the signature isn't that key's: was the token changed?"
+            throw .invalidIdP(
+                "Unable to verify the ID Token signature.",
+                Diagnosis("the ID token's signature doesn't hold: \(reason)"))
+        }
+        try checkClaims(token.claims, rule)
+        return token
+    }
+
+    private func checkClaims(_ claims: JSONObject, _ rule: IDTokenRule) throws(FirebaseError) {
+        let issuer = claims["iss"]?.string ?? ""
+        guard rule.issuers.contains(issuer) else {
+            throw .invalidIdP(
+                "The issuer in ID Token \(issuer) does not match the expected one in config: \(rule.issuers[0]).",
+                Diagnosis(received: "iss \(Diagnosis.quote(issuer))", "the token isn't this provider's"))
+        }
+        let audiences = claims["aud"]?.array?.compactMap(\.string) ?? [claims["aud"]?.string ?? ""]
+        guard audiences.contains(where: { rule.audiences.contains($0) }) else {
+            let known = rule.audiences.map { Diagnosis.quote($0) }.joined(separator: " or ")
+            throw .invalidIdP(
+                "The audience in ID Token [\(audiences.joined(separator: ", "))] does not match the expected audience "
+                    + "\(rule.audiences.first ?? "").",
+                Diagnosis(
+                    received: "aud \(Diagnosis.quote(audiences.joined(separator: ", ")))",
+                    expected: known.isEmpty ? nil : known,
+                    "the token was made for another app: add it to the project's provider in the seed, or sign in with the right one"
+                ))
+        }
+        guard claims["sub"]?.string.map({ !$0.isEmpty }) ?? false else {
+            throw .invalidIdP(
+                "ID Token does not contain user's identity in 'sub' claim: \(JSONValue.object(claims).text)",
+                Diagnosis("the ID token has no sub"))
+        }
+        let now = exchange.world.seconds
+        let issued = claims["iat"]?.integer ?? 0
+        guard let expires = claims["exp"]?.integer, expires > now, issued <= now + FirebaseCall.tolerance else {
+            let reason =
+                issued > now + FirebaseCall.tolerance
+                ? "the ID token was issued \(issued - now) seconds in the future: a clock is wrong"
+                : "the ID token expired \(now - (claims["exp"]?.integer ?? 0)) seconds ago: get a new one"
+            throw .invalidIdP("ID Token issued at \(issued) is stale to sign-in.", Diagnosis(reason))
+        }
+    }
+
+    /// The nonce, last of all. Missing comes before used, used before different; a refused difference uses it up, too.
+    func checkNonce(
+        of token: JWS, provider: String, subject: String, rawNonce: String?
+    ) throws(FirebaseError) -> String? {
+        // A token without a nonce is taken as it is, whatever the request says.
+        guard let nonce = token.claims["nonce"]?.string, !nonce.isEmpty else { return nil }
+        func refuse(_ detail: String, _ diagnosis: String) -> FirebaseError {
+            FirebaseError("MISSING_OR_INVALID_NONCE", detail, because: diagnosis)
+        }
+        let comparison = NonceComparison(tokenNonce: nonce, rawNonce: rawNonce)
+        guard let rawNonce else { throw refuse("Nonce is missing in the request.", comparison.explanation) }
+        let earlier = withState { state, _ in
+            state.spend(
+                ProjectState.NonceUse(provider: provider, subject: subject, nonce: nonce), request: exchange.id)
+        }
+        if let earlier {
+            throw refuse(
+                "Duplicate credential received. Please try again with a new credential.",
+                "request \(earlier) has used this credential up, whatever came of it: get a new one, or use the updated "
+                    + "credential (pendingToken) of the refusal")
+        }
+        guard comparison == .matches else {
+            throw refuse(
+                "The nonce in ID Token \"\(nonce)\" does not match the SHA256 hash of the raw nonce \"\(rawNonce)\" in the "
+                    + "request.", comparison.explanation)
+        }
+        return nonce
+    }
+}

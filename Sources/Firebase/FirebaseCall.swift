@@ -1,0 +1,125 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// What an operation answers: a body, and why it isn't what the client hoped for, where it isn't.
+struct FirebaseAnswer: Sendable {
+    var body: JSONObject
+    var diagnosis: Diagnosis?
+}
+
+/// One call of an operation: its project and its body.
+struct FirebaseCall: Sendable {
+    let exchange: Exchange
+    let project: Project
+    private let body: JSONObject
+
+    init(_ exchange: Exchange, project: Project, body: JSONObject) {
+        self.exchange = exchange
+        self.project = project
+        self.body = body
+    }
+
+    /// Names come in camel case or with underscores; both mean the same to Google's API.
+    static func body(of exchange: Exchange) throws(FirebaseError) -> JSONObject {
+        guard !exchange.request.body.isEmpty else { return JSONObject() }
+        let value: JSONValue
+        do { value = try JSONValue(parsing: exchange.request.body) } catch {
+            throw FirebaseError(
+                "Invalid JSON payload received. Unexpected token.", because: "the body isn't JSON: \(error)")
+        }
+        guard case .object(let object) = value else {
+            throw FirebaseError(
+                "Invalid JSON payload received. Unknown name \"\": Root element must be a message.",
+                because: "the body is \(value.kindName), not an object")
+        }
+        return JSONObject(object.members.map { (camelCase($0.key), $0.value) })
+    }
+
+    private static func camelCase(_ name: String) -> String {
+        guard name.contains("_") else { return name }
+        let words = name.split(separator: "_")
+        return words.enumerated().map { place, word in
+            place == 0 ? String(word) : word.prefix(1).uppercased() + word.dropFirst()
+        }.joined()
+    }
+
+    private static func snakeCase(_ name: String) -> String {
+        name.map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }.joined()
+    }
+
+    /// `nil` when the field is missing, null or empty, which is the same to Google's API.
+    func text(_ name: String) throws(FirebaseError) -> String? {
+        guard let value = body[name], !value.isNull else { return nil }
+        guard let text = value.string else {
+            throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_STRING", value)
+        }
+        return text.isEmpty ? nil : text
+    }
+
+    /// The same, but an empty text is a value of its own: it clears a name.
+    func given(_ name: String) throws(FirebaseError) -> String? {
+        body[name]?.string == "" ? "" : try text(name)
+    }
+
+    func flag(_ name: String) throws(FirebaseError) -> Bool? {
+        guard let value = body[name], !value.isNull else { return nil }
+        guard let flag = value.bool else { throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_BOOL", value) }
+        return flag
+    }
+
+    func texts(_ name: String) throws(FirebaseError) -> [String] {
+        guard let value = body[name], !value.isNull else { return [] }
+        guard let list = value.array else { throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_STRING", value) }
+        var texts: [String] = []
+        for item in list {
+            guard let text = item.string else { throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_STRING", item) }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    func map(_ name: String) throws(FirebaseError) -> [(key: String, value: JSONValue)] {
+        guard let value = body[name], !value.isNull else { return [] }
+        guard let object = value.object else { throw .wrongType(FirebaseCall.snakeCase(name), "Map", value) }
+        return object.members
+    }
+
+    /// An enumeration's value, by name or number.
+    func value(_ name: String) -> String? {
+        body[name].flatMap { value in value.string ?? value.integer.map(String.init) }
+    }
+
+    // MARK: - State
+
+    struct Context {
+        /// Milliseconds.
+        let now: Int64
+        /// Milliseconds.
+        let pendingTokenLifetime: Int64
+        var random: Randomness
+
+        var seconds: Int64 { now / 1000 }
+    }
+
+    /// The project's users and what else it remembers, under the world's lock.
+    func withState<Result: Sendable>(_ body: (inout ProjectState, inout Context) -> Result) -> Result {
+        exchange.withProject(project, body)
+    }
+}
+
+extension Exchange {
+    func withProject<Result: Sendable>(
+        _ project: Project, _ body: (inout ProjectState, inout FirebaseCall.Context) -> Result
+    ) -> Result {
+        world.withState { state in
+            let lifetime = Durations.milliseconds(world.seed.firebase.pendingTokenLifetime) ?? 600_000
+            var context = FirebaseCall.Context(
+                now: state.clock.milliseconds, pendingTokenLifetime: lifetime, random: state.lendRandomness())
+            defer { state.random = context.random }
+            let now = context.now
+            return body(
+                &state[FirebaseState.self].projects[project.id, default: ProjectState(project, now: now)], &context)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// A refusal by Identity Toolkit or the token service: a code, and often a detail behind ` : `.
+/// <https://cloud.google.com/identity-platform/docs/error-codes>
+struct FirebaseError: Error, Sendable {
+    /// The two shapes of Google's error document.
+    enum Dialect: Sendable {
+        /// Identity Toolkit v1 and v3: a list of errors.
+        case list
+        /// Version 2 and the token service: a status.
+        case status
+    }
+
+    let status: Int
+    let message: String
+    let diagnosis: Diagnosis
+    /// Google's canonical name of the status; the list leaves it out unless there are details.
+    var statusName = "INVALID_ARGUMENT"
+    var reason = "invalid"
+    var details: [JSONValue] = []
+
+    init(_ code: String, _ detail: String? = nil, status: Int = 400, diagnosis: Diagnosis) {
+        self.status = status
+        message = detail.map { "\(code) : \($0)" } ?? code
+        self.diagnosis = diagnosis
+    }
+
+    init(_ code: String, _ detail: String? = nil, status: Int = 400, because reason: String) {
+        self.init(code, detail, status: status, diagnosis: Diagnosis(reason))
+    }
+
+    /// What stands before the detail.
+    var code: String { message.firstRange(of: " : ").map { String(message[..<$0.lowerBound]) } ?? message }
+
+    func response(_ dialect: Dialect) -> Response {
+        var error = JSONObject([("code", .integer(Int64(status))), ("message", .string(message))])
+        if dialect == .list, details.isEmpty || reason != "invalid" {
+            error["errors"] = [["message": .string(message), "domain": "global", "reason": .string(reason)]]
+        }
+        if dialect == .status || !details.isEmpty || statusName != "INVALID_ARGUMENT" {
+            error["status"] = .string(statusName)
+        }
+        if !details.isEmpty { error["details"] = .array(details) }
+        return FirebaseProvider.json(["error": .object(error)], status: status).diagnosed(diagnosis)
+    }
+}
+
+extension FirebaseError {
+    static func noAPIKey() -> FirebaseError {
+        var error = FirebaseError(
+            "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or "
+                + "other form of API consumer identity to call this API.", status: 403,
+            because: "the API key is missing: send it as ?key= or in X-Goog-Api-Key")
+        error.statusName = "PERMISSION_DENIED"
+        error.reason = "forbidden"
+        return error
+    }
+
+    /// As production answers today: no `keyInvalid` among the errors, so that the Apple SDK shows 17999, not 17023.
+    static func badAPIKey(_ key: String, hint: String) -> FirebaseError {
+        var error = FirebaseError(
+            "API key not valid. Please pass a valid API key.",
+            diagnosis: Diagnosis(received: "API key \(Diagnosis.quote(key))", "no project has it\(hint)"))
+        error.details = [
+            [
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID",
+                "domain": "googleapis.com", "metadata": ["service": "identitytoolkit.googleapis.com"],
+            ]
+        ]
+        return error
+    }
+
+    /// A field of the wrong type, as Google's API frontend says it.
+    static func wrongType(_ field: String, _ type: String, _ value: JSONValue) -> FirebaseError {
+        let description = "Invalid value at '\(field)' (\(type)), \(value.text)"
+        var error = FirebaseError(description, because: "the field \"\(field)\" has the wrong type")
+        error.reason = "badRequest"
+        error.details = [
+            [
+                "@type": "type.googleapis.com/google.rpc.BadRequest",
+                "fieldViolations": [["field": .string(field), "description": .string(description)]],
+            ]
+        ]
+        return error
+    }
+}

@@ -1,0 +1,163 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// accounts:signInWithIdp, verifyAssertion
+// https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/signInWithIdp
+//
+// Quirks: it signs in, links (idToken), reauthenticates (autoCreate false) and finishes the web flow (requestUri with a
+// code). With returnIdpCredential, a refused link is status 200 with errorMessage and the credential, because the Apple
+// SDK makes its updated credential from it; with another refusal than these two it would crash there, so the others are
+// 400. Whether an address is believed depends on the provider, not on what its token says.
+
+extension FirebaseProvider {
+    static func notConfigured(_ provider: String) -> FirebaseError {
+        FirebaseError(
+            "OPERATION_NOT_ALLOWED", "The identity provider configuration is not found.",
+            because: "the project has no provider \(Diagnosis.quote(provider)) in the seed")
+    }
+
+    static func noCredential(_ credential: Credential) -> FirebaseError {
+        FirebaseError(
+            "INVALID_CREDENTIAL_OR_PROVIDER_ID",
+            "Invalid IdP response/credential: http://localhost?providerId=\(credential.providerId)",
+            because:
+                "postBody holds neither id_token nor access_token for \"\(credential.providerId)\", or not the one that "
+                + "this provider needs")
+    }
+
+    func signInWithIdp(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+        let linkingTo = try call.text("idToken")
+        let signedIn: FirebaseCall.SignedIn? = linkingTo == nil ? nil : try call.signedIn(linkingTo)
+        let identity = try await identity(call)
+        let request = IdpRequest(
+            identity: identity, signedIn: signedIn,
+            returnsCredential: try call.flag("returnIdpCredential") ?? false,
+            createsUsers: try call.flag("autoCreate") ?? true)
+        let decision = call.withState { state, context in
+            request.decide(&state, &context, call.project)
+        }
+        switch decision {
+        case .refused(let error, let pendingToken):
+            guard request.returnsCredential, let pendingToken else { throw error }
+            var body = identity.document
+            body["errorMessage"] = .string(error.code)
+            body["pendingToken"] = .string(pendingToken)
+            return FirebaseAnswer(body: body, diagnosis: error.diagnosis)
+        case .unconfirmed(let owner, let pendingToken):
+            var body = identity.document
+            body["needConfirmation"] = true
+            body["localId"] = .string(owner.localId)
+            body["emailVerified"] = false
+            let known = owner.links.map { JSONValue.string($0.providerId) }
+            if !known.isEmpty { body["verifiedProvider"] = .array(known) }
+            body["pendingToken"] = .string(pendingToken)
+            let diagnosis = Diagnosis(
+                "the address is user \"\(owner.localId)\"'s, and \(identity.providerId) can't prove that it is this person's: "
+                    + "sign in as before and link, or sign in with a trusted provider")
+            return FirebaseAnswer(body: body, diagnosis: diagnosis)
+        case .done(let user, let isNew, let pendingToken):
+            let tokens = try call.signIn(user, provider: identity.providerId)
+            var body = identity.document
+            body["emailVerified"] = user.email == nil ? nil : .bool(user.emailVerified)
+            body["localId"] = .string(user.localId)
+            if isNew { body["isNewUser"] = true }
+            body["pendingToken"] = .string(pendingToken)
+            tokens.add(to: &body)
+            return FirebaseAnswer(body: body)
+        }
+    }
+
+    // MARK: - The credential
+
+    private func identity(_ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity {
+        if let pendingToken = try call.text("pendingToken") {
+            // The SDK sends the original tokens along; the pending token stands for them.
+            let found = call.withState { state, context -> FederatedIdentity? in
+                guard let entry = state.pending[pendingToken], entry.expires > context.now else { return nil }
+                state.pending[pendingToken] = nil
+                return entry.value
+            }
+            guard let found else {
+                throw FirebaseError(
+                    "INVALID_PENDING_TOKEN", because: "pendingToken is unknown, used, or older than ten minutes")
+            }
+            return found
+        }
+        guard let requestURI = try call.text("requestUri") else {
+            throw FirebaseError("MISSING_REQUEST_URI", because: "requestUri is missing: send http://localhost")
+        }
+        let postBody = try call.text("postBody")
+        var fields = Credential.fields(of: postBody ?? "")
+        var redirectURI: String?
+        if let mark = requestURI.firstIndex(where: { $0 == "?" || $0 == "#" }) {
+            let parts = requestURI[mark...].split { $0 == "?" || $0 == "#" }
+            for field in parts.flatMap({ Form(parsing: $0).fields }) where fields[field.name] == nil {
+                fields[field.name] = field.value
+            }
+        }
+        if fields["code"] != nil, fields["state"] != nil {
+            redirectURI = try finish(call, &fields)
+        }
+        guard let providerId = fields["providerId"], !providerId.isEmpty else {
+            if postBody == nil, fields.isEmpty {
+                throw FirebaseError(
+                    "INVALID_IDP_RESPONSE", "A system error has occurred - missing or invalid postBody",
+                    because: "postBody is missing: send providerId and a credential")
+            }
+            throw FirebaseError(
+                "INVALID_CREDENTIAL_OR_PROVIDER_ID", "Invalid IdP response/credential: \(requestURI)",
+                because: "postBody has no providerId")
+        }
+        guard let isEnabled = call.project.isEnabled(providerId),
+            let judge = judges[providerId]
+        else { throw FirebaseProvider.notConfigured(providerId) }
+        guard isEnabled else {
+            throw FirebaseError(
+                "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
+                because: "the seed says \"enabled\": false for \"\(providerId)\"")
+        }
+        return try await judge(Credential(providerId: providerId, fields: fields, redirectURI: redirectURI), call)
+    }
+
+    private typealias Judge = @Sendable (Credential, FirebaseCall) async throws(FirebaseError) -> FederatedIdentity
+
+    private var judges: [String: Judge] {
+        [
+            "apple.com": { (credential, call) async throws(FirebaseError) in try await appleIdentity(credential, call)
+            },
+            "github.com": { (credential, call) async throws(FirebaseError) in try await gitHubIdentity(credential, call)
+            },
+            "google.com": { (credential, call) async throws(FirebaseError) in try await googleIdentity(credential, call)
+            },
+            "facebook.com": { (credential, call) async throws(FirebaseError) in
+                try await facebookIdentity(credential, call)
+            },
+        ]
+    }
+
+    /// Takes the web flow that ended at this URL up again; the address that its code was sent to.
+    private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws(FirebaseError) -> String {
+        let state = fields["state"] ?? ""
+        let flow = call.withState { project, context -> WebFlow? in
+            guard let entry = project.flows[state], entry.expires > context.now else { return nil }
+            project.flows[state] = nil
+            return entry.value
+        }
+        guard let flow else {
+            throw .invalidIdP(
+                "Invalid state.",
+                Diagnosis("requestUri's state belongs to no sign-in under way: each may be finished once"))
+        }
+        let sessionID = try call.text("sessionId")
+        guard flow.holds(sessionID) else {
+            // What production says isn't documented.
+            throw .invalidIdP(
+                "The session ID does not match.",
+                Diagnosis("sessionId isn't the one whose SHA-256 began this sign-in at the handler"))
+        }
+        fields["providerId"] = flow.providerId
+        return flow.redirectURI
+    }
+}

@@ -1,0 +1,240 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// /__/auth/handler and /__/auth/iframe of a project's own domain; with SDKs in emulator mode /emulator/auth/…
+// https://firebase.google.com/docs/auth/web/redirect-best-practices
+//
+// The handler sends the person on to the provider's real authorization page and takes the answer back: to an app by its
+// URL scheme, to a web page through the window that opened it or through session storage. Quirks: the Apple SDK's link
+// carries the whole callback URL, which verifyAssertion then gets as requestUri. A cancel is `firebaseError`.
+
+extension FirebaseProvider {
+    func handlerRoutes(below prefix: String) -> Router<Route> {
+        var router = Router<Route>()
+        router.add("GET", "\(prefix)/handler", Route { .now(handler($0, $0.request.queryForm)) })
+        router.add("POST", "\(prefix)/handler", Route { .now(handler($0, $0.request.bodyForm)) })
+        router.add("GET", "\(prefix)/iframe", Route { .now(FirebaseProvider.iframe($0)) })
+        return router
+    }
+
+    private static let banner = "Understudy: a stand-in for Firebase Authentication, for tests only"
+
+    private static func problem(_ status: Int, _ title: String, _ diagnosis: Diagnosis) -> Response {
+        Page.response(
+            title: title, status: status, banner: banner,
+            [.tag("h1", [], title), .tag("h2", [], "Why"), .tag("p", [], diagnosis.line)]
+        ).diagnosed(diagnosis)
+    }
+
+    /// Begins a sign-in, or takes a provider's answer.
+    private func handler(_ exchange: Exchange, _ form: Form) -> Response {
+        if form["state"] != nil, form["code"] != nil || form["error"] != nil { return answered(exchange, form) }
+        guard let apiKey = form["apiKey"], let providerId = form["providerId"], !providerId.isEmpty else {
+            return FirebaseProvider.problem(
+                400, "Something is missing", Diagnosis("apiKey and providerId must be in the query"))
+        }
+        guard let project = projects.project(apiKey: apiKey) else {
+            return FirebaseProvider.problem(
+                400, "Unknown API key",
+                Diagnosis(
+                    received: "apiKey \(Diagnosis.quote(apiKey))",
+                    "no project has it\(projects.hint(forKey: apiKey))"))
+        }
+        let custom: [(String, String)]
+        do { custom = try FirebaseProvider.customParameters(form["customParameters"]) } catch {
+            return FirebaseProvider.problem(400, "customParameters can't be read", error.diagnosis)
+        }
+        let scopes = (form["scopes"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
+        var flow = WebFlow(
+            providerId: providerId, redirectURI: project.handler,
+            sessionHash: form["sessionId"].flatMap { $0.isEmpty ? nil : $0 },
+            destination: FirebaseProvider.destination(form))
+        flow.authType = form["authType"] ?? "signInWithRedirect"
+        flow.eventId = form["eventId"] ?? ""
+        flow.apiKey = apiKey
+        flow.appName = form["appName"] ?? ""
+        flow.tenantId = form["tid"]
+        let begun = flow
+        let state = exchange.withProject(project) { state, context -> String in
+            let text = "\(project.id)." + Base64URL.encode(context.random.bytes(24))
+            state.flows.insert(begun, as: text, expires: context.now + WebFlow.lifetime, now: context.now)
+            return text
+        }
+        do {
+            let url = try authorizationURL(
+                providerId, state: state, redirectURI: project.handler, scopes: scopes, custom: custom, project,
+                exchange)
+            let reserved = custom.map(\.0).filter { FirebaseProvider.reservedParameters.contains($0) }
+            let response = Response.redirect(to: url)
+            guard !reserved.isEmpty else { return response }
+            return response.diagnosed(
+                Diagnosis("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
+        } catch {
+            return finish(
+                exchange, flow, .failure((code: "auth/operation-not-allowed", message: error.message))
+            ).diagnosed(error.diagnosis)
+        }
+    }
+
+    private static func customParameters(_ text: String?) throws(FirebaseError) -> [(String, String)] {
+        guard let text, !text.isEmpty else { return [] }
+        guard let object = (try? JSONValue(parsing: text))?.object else {
+            throw FirebaseError("INVALID_REQUEST", because: "customParameters must be a JSON object of strings")
+        }
+        return object.members.map { ($0.key, $0.value.string ?? $0.value.text) }
+    }
+
+    private static func destination(_ form: Form) -> WebFlow.Destination {
+        if let clientID = form["clientId"], !clientID.isEmpty {
+            return .app(scheme: clientID.split(separator: ".").reversed().joined(separator: "."))
+        }
+        if let appID = form["appId"], !appID.isEmpty, form["ibi"] != nil {
+            return .app(scheme: "app-" + appID.replacing(":", with: "-"))
+        }
+        if let bundleID = form["ibi"], !bundleID.isEmpty { return .app(scheme: bundleID) }
+        return .page(redirectURL: form["redirectUrl"])
+    }
+
+    // MARK: - The provider's answer
+
+    typealias Failure = (code: String, message: String)
+
+    private func answered(_ exchange: Exchange, _ form: Form) -> Response {
+        let state = form["state"] ?? ""
+        let project = projects.project(id: String(state.prefix { $0 != "." }))
+        let flow = project.flatMap { project in
+            exchange.withProject(project) { state_, context -> WebFlow? in
+                state_.flows[state].flatMap { $0.expires > context.now ? $0.value : nil }
+            }
+        }
+        guard let project, let flow else {
+            return FirebaseProvider.problem(
+                400, "No such sign-in",
+                Diagnosis("state belongs to no sign-in under way: it is over, an hour old, or of another world"))
+        }
+        guard let error = form["error"] else {
+            let link = "\(project.handler)?\(form.encoded)"
+            return finish(exchange, flow, .success(link))
+        }
+        exchange.withProject(project) { project, _ in project.flows[state] = nil }
+        let isCancel = ["access_denied", "user_cancelled_authorize"].contains(error)
+        let failure: Failure =
+            isCancel
+            ? (
+                code: "auth/user-cancelled",
+                message: "The user did not grant your application the permissions it requested."
+            ) : (code: "auth/internal-error", message: form["error_description"] ?? error)
+        return finish(exchange, flow, .failure(failure)).diagnosed(
+            Diagnosis(isCancel ? "the person cancelled at \(flow.providerId)" : "\(flow.providerId) answered \(error)"))
+    }
+
+    private enum Outcome {
+        case success(String)
+        case failure(Failure)
+    }
+
+    private func finish(_ exchange: Exchange, _ flow: WebFlow, _ outcome: Outcome) -> Response {
+        switch flow.destination {
+        case .app(let scheme): return toApp(exchange, flow, scheme: scheme, outcome)
+        case .page(let redirectURL): return toPage(flow, redirectURL, outcome)
+        case .client:
+            return FirebaseProvider.problem(
+                400, "Nobody waits here", Diagnosis("createAuthUri names its own continueUri"))
+        }
+    }
+
+    /// `SCHEME://firebaseauth/link?deep_link_id=URL`, where the URL's query holds the answer.
+    private func toApp(_ exchange: Exchange, _ flow: WebFlow, scheme: String, _ outcome: Outcome) -> Response {
+        var fields = [
+            Form.Field(name: "authType", value: flow.authType), Form.Field(name: "eventId", value: flow.eventId),
+        ]
+        switch outcome {
+        case .success(let link): fields.append(Form.Field(name: "link", value: link))
+        case .failure(let failure):
+            let error: JSONValue = ["code": .string(failure.code), "message": .string(failure.message)]
+            fields.append(Form.Field(name: "firebaseError", value: error.text))
+        }
+        let query = fields.map { "\($0.name)=\(PercentCoding.encode($0.bytes))" }.joined(separator: "&")
+        let callback =
+            "\(exchange.address.base(of: WebAddress(flow.redirectURI)?.host ?? ""))/__/auth/callback?\(query)"
+        return .redirect(
+            to: "\(scheme)://firebaseauth/link?deep_link_id=\(PercentCoding.encode(Array(callback.utf8)))")
+    }
+
+    /// A page that hands the event on: to the frame that the SDK keeps in the opener, or by session storage.
+    private func toPage(_ flow: WebFlow, _ redirectURL: String?, _ outcome: Outcome) -> Response {
+        var event = JSONObject([
+            ("type", .string(flow.authType)), ("eventId", .string(flow.eventId)), ("urlResponse", .null),
+            ("sessionId", .null), ("postBody", .null), ("tenantId", flow.tenantId.map { .string($0) } ?? .null),
+            ("error", .null),
+        ])
+        switch outcome {
+        case .success(let link): event["urlResponse"] = .string(link)
+        case .failure(let failure):
+            event["error"] = ["code": .string(failure.code), "message": .string(failure.message)]
+        }
+        return Page.response(
+            title: "Signing in…", banner: FirebaseProvider.banner,
+            [
+                .tag("h1", [], "Back to the app"),
+                .tag(
+                    "p",
+                    [
+                        ("id", "answer"), ("data-event", JSONValue.object(event).text), ("data-key", flow.apiKey),
+                        ("data-app", flow.appName), ("data-url", redirectURL ?? ""),
+                    ], "The answer goes to the window that opened this one."),
+                .script(
+                    """
+                    (function(){var d=document.getElementById('answer').dataset,event=JSON.parse(d.event),\
+                    key=d.key+':'+d.app;\
+                    function say(t){document.getElementById('answer').textContent=t}\
+                    if(window.opener){var sent=0,frames=window.opener.frames;\
+                    for(var i=0;i<frames.length;i++){try{var q=new URLSearchParams(frames[i].location.search);\
+                    if(q.get('apiKey')===d.key&&(!d.app||q.get('appName')===d.app)){\
+                    frames[i].postMessage({eventType:'sendAuthEvent',eventId:String(Date.now()),\
+                    data:{authEvent:event,storageKey:key}},location.origin);sent++}}catch(e){}}\
+                    if(!sent){window.opener.postMessage({eventType:'sendAuthEvent',data:{authEvent:event}},'*')}\
+                    say('You can close this window.');setTimeout(function(){window.close()},200)}\
+                    else{try{sessionStorage.setItem(key,JSON.stringify(event))}catch(e){}\
+                    if(/^https?:/.test(d.url)){location.replace(d.url)}else{say('No window opened this one.')}}})()
+                    """),
+            ])
+    }
+
+    // MARK: - The frame
+
+    /// The frame that web SDKs keep in the app's page. They talk to it with Google's `gapi.iframes`, which the SDK itself
+    /// loads from apis.google.com; so does the frame, and without a network neither can.
+    private static func iframe(_ exchange: Exchange) -> Response {
+        let query = exchange.request.queryForm
+        return Page.response(
+            title: "Sign-in frame", banner: banner,
+            [
+                .tag(
+                    "p", [("id", "frame"), ("data-key", "\(query["apiKey"] ?? ""):\(query["appName"] ?? "")")],
+                    "This frame carries sign-in events to the page around it."),
+                .script(
+                    """
+                    (function(){var key=document.getElementById('frame').dataset.key,outer=null;\
+                    function send(event){if(outer){outer.send('authEvent',{type:'authEvent',authEvent:event},null,\
+                    gapi.iframes.CROSS_ORIGIN_IFRAMES_FILTER)}\
+                    else{parent.postMessage({type:'authEvent',authEvent:event},'*')}}\
+                    window.addEventListener('message',function(e){var m=e.data;\
+                    if(e.origin!==location.origin||!m||m.eventType!=='sendAuthEvent'||m.data.storageKey!==key)return;\
+                    send(m.data.authEvent);\
+                    e.source.postMessage({eventType:'sendAuthEvent',eventId:m.eventId,status:'ack',response:[{fulfilled:true}]},\
+                    e.origin)});\
+                    window.understudyFrame=function(){gapi.load('gapi.iframes',function(){\
+                    outer=gapi.iframes.getContext().getParentIframe();\
+                    outer.register('webStorageSupport',function(){return{status:'ACK',webStorageSupport:true}},\
+                    gapi.iframes.CROSS_ORIGIN_IFRAMES_FILTER);\
+                    var kept=sessionStorage.getItem(key);sessionStorage.removeItem(key);\
+                    send(kept?JSON.parse(kept):{type:'unknown',eventId:null,urlResponse:null,sessionId:null,postBody:null,\
+                    tenantId:null,error:{code:'auth/no-auth-event',message:'An internal error has occurred.'}})})}})()
+                    """),
+                .tag("script", [("src", "https://apis.google.com/js/api.js?onload=understudyFrame"), ("async", nil)]),
+            ])
+    }
+}

@@ -1,0 +1,153 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+/// A sign-in that goes through the web handler or createAuthUri, from its beginning to verifyAssertion.
+struct WebFlow: Sendable {
+    /// Who gets the answer.
+    enum Destination: Sendable {
+        /// An app, by its own URL scheme.
+        case app(scheme: String)
+        /// The window that opened the handler, or the page that redirected to it.
+        case page(redirectURL: String?)
+        /// Nobody: the client gave its own URL to createAuthUri.
+        case client
+    }
+
+    static let lifetime: Int64 = 3_600_000
+
+    let providerId: String
+    /// Where the provider sends the person back to.
+    let redirectURI: String
+    /// Hex SHA-256 of the session ID that verifyAssertion must bring.
+    let sessionHash: String?
+    let destination: Destination
+    /// What the handler was called with and hands back.
+    var authType = ""
+    var eventId = ""
+    var apiKey = ""
+    var appName = ""
+    var tenantId: String?
+
+    func holds(_ sessionID: String?) -> Bool {
+        guard let sessionHash else { return true }
+        guard let sessionID else { return false }
+        return Hex.encode(Digest.sha256(sessionID)) == sessionHash.lowercased()
+    }
+}
+
+extension FirebaseProvider {
+    /// Parameters that an app may not set: <https://firebase.google.com/docs/auth/ios/github-auth>. They are left out.
+    static let reservedParameters: Set<String> = [
+        "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
+    ]
+
+    /// Begins the real authorization at our own provider. `redirectURI` is where it sends the person back to.
+    func authorizationURL(
+        _ providerId: String, state: String, redirectURI: String, scopes: [String], custom: [(String, String)],
+        _ project: Project, _ exchange: Exchange
+    ) throws(FirebaseError) -> String {
+        guard let isEnabled = project.isEnabled(providerId) else { throw FirebaseProvider.notConfigured(providerId) }
+        guard isEnabled else {
+            throw FirebaseError(
+                "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
+                because: "the seed says \"enabled\": false for \"\(providerId)\"")
+        }
+        let place: (host: String, path: String)
+        var fields: [(String, String)]
+        switch providerId {
+        case "apple.com":
+            let asked = scopes.isEmpty ? ["email", "name"] : scopes
+            place = (host: FirebaseProvider.appleHost, path: "/auth/authorize")
+            fields = [
+                ("client_id", project.providers.apple?.servicesID ?? ""), ("response_type", "code"),
+                ("response_mode", "form_post"), ("scope", asked.joined(separator: " ")),
+            ]
+        case "github.com":
+            // What Firebase asks for by itself isn't documented; addresses are what it needs.
+            place = (host: "github.com", path: "/login/oauth/authorize")
+            fields = [
+                ("client_id", project.providers.github?.clientID ?? ""),
+                ("scope", (scopes.isEmpty ? ["user:email"] : scopes).joined(separator: " ")),
+            ]
+        case "google.com":
+            let client = project.providers.google.flatMap { googleClient($0, exchange.world.seed) }
+            let own = ["openid", "email", "profile"]
+            place = (host: "accounts.google.com", path: "/o/oauth2/v2/auth")
+            fields = [
+                ("client_id", client?.clientID ?? ""), ("response_type", "code"),
+                ("scope", (own + scopes.filter { !own.contains($0) }).joined(separator: " ")),
+            ]
+        case "facebook.com":
+            let own = ["public_profile", "email"]
+            place = (host: "www.facebook.com", path: "/dialog/oauth")
+            fields = [
+                ("client_id", project.providers.facebook?.appID ?? ""), ("response_type", "code"),
+                ("scope", (own + scopes.filter { !own.contains($0) }).joined(separator: ",")),
+            ]
+        default: throw FirebaseProvider.notConfigured(providerId)
+        }
+        fields += [("redirect_uri", redirectURI), ("state", state)]
+        fields += custom.filter { !FirebaseProvider.reservedParameters.contains($0.0) }
+        let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
+        return "\(exchange.address.base(of: place.host))\(place.path)?\(query)"
+    }
+
+    // MARK: - accounts:createAuthUri
+
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/createAuthUri>
+    ///
+    /// Quirks: with an address alone it says which sign-in methods the address has, unless enumeration protection is on.
+    func createAuthUri(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        var body = JSONObject([("kind", "identitytoolkit#CreateAuthUriResponse")])
+        let sessionID = call.withState { _, context in Base64URL.encode(context.random.bytes(20)) }
+        guard let continueURI = try call.text("continueUri") else {
+            throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUri is missing")
+        }
+        guard WebAddress(continueURI) != nil else {
+            throw FirebaseError("INVALID_CONTINUE_URI", because: "continueUri isn't an absolute URL")
+        }
+        if let providerId = try call.text("providerId") {
+            let scopes = (try call.text("oauthScope") ?? "").split { $0 == " " || $0 == "," }.map(String.init)
+            let custom = try call.customParameters()
+            let state = call.withState { project, context -> String in
+                let state = Base64URL.encode(context.random.bytes(24))
+                let flow = WebFlow(
+                    providerId: providerId, redirectURI: continueURI, sessionHash: Hex.encode(Digest.sha256(sessionID)),
+                    destination: .client)
+                project.flows.insert(flow, as: state, expires: context.now + WebFlow.lifetime, now: context.now)
+                return state
+            }
+            let url = try authorizationURL(
+                providerId, state: state, redirectURI: continueURI, scopes: scopes, custom: custom, call.project,
+                call.exchange)
+            body["authUri"] = .string(url)
+            body["providerId"] = .string(providerId)
+        } else if let identifier = try call.text("identifier") {
+            guard TextRule.email.holds(identifier) else {
+                throw FirebaseError("INVALID_IDENTIFIER", because: "identifier isn't an e-mail address")
+            }
+            if !call.project.hidesEmails {
+                let user = call.withState { state, _ in state.user(email: identifier) }
+                let providers = (user?.password != nil ? ["password"] : []) + (user?.links.map(\.providerId) ?? [])
+                body["registered"] = .bool(user != nil)
+                if user != nil {
+                    body["allProviders"] = .array(providers.map { .string($0) })
+                    body["signinMethods"] = .array(providers.map { .string($0) })
+                }
+            }
+        } else {
+            throw FirebaseError("MISSING_IDENTIFIER", because: "send providerId, or identifier with an e-mail address")
+        }
+        body["sessionId"] = .string(sessionID)
+        return FirebaseAnswer(body: body)
+    }
+}
+
+extension FirebaseCall {
+    /// `customParameter`: a map of texts.
+    fileprivate func customParameters() throws(FirebaseError) -> [(String, String)] {
+        try map("customParameter").map { ($0.key, $0.value.string ?? $0.value.text) }
+    }
+}

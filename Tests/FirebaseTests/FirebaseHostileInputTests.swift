@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Input that nobody means well with, at Firebase's, Google's and Facebook's addresses.
+@Suite("Hostile input at Firebase, Google and Facebook")
+struct FirebaseHostileInputTests {
+    private static let shared = Result { try FirebaseFixture() }
+    private var fixture: FirebaseFixture { get throws { try FirebaseHostileInputTests.shared.get() } }
+
+    private func expectAlive() throws {
+        #expect(try fixture.client.get("/_understudy/v1/health").status == 200)
+    }
+
+    static let operations = [
+        "signInWithIdp", "createAuthUri", "signUp", "signInWithPassword", "lookup", "update", "delete",
+    ]
+
+    static let texts: [String] = [
+        "{", "[]", "null", "7", "\"x\"", "{]", "\u{0}", String(repeating: "[", count: 50_000), "{\"idToken\":7}",
+        "{\"idToken\":{}}", "{\"idToken\":[[]]}", "{\"email\":{\"a\":1}}",
+        "{\"postBody\":7,\"requestUri\":\"http://localhost\"}",
+        "{\"requestUri\":\"http://localhost\",\"postBody\":\"=&=&%&%zz&user={\"}",
+        "{\"requestUri\":\"http://localhost\",\"postBody\":\"providerId=\"}",
+        "{\"requestUri\":\"http://localhost?%00=%ff#%\",\"postBody\":\"x\"}",
+        "{\"requestUri\":\"http://localhost\",\"postBody\":\"providerId=apple.com&id_token=e30.e30.&user={{{{\"}",
+        "{\"requestUri\":\"http://localhost\",\"postBody\":\"providerId=apple.com&id_token=\(String(repeating: "A", count: 20_000))\"}",
+        "{\"requestUri\":\"http://localhost?code=x&state=y\",\"postBody\":\"providerId=github.com\"}",
+        "{\"pendingToken\":\"\\u0000\"}", "{\"idToken\":\"e30.e30.\",\"deleteProvider\":\"x\"}",
+        "{\"email\":\"a@b\",\"password\":\"\\ud800\"}",
+        "{\"identifier\":\"\\u0000@x\",\"continueUri\":\"http://localhost\"}",
+        "{\"providerId\":\"x\",\"continueUri\":\"javascript:alert(1)\"}",
+    ]
+
+    @Test("bodies of every operation, under both names", arguments: texts.indices)
+    func bodies(index: Int) throws {
+        let body = Array(FirebaseHostileInputTests.texts[index].utf8)
+        for operation in FirebaseHostileInputTests.operations {
+            // Some of these are lawful for an operation that doesn't look at the odd field.
+            let answer = try fixture.client.request(
+                "POST", "\(FirebaseFixture.toolkit)/v1/accounts:\(operation)?key=\(FirebaseFixture.key)",
+                headers: ["Content-Type": "application/json"], body: body)
+            let isLawful = answer.status == 200 && ["signUp", "createAuthUri"].contains(operation)
+            #expect((400..<500).contains(answer.status) || isLawful, "\(operation): \(answer)")
+            #expect(!answer.diagnosis.isEmpty || isLawful)
+        }
+        try expectAlive()
+    }
+
+    @Test("tokens that are presented at every door")
+    func tokens() throws {
+        for token in [
+            "", "x", ".", "..", "...", "e30.e30.e30", "e30.e30.", "W10.W10.", "é.é.é",
+            String(repeating: ".", count: 5000),
+        ] {
+            #expect(try fixture.refresh(token).status == 400)
+            let lookup = try fixture.v1("lookup", ["idToken": token])
+            #expect(["INVALID_ID_TOKEN", "MISSING_ID_TOKEN"].contains(lookup.message))
+            for provider in ["apple.com", "github.com", "google.com", "facebook.com"] {
+                for field in ["id_token", "access_token", "code"] {
+                    let answer = try fixture.assertion(
+                        "providerId=\(provider)&\(field)=\(TestClient.escape(token))&state=x")
+                    #expect(answer.status == 400, "\(provider) \(field) \(token.prefix(20)): \(answer)")
+                    #expect(!answer.diagnosis.isEmpty)
+                }
+            }
+        }
+        try expectAlive()
+    }
+
+    @Test("a forged unsigned token is somebody else's project's, or nobody's")
+    func forged() throws {
+        let claims =
+            #"{"iss":"https://securetoken.google.com/demo-app","aud":"demo-app","sub":"x","auth_time":1e308,"exp":1e308}"#
+        let token =
+            "eyJhbGciOiJub25lIn0." + Data(claims.utf8).base64EncodedString().replacingOccurrences(of: "=", with: "")
+            + "."
+        #expect(try fixture.v1("lookup", ["idToken": token]).message == "INVALID_ID_TOKEN")
+    }
+
+    @Test(
+        "addresses of Google, Facebook and the handler",
+        arguments: [
+            "/accounts.google.com/o/oauth2/v2/auth", "/accounts.google.com/o/oauth2/v2/auth?client_id=%ff",
+            "/accounts.google.com/", "/oauth2.googleapis.com/tokeninfo",
+            "/oauth2.googleapis.com/tokeninfo?id_token=%00",
+            "/www.googleapis.com/", "/www.googleapis.com/oauth2/v9/certs",
+            "/www.facebook.com/dialog/oauth?client_id=%00",
+            "/www.facebook.com/a/b/c", "/graph.facebook.com/", "/graph.facebook.com/me", "/graph.facebook.com/%00/%00",
+            "/graph.facebook.com/me?access_token=%ff&fields=((((", "/graph.facebook.com/debug_token?access_token=%7C",
+            "/emulator/auth/handler?apiKey=%00&providerId=%00", "/emulator/auth/handler?state=%ff&code=%ff",
+            "/demo-app.firebaseapp.com/", "/x.firebaseapp.com/__/auth/handler?state=x.y&error=z",
+            "/.firebaseapp.com/__/auth/handler", "/identitytoolkit.googleapis.com/v1/accounts:",
+            "/securetoken.googleapis.com/v1/token",
+        ])
+    func addresses(path: String) throws {
+        let answer = try fixture.client.get(path)
+        #expect((400..<500).contains(answer.status), "\(path): \(answer)")
+        #expect(!answer.diagnosis.isEmpty)
+        try expectAlive()
+    }
+}

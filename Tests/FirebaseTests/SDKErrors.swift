@@ -1,0 +1,118 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the Apple SDK makes of a server's message: the left part, before the first colon, must be one of these.
+/// <https://github.com/firebase/firebase-ios-sdk/blob/main/FirebaseAuth/Sources/Swift/Backend/AuthBackend.swift>
+enum SDKErrors {
+    static func number(of code: String) -> Int { numbers[code] ?? 17999 }
+
+    static let numbers: [String: Int] = [
+        "INVALID_CUSTOM_TOKEN": 17000, "CREDENTIAL_MISMATCH": 17002, "INVALID_IDP_RESPONSE": 17004,
+        "INVALID_PENDING_TOKEN": 17004, "INVALID_LOGIN_CREDENTIALS": 17004, "USER_DISABLED": 17005,
+        "OPERATION_NOT_ALLOWED": 17006, "PASSWORD_LOGIN_DISABLED": 17006, "EMAIL_EXISTS": 17007, "INVALID_EMAIL": 17008,
+        "INVALID_IDENTIFIER": 17008, "INVALID_PASSWORD": 17009, "TOO_MANY_ATTEMPTS_TRY_LATER": 17010,
+        "USER_NOT_FOUND": 17011, "EMAIL_NOT_FOUND": 17011, "CREDENTIAL_TOO_OLD_LOGIN_AGAIN": 17014,
+        "INVALID_ID_TOKEN": 17017, "TOKEN_EXPIRED": 17021, "FEDERATED_USER_ID_ALREADY_LINKED": 17025,
+        "WEAK_PASSWORD": 17026, "EXPIRED_OOB_CODE": 17029, "INVALID_OOB_CODE": 17030, "MISSING_EMAIL": 17034,
+        "UNAUTHORIZED_DOMAIN": 17038, "INVALID_CONTINUE_URI": 17039, "MISSING_CONTINUE_URI": 17040,
+        "INVALID_PHONE_NUMBER": 17042, "INVALID_CODE": 17044, "INVALID_SESSION_INFO": 17046, "SESSION_EXPIRED": 17051,
+        "INVALID_PROVIDER_ID": 17071, "TENANT_ID_MISMATCH": 17072, "ADMIN_ONLY_OPERATION": 17085,
+        "UNVERIFIED_EMAIL": 17086,
+        "MISSING_OR_INVALID_NONCE": 17094,
+    ]
+}
+
+@Suite("The README's table of the Apple SDK's errors")
+struct SDKErrorTableTests {
+    /// A way to each message: what is sent, and what comes back.
+    private static let ways: [String: @Sendable (FirebaseFixture) throws -> Answer] = [
+        "INVALID_IDP_RESPONSE": { try $0.assertion("providerId=apple.com&id_token=x") },
+        "INVALID_PENDING_TOKEN": { try $0.assertion("providerId=apple.com", ["pendingToken": "x"]) },
+        "INVALID_LOGIN_CREDENTIALS": { try $0.v1("signInWithPassword", ["email": "no@example.org", "password": "x"]) },
+        "USER_DISABLED": { try $0.v1("signInWithPassword", ["email": "off@example.com", "password": "secret!"]) },
+        "OPERATION_NOT_ALLOWED": { try $0.assertion("providerId=twitter.com&access_token=x") },
+        "PASSWORD_LOGIN_DISABLED": {
+            try $0.v1("signInWithPassword", ["email": "a@example.org", "password": "x"], key: "closed-key")
+        },
+        "EMAIL_EXISTS": {
+            _ = try $0.signUp("taken@example.org")
+            return try $0.signUp("taken@example.org")
+        },
+        "INVALID_EMAIL": { try $0.signUp("nonsense") },
+        "INVALID_IDENTIFIER": { try $0.v1("createAuthUri", ["identifier": "x", "continueUri": "http://localhost"]) },
+        "INVALID_PASSWORD": {
+            try $0.v1("signInWithPassword", ["email": "on@example.com", "password": "x"], key: "open-key")
+        },
+        "EMAIL_NOT_FOUND": {
+            try $0.v1("signInWithPassword", ["email": "no@example.com", "password": "x"], key: "open-key")
+        },
+        "USER_NOT_FOUND": { try $0.signInWithApple("linus", ["autoCreate": false]) },
+        "needConfirmation": {
+            _ = try $0.signInWithApple("ada")
+            return try $0.assertion(FirebaseFixture.postBody("github.com", accessToken: $0.gitHubToken()))
+        },
+        "CREDENTIAL_TOO_OLD_LOGIN_AGAIN": {
+            let user = try $0.signUp("old@example.org")
+            try $0.advance("6m")
+            return try $0.v1("delete", ["idToken": user["idToken"] ?? ""])
+        },
+        "INVALID_ID_TOKEN": { try $0.v1("lookup", ["idToken": "x"]) },
+        "TOKEN_EXPIRED": {
+            let user = try $0.signUp("over@example.org")
+            try $0.advance("10s")
+            _ = try $0.v1("update", ["idToken": user["idToken"] ?? "", "password": "another one"])
+            return try $0.refresh(user["refreshToken"])
+        },
+        "FEDERATED_USER_ID_ALREADY_LINKED": {
+            _ = try $0.signInWithApple("grace")
+            return try $0.signInWithApple("grace", ["idToken": $0.signUpAnonymously()["idToken"] ?? ""])
+        },
+        "WEAK_PASSWORD": { try $0.signUp("weak@example.org", password: "x") },
+        "MISSING_EMAIL": { try $0.v1("signInWithPassword", ["password": "x"]) },
+        "INVALID_CONTINUE_URI": { try $0.v1("createAuthUri", ["identifier": "a@example.org", "continueUri": "x"]) },
+        "MISSING_CONTINUE_URI": { try $0.v1("createAuthUri", ["identifier": "a@example.org"]) },
+        "INVALID_PROVIDER_ID": {
+            try $0.v2(
+                "accounts:revokeToken",
+                [
+                    "providerId": "github.com", "tokenType": "3", "token": "x",
+                    "idToken": $0.signUpAnonymously()["idToken"] ?? "",
+                ])
+        },
+        "ADMIN_ONLY_OPERATION": { try $0.v1("signUp", [:], key: "closed-key") },
+        "MISSING_OR_INVALID_NONCE": {
+            try $0.assertion(
+                FirebaseFixture.postBody("apple.com", idToken: $0.apple("ada")["identityToken"], nonce: "wrong"))
+        },
+    ]
+
+    @Test("every row is sent as it says, and the SDK makes its number of it")
+    func table() throws {
+        let rows = try Repository.read("README.md").matches(
+            of: /\| (\d{5}) `(\w+)` \| `([A-Za-z_]+)[^`]*` \|/)
+        #expect(rows.count >= 24)
+        for row in rows {
+            let code = String(row.3)
+            let fixture = try FirebaseFixture(
+                seed: """
+                    {"firebase":{"projects":[
+                      {"id":"demo-app","users":[{"localId":"off","email":"off@example.com","password":"secret!","disabled":true}]},
+                      {"id":"open","apiKeys":["open-key"],"emailEnumerationProtection":false,"providers":{"password":{}},
+                       "users":[{"localId":"on","email":"on@example.com","password":"secret!"}]},
+                      {"id":"closed","apiKeys":["closed-key"],"providers":{}}]}}
+                    """)
+            let way = try #require(SDKErrorTableTests.ways[code], "no way to \(code) is known to this test")
+            let answer = try way(fixture)
+            if code == "needConfirmation" {
+                #expect(answer.json["needConfirmation"] as? Bool == true)
+                #expect(row.1 == "17012")
+                continue
+            }
+            #expect(answer.errorCode == code, "\(answer)")
+            #expect(SDKErrors.number(of: answer.errorCode) == Int(row.1), "\(code)")
+            #expect(!answer.diagnosis.isEmpty)
+        }
+        #expect(Set(rows.map { String($0.3) }) == Set(SDKErrorTableTests.ways.keys))
+    }
+}
