@@ -1,0 +1,71 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// POST /_understudy/v1/facebook/authorizations: what the Facebook SDK on a device would deliver
+// https://developers.facebook.com/docs/facebook-login/limited-login/token
+//
+// Quirks: Limited Login brings an ID token in place of an access token.
+
+extension FacebookProvider {
+    private static let nativeBody = Shape.object([
+        .required("client", .text(.nonEmpty), "The app ID."),
+        .optional("account", .nullable(.text(.nonEmpty)), default: .null, "Who signs in on the device."),
+        .optional("scopes", .set(of: .text(.nonEmpty)), default: ["public_profile", "email"], "Permissions."),
+        .optional(
+            "tracking", .choice(["enabled", "limited"]), default: "enabled",
+            "\"limited\" is Limited Login: an ID token in place of an access token."),
+        .optional("nonce", .nullable(.text(.nonEmpty)), default: .null, "What the app gave the SDK as nonce."),
+    ])
+
+    /// What the Facebook SDK on a device would deliver.
+    /// <https://developers.facebook.com/docs/facebook-login/limited-login/token>
+    func authorizeNatively(_ exchange: Exchange) -> Response {
+        let body: JSONValue
+        do { body = try exchange.body(FacebookProvider.nativeBody) } catch { return error.response }
+        let id = body["client"]?.string ?? ""
+        guard let app = apps[id] else {
+            return ControlAnswer.error(
+                404, "noSuchClient", "no app \(Diagnosis.quote(id)) is seeded\(hint(for: id))", path: "$.client")
+        }
+        let requested = body["account"]?.string
+        let interaction = app.interaction ?? exchange.world.seed.interaction
+        let permissions = (body["scopes"]?.array ?? []).compactMap(\.string)
+        let isLimited = body["tracking"]?.string == "limited"
+        let (outcome, found) = exchange.world.withState { state -> (Outcome?, (Account, String, [UInt8], Int64)?) in
+            let outcome = state.outcomes.take(provider: name, client: id, account: requested)
+            guard outcome.map({ $0.kind == .approve }) ?? true,
+                let account = requested.map({ state.account($0) }) ?? state.signer(interaction, outcome)
+            else { return (outcome, nil) }
+            let now = state.clock.milliseconds
+            let grant = FacebookState.Grant(account: account.id, app: id, permissions: permissions, issuedAt: now)
+            let token = isLimited ? "" : FacebookProvider.issue(&state, grant)
+            return (outcome, (account, token, isLimited ? state.random.bytes(16) : [], now))
+        }
+        if let outcome, outcome.kind != .approve {
+            return ControlAnswer.error(409, outcome.error ?? "canceled", "this was ordered as an outcome")
+        }
+        guard let (account, token, jti, now) = found else {
+            return ControlAnswer.error(404, "noSuchAccount", "there is no such account to sign in", path: "$.account")
+        }
+        let userID = JSONValue.string(account.facebook.id)
+        guard isLimited else { return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)]) }
+        var claims = JSONObject([
+            ("iss", .string(FacebookProvider.issuer)), ("aud", .string(id)), ("sub", userID),
+            ("iat", .integer(now / 1000)), ("exp", .integer(now / 1000 + 3600)), ("jti", .string(Hex.encode(jti))),
+        ])
+        claims["nonce"] = body["nonce"].flatMap { $0.isNull ? nil : $0 }
+        if permissions.contains("email"), account.emailVerified { claims["email"] = .string(account.email) }
+        claims["given_name"] = .string(account.name.given)
+        claims["family_name"] = .string(account.name.family)
+        claims["name"] = .string(account.fullName)
+        claims["picture"] = .string(FacebookProvider.picture(account))
+        do {
+            let minted = try exchange.world.keys[.facebook].mint(claims, at: now, withType: true)
+            return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(minted)])
+        } catch {
+            return ControlAnswer.error(500, "signing", error.description)
+        }
+    }
+}
