@@ -12,7 +12,25 @@ package struct StatusPage: Sendable {
         self.version = version
     }
 
+    /// A page for people. Programs, which don't ask for HTML, look here for the Emulator Suite's mark.
     package func response(_ exchange: Exchange) -> Response {
+        guard exchange.request.header("Accept")?.contains("text/html") ?? false else { return mark(exchange) }
+        return page(exchange)
+    }
+
+    private func mark(_ exchange: Exchange) -> Response {
+        ControlAnswer.ok([
+            "authEmulator": [
+                "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
+                "apiSpec": "/emulator/openapi.json",
+            ],
+            "understudy": [
+                "version": .string(version), "statusPage": "this address, for clients that accept text/html",
+            ],
+        ])
+    }
+
+    private func page(_ exchange: Exchange) -> Response {
         let accounts = exchange.world.withState { $0.accounts }
         let origin = "http://\(exchange.address.authority)"
         let hosts = Set(providers.flatMap { $0.routes.keys }).filter { !$0.isEmpty }.sorted()

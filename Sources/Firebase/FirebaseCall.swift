@@ -12,12 +12,27 @@ struct FirebaseAnswer: Sendable {
 struct FirebaseCall: Sendable {
     let exchange: Exchange
     let project: Project
+    /// The tenant whose users are meant; `nil` for the project's own.
+    let tenant: String?
+    /// Whether an administrator calls.
+    let isAdmin: Bool
     private let body: JSONObject
 
-    init(_ exchange: Exchange, project: Project, body: JSONObject) {
+    init(_ exchange: Exchange, project: Project, tenant: String? = nil, isAdmin: Bool = false, body: JSONObject) {
         self.exchange = exchange
         self.project = project
+        self.tenant = tenant
+        self.isAdmin = isAdmin
         self.body = body
+    }
+
+    var mfa: FirebaseSeed.MFA { project.mfa }
+
+    /// Where links in e-mails lead.
+    var actionPage: String {
+        exchange.address.form == .prefix
+            ? "\(exchange.address.ownBase)/emulator/action"
+            : "\(exchange.address.base(of: project.host))/__/auth/action"
     }
 
     /// Names come in camel case or with underscores; both mean the same to Google's API.
@@ -104,13 +119,44 @@ struct FirebaseCall: Sendable {
 
     /// The project's users and what else it remembers, under the world's lock.
     func withState<Result: Sendable>(_ body: (inout ProjectState, inout Context) -> Result) -> Result {
-        exchange.withProject(project, body)
+        exchange.withProject(project, tenant: tenant, body)
+    }
+
+    /// The fields of a nested object, as a call of its own.
+    func nested(_ name: String) throws(FirebaseError) -> FirebaseCall? {
+        guard let value = body[name], !value.isNull else { return nil }
+        guard let object = value.object else { throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_MESSAGE", value) }
+        let inner = JSONObject(object.members.map { (FirebaseCall.camelCase($0.key), $0.value) })
+        return FirebaseCall(exchange, project: project, tenant: tenant, isAdmin: isAdmin, body: inner)
+    }
+
+    /// The elements of a list of objects, each as a call of its own.
+    func list(_ name: String) throws(FirebaseError) -> [FirebaseCall] {
+        guard let value = body[name], !value.isNull else { return [] }
+        guard let items = value.array else { throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_MESSAGE", value) }
+        return items.map { item in
+            let members = item.object?.members ?? []
+            let inner = JSONObject(members.map { (FirebaseCall.camelCase($0.key), $0.value) })
+            return FirebaseCall(exchange, project: project, tenant: tenant, isAdmin: isAdmin, body: inner)
+        }
+    }
+
+    func has(_ name: String) -> Bool { body[name].map { !$0.isNull } ?? false }
+
+    /// A whole number, written as one or as a text.
+    func integer(_ name: String) throws(FirebaseError) -> Int64? {
+        guard let value = body[name], !value.isNull else { return nil }
+        guard let number = value.integer ?? value.string.flatMap({ Int64($0) }) else {
+            throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_INT64", value)
+        }
+        return number
     }
 }
 
 extension Exchange {
     func withProject<Result: Sendable>(
-        _ project: Project, _ body: (inout ProjectState, inout FirebaseCall.Context) -> Result
+        _ project: Project, tenant: String? = nil,
+        _ body: (inout ProjectState, inout FirebaseCall.Context) -> Result
     ) -> Result {
         world.withState { state in
             let lifetime = Durations.milliseconds(world.seed.firebase.pendingTokenLifetime) ?? 600_000
@@ -118,8 +164,10 @@ extension Exchange {
                 now: state.clock.milliseconds, pendingTokenLifetime: lifetime, random: state.lendRandomness())
             defer { state.random = context.random }
             let now = context.now
+            let key = FirebaseState.Key(project: project.id, tenant: tenant)
             return body(
-                &state[FirebaseState.self].projects[project.id, default: ProjectState(project, now: now)], &context)
+                &state[FirebaseState.self].projects[
+                    key, default: ProjectState(tenant == nil ? project.users : [], now: now)], &context)
         }
     }
 }

@@ -48,6 +48,17 @@ struct FirebaseError: Error, Sendable {
 }
 
 extension FirebaseError {
+    static func notAdministrator(_ exchange: Exchange) -> FirebaseError {
+        guard exchange.request.header("Authorization") != nil else { return .noAPIKey() }
+        var error = FirebaseError(
+            "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
+                + "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
+            status: 401, because: "administrators send Authorization: Bearer owner")
+        error.statusName = "UNAUTHENTICATED"
+        error.reason = "authError"
+        return error
+    }
+
     static func noAPIKey() -> FirebaseError {
         var error = FirebaseError(
             "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or "

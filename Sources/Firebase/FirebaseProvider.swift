@@ -24,71 +24,75 @@ package struct FirebaseProvider: Provider {
 
     typealias Operation = @Sendable (FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer
 
-    /// Operations by their names in version 1, below `accounts:`, and in version 3.
-    private var operations: [(name: String, legacy: String, run: Operation)] {
-        [
-            (
-                "signInWithIdp", "verifyAssertion",
-                { (call) async throws(FirebaseError) in try await signInWithIdp(call) }
-            ),
-            ("createAuthUri", "createAuthUri", { (call) async throws(FirebaseError) in try createAuthUri(call) }),
-            ("signUp", "signupNewUser", { (call) async throws(FirebaseError) in try signUp(call) }),
-            (
-                "signInWithPassword", "verifyPassword",
-                { (call) async throws(FirebaseError) in try signInWithPassword(call) }
-            ),
-            ("lookup", "getAccountInfo", { (call) async throws(FirebaseError) in try lookup(call) }),
-            ("update", "setAccountInfo", { (call) async throws(FirebaseError) in try update(call) }),
-            ("delete", "deleteAccount", { (call) async throws(FirebaseError) in try delete(call) }),
-        ]
-    }
-
     package var routes: [String: Router<Route>] {
         var toolkit = Router<Route>()
         var legacy = Router<Route>()
-        let keys: [KeyOwner] = [.firebase, .apple, .google, .facebook]
         for operation in operations {
-            let route = Route(cors: .any, keys: keys, waiting: { await serve($0, .list, operation.run) })
+            let route = route(run: operation.run)
             toolkit.add("POST", "/v1/accounts:\(operation.name)", route)
             legacy.add("POST", "\(FirebaseProvider.legacyPrefix)/\(operation.legacy)", route)
         }
+        for operation in secondOperations {
+            toolkit.add("POST", "/v2/accounts\(operation.path)", route(in: .status, run: operation.run))
+        }
+        for operation in adminOperations {
+            for scope in ["/v1/projects/:project", "/v1/projects/:project/tenants/:tenant"] {
+                toolkit.add(operation.method, scope + operation.path, adminRoute(run: operation.run))
+            }
+        }
+        // The last segment is the project's ID, a colon and what is done with it.
         toolkit.add(
-            "POST", "/v2/accounts:revokeToken",
-            Route(
-                cors: .any, keys: keys,
-                waiting: { exchange in
-                    await serve(exchange, .status) { (call) async throws(FirebaseError) in try await revokeToken(call) }
-                }))
-        let configuration = Route(
-            cors: .any,
-            waiting: { exchange in
-                await serve(exchange, .list) { (call) async throws(FirebaseError) in
-                    FirebaseProvider.configuration(call)
-                }
-            })
+            "POST", "/v1/projects/:project",
+            adminRoute { (call) async throws(FirebaseError) in try createSessionCookie(call) })
+        toolkit.add(
+            "POST", "/v1/projects/:project/tenants/:tenant",
+            adminRoute { (call) async throws(FirebaseError) in try createSessionCookie(call) })
+        for operation in configOperations {
+            toolkit.add(
+                operation.method, "/v2/projects/:project\(operation.path)", adminRoute(in: .status, run: operation.run))
+        }
+        let configuration = route { (call) async throws(FirebaseError) in FirebaseProvider.configuration(call) }
         toolkit.add("GET", "/v1/projects", configuration)
         legacy.add("GET", "\(FirebaseProvider.legacyPrefix)/getProjectConfig", configuration)
-        let recaptcha = Route(
-            cors: .any,
-            waiting: { exchange in
-                await serve(exchange, .status) { (_) async throws(FirebaseError) in FirebaseProvider.recaptcha() }
-            })
-        toolkit.add("GET", "/v2/recaptchaConfig", recaptcha)
+        toolkit.add(
+            "GET", "/v2/recaptchaConfig",
+            route(in: .status) { (_) async throws(FirebaseError) in FirebaseProvider.recaptcha() })
+        let recaptcha = route { (_) async throws(FirebaseError) in FirebaseProvider.recaptchaParameters() }
+        toolkit.add("GET", "/v1/recaptchaParams", recaptcha)
+        legacy.add("GET", "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", recaptcha)
+        toolkit.add("GET", "/v1/sessionCookiePublicKeys", Route(cors: .any, keys: [.firebase]) { .now(keySet($0)) })
+        for path in FirebaseProvider.unplayed {
+            for method in ["GET", "POST", "PATCH", "DELETE"] {
+                toolkit.add(method, path, Route(cors: .any) { .now(FirebaseProvider.notPlayed($0)) })
+            }
+        }
         var tokens = Router<Route>()
         let token = Route(cors: .any, keys: [.firebase]) { .now(self.token($0)) }
         tokens.add("POST", "/v1/token", token)
         legacy.add("POST", "/v1/token", token)
-        let account = "securetoken@system.gserviceaccount.com"
-        for prefix in ["/service_accounts/v1/jwk", "/robot/v1/metadata/jwk"] {
-            legacy.add("GET", "\(prefix)/\(account)", Route(cors: .any, keys: [.firebase]) { .now(keySet($0)) })
-        }
-        for prefix in ["/robot/v1/metadata/x509", "/service_accounts/v1/metadata/x509"] {
-            legacy.add("GET", "\(prefix)/\(account)", Route(cors: .any, keys: [.firebase]) { .now(certificates($0)) })
-        }
+        addKeyRoutes(to: &legacy)
+        var hosting = handlerRoutes(below: "/__/auth")
+        addActionRoutes(at: "/__/auth/action", to: &hosting)
+        var own = handlerRoutes(below: "/emulator/auth")
+        addActionRoutes(at: "/emulator/action", to: &own)
+        addEmulatorRoutes(to: &own)
         return [
             FirebaseProvider.host: toolkit, FirebaseProvider.legacyHost: legacy, FirebaseProvider.tokenHost: tokens,
-            "*.firebaseapp.com": handlerRoutes(below: "/__/auth"), "": handlerRoutes(below: "/emulator/auth"),
+            "*.firebaseapp.com": hosting, "": own,
         ]
+    }
+
+    private func addKeyRoutes(to router: inout Router<Route>) {
+        let account = "securetoken@system.gserviceaccount.com"
+        for prefix in ["/service_accounts/v1/jwk", "/robot/v1/metadata/jwk"] {
+            router.add("GET", "\(prefix)/\(account)", Route(cors: .any, keys: [.firebase]) { .now(keySet($0)) })
+        }
+        for prefix in ["/robot/v1/metadata/x509", "/service_accounts/v1/metadata/x509"] {
+            router.add("GET", "\(prefix)/\(account)", Route(cors: .any, keys: [.firebase]) { .now(certificates($0)) })
+        }
+        router.add(
+            "GET", "\(FirebaseProvider.legacyPrefix)/publicKeys",
+            Route(cors: .any, keys: [.firebase]) { .now(certificates($0)) })
     }
 
     package var controlRoutes: [ControlRoute] { [] }
@@ -123,18 +127,91 @@ package struct FirebaseProvider: Provider {
 
     // MARK: - Serving an operation
 
-    private func serve(
-        _ exchange: Exchange, _ dialect: FirebaseError.Dialect, _ run: Operation
+    private func route(in dialect: FirebaseError.Dialect = .list, run: @escaping Operation) -> Route {
+        Route(
+            cors: .any, keys: KeyOwner.allCases,
+            waiting: { exchange in
+                await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
+                    try clientCall(exchange)
+                }
+            })
+    }
+
+    private func adminRoute(in dialect: FirebaseError.Dialect = .list, run: @escaping Operation) -> Route {
+        Route(
+            cors: .any, keys: [.firebase],
+            waiting: { exchange in
+                await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
+                    try adminCall(exchange)
+                }
+            })
+    }
+
+    private static func serve(
+        _ exchange: Exchange, _ dialect: FirebaseError.Dialect, _ run: Operation,
+        call: () throws(FirebaseError) -> FirebaseCall
     ) async -> Response {
         do throws(FirebaseError) {
-            let project = try project(of: exchange)
-            let body = try FirebaseCall.body(of: exchange)
-            let answer = try await run(FirebaseCall(exchange, project: project, body: body))
+            let answer = try await run(try call())
             let response = FirebaseProvider.json(.object(answer.body))
             return answer.diagnosis.map { response.diagnosed($0) } ?? response
         } catch {
             return error.response(dialect)
         }
+    }
+
+    /// A call by an app, whose project its API key names.
+    private func clientCall(_ exchange: Exchange) throws(FirebaseError) -> FirebaseCall {
+        if FirebaseProvider.isAdministrator(exchange), let call = try ownersCall(exchange) { return call }
+        let project = try project(of: exchange)
+        let body = try FirebaseCall.body(of: exchange)
+        let tenantID = body["tenantId"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        return try scoped(exchange, project, tenantID, isAdmin: false, body)
+    }
+
+    /// An administrator may call an app's operations, too, and name the project in the body.
+    private func ownersCall(_ exchange: Exchange) throws(FirebaseError) -> FirebaseCall? {
+        let body = try FirebaseCall.body(of: exchange)
+        guard let id = body["targetProjectId"]?.string, let project = projects.project(id: id) else { return nil }
+        return try scoped(exchange, project, body["tenantId"]?.string, isAdmin: true, body)
+    }
+
+    /// A call by an administrator, whose project the address names.
+    func adminCall(_ exchange: Exchange, isOpen: Bool = false) throws(FirebaseError) -> FirebaseCall {
+        guard isOpen || FirebaseProvider.isAdministrator(exchange) else { throw .notAdministrator(exchange) }
+        let text = exchange.parameters["project"] ?? ""
+        // "P:createSessionCookie" is one segment.
+        let id = String(text.prefix { $0 != ":" })
+        if text.contains(":"), !text.hasSuffix(":createSessionCookie") {
+            throw FirebaseError("NOT_FOUND", status: 404, because: "no such operation: \(Diagnosis.quote(text))")
+        }
+        guard let project = projects.project(id: id) else {
+            throw FirebaseError(
+                "CONFIGURATION_NOT_FOUND", status: 404,
+                because: "no project \(Diagnosis.quote(id)) is seeded, and its ID doesn't begin with demo-")
+        }
+        let body = try FirebaseCall.body(of: exchange)
+        let tenantID = exchange.parameters["tenant"].map { String($0.prefix { $0 != ":" }) } ?? body["tenantId"]?.string
+        let isTenantItself = exchange.address.path.hasPrefix("/v2/")
+        return try scoped(exchange, project, isTenantItself ? nil : tenantID, isAdmin: true, body)
+    }
+
+    private func scoped(
+        _ exchange: Exchange, _ project: Project, _ tenantID: String?, isAdmin: Bool, _ body: JSONObject
+    ) throws(FirebaseError) -> FirebaseCall {
+        let settings = exchange.world.withState { $0[FirebaseState.self].settings[project.id] }
+        let project = settings?.apply(to: project) ?? project
+        if let tenantID, tenant(tenantID, of: project, in: exchange) == nil {
+            throw FirebaseError("TENANT_NOT_FOUND", because: "the project has no tenant \(Diagnosis.quote(tenantID))")
+        }
+        return FirebaseCall(exchange, project: project, tenant: tenantID, isAdmin: isAdmin, body: body)
+    }
+
+    /// `Bearer owner`, as Admin SDKs send it to an emulator, or any token of a service account's form.
+    static func isAdministrator(_ exchange: Exchange) -> Bool {
+        let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
+        guard words.count == 2, words[0].lowercased() == "bearer" else { return false }
+        return words[1].lowercased() == "owner" || words[1].hasPrefix("ya29.")
     }
 
     func project(of exchange: Exchange) throws(FirebaseError) -> Project {
@@ -164,6 +241,15 @@ package struct FirebaseProvider: Provider {
             ["provider": .string(provider), "enforcementState": "OFF"]
         }
         return FirebaseAnswer(body: JSONObject([("recaptchaEnforcementState", .array(states))]))
+    }
+
+    private static func recaptchaParameters() -> FirebaseAnswer {
+        FirebaseAnswer(
+            body: JSONObject([
+                ("kind", "identitytoolkit#GetRecaptchaParamResponse"),
+                ("recaptchaStoken", "This-is-a-fake-token__Dont-send-this-to-the-Recaptcha-service__Understudy"),
+                ("recaptchaSiteKey", "Fake-key__Do-not-send-this-to-Recaptcha_"),
+            ]))
     }
 
     private func keySet(_ exchange: Exchange) -> Response {

@@ -4,7 +4,16 @@ import Stage
 
 /// What Firebase remembers in one world.
 struct FirebaseState: WorldSlot, Sendable {
-    var projects: [String: ProjectState] = [:]
+    /// A project's own users, or those of one of its tenants.
+    struct Key: Hashable, Sendable {
+        let project: String
+        let tenant: String?
+    }
+
+    var projects: [Key: ProjectState] = [:]
+    var tenants: [Key: Tenant] = [:]
+    /// What was changed of a project's settings at run time.
+    var settings: [String: ProjectSettings] = [:]
 }
 
 /// What one project remembers. Times are in milliseconds since 1970.
@@ -21,6 +30,9 @@ struct ProjectState: Sendable {
         let provider: String
         /// Seconds.
         let authTime: Int64
+        var secondFactor: SecondFactorUse?
+        /// Claims of the custom token that began it.
+        var customClaims = JSONObject()
     }
 
     /// One use of a nonce. The record outlives accounts and provider settings.
@@ -40,9 +52,16 @@ struct ProjectState: Sendable {
     var pending = ExpiringTable<String, FederatedIdentity>()
     private var spentNonces: [NonceUse: String] = [:]
     var flows = ExpiringTable<String, WebFlow>()
+    var outbox = Outbox()
+    /// First factors that wait for a second one.
+    var pendingFactors = ExpiringTable<String, PendingSecondFactor>()
+    /// Numbers that were proved but are another user's.
+    var temporaryProofs = ExpiringTable<String, String>()
+    /// Enrolments of an authenticator app that wait for their first code.
+    var pendingSecrets = ExpiringTable<String, [UInt8]>()
 
-    init(_ project: Project, now: Int64) {
-        for seed in project.users { insert(User(seed, now: now)) }
+    init(_ users: [FirebaseSeed.User], now: Int64) {
+        for seed in users { insert(User(seed, now: now)) }
     }
 
     // MARK: - Users
@@ -72,6 +91,14 @@ struct ProjectState: Sendable {
         users[localId] = nil
         order.removeAll { $0 == localId }
         sessions = sessions.filter { $0.value.localId != localId }
+    }
+
+    mutating func removeAllUsers() {
+        users = [:]
+        order = []
+        emails = [:]
+        identities = [:]
+        sessions = [:]
     }
 
     private mutating func unindex(_ localId: String) {

@@ -25,15 +25,52 @@ extension FirebaseCall {
         (Durations.milliseconds(exchange.world.seed.firebase.idTokenLifetime) ?? 3_600_000) / 1000
     }
 
-    /// Begins a session.
-    func signIn(_ user: User, provider: String) throws(FirebaseError) -> Tokens {
+    /// What a right first factor leads to.
+    enum SignInResult: Sendable {
+        case tokens(Tokens)
+        case secondFactor(pending: String, [SecondFactor])
+
+        func add(to body: inout JSONObject) {
+            switch self {
+            case .tokens(let tokens): tokens.add(to: &body)
+            case .secondFactor(let pending, let factors):
+                body["mfaPendingCredential"] = .string(pending)
+                body["mfaInfo"] = .array(factors.map { $0.document(isMasked: true) })
+            }
+        }
+    }
+
+    /// Signs in with a first factor; a user who enrolled a second one isn't in yet.
+    func signIn(
+        _ user: User, provider: String, customClaims: JSONObject = JSONObject()
+    ) throws(FirebaseError) -> SignInResult {
+        let factors = user.factors.filter { mfa.allows($0.claim) }
+        guard !factors.isEmpty, provider != "phone", provider != "custom" else {
+            return .tokens(try openSession(user, provider: provider, customClaims: customClaims))
+        }
+        let pending = withState { state, context -> String in
+            let text = Base64URL.encode(context.random.bytes(96))
+            state.pendingFactors.insert(
+                PendingSecondFactor(localId: user.localId, provider: provider), as: text,
+                expires: context.now + 600_000, now: context.now)
+            return text
+        }
+        return .secondFactor(pending: pending, factors)
+    }
+
+    /// Begins a session. A change of the profile goes on with the time of the sign-in before it.
+    func openSession(
+        _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Int64? = nil,
+        customClaims: JSONObject = JSONObject()
+    ) throws(FirebaseError) -> Tokens {
         let (session, refreshToken, user, now) = withState { state, context in
             var user = state.users[user.localId] ?? user
-            user.lastLoginAt = context.now
+            if authTime == nil { user.lastLoginAt = context.now }
             user.lastRefreshAt = context.now
             state.insert(user)
             let session = ProjectState.Session(
-                localId: user.localId, provider: provider, authTime: context.seconds)
+                localId: user.localId, provider: provider, authTime: authTime ?? context.seconds,
+                secondFactor: secondFactor, customClaims: customClaims)
             let refreshToken = "AMf-vB" + Base64URL.encode(context.random.bytes(150))
             state.sessions[refreshToken] = session
             return (session, refreshToken, user, context.now)
@@ -56,7 +93,7 @@ extension FirebaseCall {
         }
     }
 
-    private var signsTokens: Bool {
+    var signsTokens: Bool {
         switch project.idTokenSignature {
         case .rs256: true
         case .none: false
@@ -64,16 +101,16 @@ extension FirebaseCall {
         }
     }
 
-    private static func unsigned(_ claims: JSONObject) -> String {
+    static func unsigned(_ claims: JSONObject) -> String {
         let header = Base64URL.encode(JSONValue.object(JSONObject([("alg", "none"), ("typ", "JWT")])).serialized())
         return "\(header).\(Base64URL.encode(JSONValue.object(claims).serialized()))."
     }
 
-    private func claims(_ session: ProjectState.Session, _ user: User, seconds: Int64) -> JSONObject {
+    func claims(_ session: ProjectState.Session, _ user: User, seconds: Int64) -> JSONObject {
         var claims = JSONObject()
         claims["name"] = user.displayName.map { .string($0) }
         claims["picture"] = user.photoUrl.map { .string($0) }
-        for member in user.customClaims.members { claims[member.key] = member.value }
+        for member in user.customClaims.members + session.customClaims.members { claims[member.key] = member.value }
         if session.provider == "anonymous" { claims["provider_id"] = "anonymous" }
         claims["iss"] = .string(project.issuer)
         claims["aud"] = .string(project.id)
@@ -96,7 +133,15 @@ extension FirebaseCall {
             claims["phone_number"] = .string(phoneNumber)
             identities["phone"] = [.string(phoneNumber)]
         }
-        claims["firebase"] = ["identities": .object(identities), "sign_in_provider": .string(session.provider)]
+        var firebase = JSONObject([
+            ("identities", .object(identities)), ("sign_in_provider", .string(session.provider)),
+        ])
+        if let factor = session.secondFactor {
+            firebase["sign_in_second_factor"] = .string(factor.claim)
+            firebase["second_factor_identifier"] = .string(factor.id)
+        }
+        firebase["tenant"] = tenant.map { .string($0) }
+        claims["firebase"] = .object(firebase)
         return claims
     }
 
@@ -108,11 +153,12 @@ extension FirebaseCall {
         /// Seconds.
         let authTime: Int64
         let provider: String
+        let secondFactor: SecondFactorUse?
     }
 
     /// The user of the body's `idToken`. What production says to a token past its `exp` isn't documented.
-    func signedIn(_ idToken: String?) throws(FirebaseError) -> SignedIn {
-        guard let idToken else { throw FirebaseError("MISSING_ID_TOKEN", because: "idToken is missing") }
+    func signedIn(_ idToken: String?, missing code: String = "MISSING_ID_TOKEN") throws(FirebaseError) -> SignedIn {
+        guard let idToken else { throw FirebaseError(code, because: "idToken is missing") }
         func invalid(_ reason: String) -> FirebaseError { FirebaseError("INVALID_ID_TOKEN", because: reason) }
         let token: JWS
         do { token = try JWS(parsing: idToken) } catch {
@@ -124,6 +170,13 @@ extension FirebaseCall {
             throw invalid(
                 "idToken is of \(Diagnosis.quote(claims["iss"]?.string ?? "no issuer")), not of project \"\(project.id)\""
             )
+        }
+        guard claims["firebase"]?["tenant"]?.string == tenant else {
+            throw FirebaseError(
+                "TENANT_ID_MISMATCH",
+                because:
+                    "idToken is of tenant \(Diagnosis.quote(claims["firebase"]?["tenant"]?.string ?? "none")), the request "
+                    + "is for \(Diagnosis.quote(tenant ?? "none"))")
         }
         guard let localId = claims["sub"]?.string, let authTime = claims["auth_time"]?.integer,
             let expires = claims["exp"]?.integer
@@ -141,11 +194,19 @@ extension FirebaseCall {
                 "TOKEN_EXPIRED",
                 because: "the sign-in is older than validSince: its tokens were revoked, or the password changed")
         }
+        let firebase = claims["firebase"]
+        var use: SecondFactorUse?
+        if let claim = firebase?["sign_in_second_factor"]?.string,
+            let id = firebase?["second_factor_identifier"]?.string
+        {
+            use = SecondFactorUse(claim: claim, id: id)
+        }
         return SignedIn(
-            user: user, authTime: authTime, provider: claims["firebase"]?["sign_in_provider"]?.string ?? "custom")
+            user: user, authTime: authTime, provider: firebase?["sign_in_provider"]?.string ?? "custom",
+            secondFactor: use)
     }
 
-    private func signatureFault(of token: JWS) -> String? {
+    func signatureFault(of token: JWS) -> String? {
         if token.algorithm == "none" {
             guard !signsTokens else { return "idToken is unsigned, but this project's tokens are signed here" }
             return token.signature.isEmpty ? nil : "idToken says alg none, but carries a signature"

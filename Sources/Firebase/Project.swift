@@ -7,8 +7,10 @@ struct Project: Sendable {
     let number: String
     let apiKeys: [String]
     let authorizedDomains: [String]
-    let oneAccountPerEmail: Bool
-    let hidesEmails: Bool
+    var oneAccountPerEmail: Bool
+    var hidesEmails: Bool
+    var mfa: FirebaseSeed.MFA
+    let takesFakes: Bool
     let providers: FirebaseSeed.Providers
     let idTokenSignature: FirebaseSeed.IDTokenSignature
     let users: [FirebaseSeed.User]
@@ -27,6 +29,8 @@ struct Project: Sendable {
         hidesEmails = seed.emailEnumerationProtection
         providers = seed.providers
         idTokenSignature = seed.idTokenSignature
+        mfa = seed.mfa
+        takesFakes = seed.acceptFakeCredentials
         users = seed.users
     }
 
@@ -40,6 +44,8 @@ struct Project: Sendable {
         hidesEmails = true
         providers = .plain
         idTokenSignature = .auto
+        mfa = .all
+        takesFakes = true
         users = []
     }
 
@@ -92,5 +98,41 @@ struct ProjectDirectory: Sendable {
         let known = keys.keys.sorted()
         let hint = Spelling.hint(key, among: known)
         return hint.isEmpty && !known.isEmpty ? "; seeded: \(known.prefix(5).joined(separator: ", "))" : hint
+    }
+}
+
+/// What of a project's settings was changed at run time, by an administrator.
+struct ProjectSettings: Sendable {
+    var oneAccountPerEmail: Bool?
+    var hidesEmails: Bool?
+    var mfa: FirebaseSeed.MFA?
+
+    func apply(to project: Project) -> Project {
+        var project = project
+        if let oneAccountPerEmail { project.oneAccountPerEmail = oneAccountPerEmail }
+        if let hidesEmails { project.hidesEmails = hidesEmails }
+        if let mfa { project.mfa = mfa }
+        return project
+    }
+}
+
+/// A tenant: users of their own within a project.
+/// <https://cloud.google.com/identity-platform/docs/multi-tenancy>
+struct Tenant: Sendable {
+    let id: String
+    var displayName: String?
+    var allowsPasswords = false
+    var allowsEmailLinks = false
+    var allowsAnonymous = false
+    var isDisabled = false
+
+    func document(_ project: Project) -> JSONValue {
+        var body = JSONObject([("name", .string("projects/\(project.id)/tenants/\(id)"))])
+        body["displayName"] = displayName.map { .string($0) }
+        body["allowPasswordSignup"] = .bool(allowsPasswords)
+        body["enableEmailLinkSignin"] = .bool(allowsEmailLinks)
+        body["enableAnonymousUser"] = .bool(allowsAnonymous)
+        body["disableAuth"] = .bool(isDisabled)
+        return .object(body)
     }
 }

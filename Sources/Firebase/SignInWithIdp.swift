@@ -58,13 +58,18 @@ extension FirebaseProvider {
                     + "sign in as before and link, or sign in with a trusted provider")
             return FirebaseAnswer(body: body, diagnosis: diagnosis)
         case .done(let user, let isNew, let pendingToken):
-            let tokens = try call.signIn(user, provider: identity.providerId)
             var body = identity.document
             body["emailVerified"] = user.email == nil ? nil : .bool(user.emailVerified)
             body["localId"] = .string(user.localId)
             if isNew { body["isNewUser"] = true }
             body["pendingToken"] = .string(pendingToken)
-            tokens.add(to: &body)
+            if let signedIn {
+                let tokens = try call.openSession(
+                    user, provider: identity.providerId, secondFactor: signedIn.secondFactor)
+                tokens.add(to: &body)
+            } else {
+                try call.signIn(user, provider: identity.providerId).add(to: &body)
+            }
             return FirebaseAnswer(body: body)
         }
     }
@@ -110,6 +115,8 @@ extension FirebaseProvider {
                 "INVALID_CREDENTIAL_OR_PROVIDER_ID", "Invalid IdP response/credential: \(requestURI)",
                 because: "postBody has no providerId")
         }
+        let credential = Credential(providerId: providerId, fields: fields, redirectURI: redirectURI)
+        if let fake = try fakeIdentity(credential, call) { return fake }
         guard let isEnabled = call.project.isEnabled(providerId),
             let judge = judges[providerId]
         else { throw FirebaseProvider.notConfigured(providerId) }
@@ -118,7 +125,7 @@ extension FirebaseProvider {
                 "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
                 because: "the seed says \"enabled\": false for \"\(providerId)\"")
         }
-        return try await judge(Credential(providerId: providerId, fields: fields, redirectURI: redirectURI), call)
+        return try await judge(credential, call)
     }
 
     private typealias Judge = @Sendable (Credential, FirebaseCall) async throws(FirebaseError) -> FederatedIdentity

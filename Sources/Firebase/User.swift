@@ -24,6 +24,12 @@ struct User: Sendable {
     var links: [Link] = []
     var disabled = false
     var isCustom = false
+    /// Whether a link sent by e-mail has signed the user in.
+    var hasEmailLink = false
+    var factors: [SecondFactor] = []
+    var tenantId: String?
+    /// A hash that was imported, kept as it came.
+    var importedHash: (hash: String, salt: String?)?
     let createdAt: Int64
     var lastLoginAt: Int64
     var lastRefreshAt: Int64
@@ -48,6 +54,28 @@ struct User: Sendable {
         phoneNumber = seed.phoneNumber
         disabled = seed.disabled
         if let text = seed.password { password = Password(text, salt: Array(seed.localId.utf8), now: now) }
+        if let claims = seed.customClaims, let object = (try? JSONValue(parsing: claims))?.object {
+            customClaims = object
+        }
+        links = seed.links.map { link in
+            Link(
+                providerId: link.providerId, rawId: link.rawId, displayName: link.displayName, photoUrl: link.photoUrl,
+                email: link.email ?? seed.email, screenName: link.screenName)
+        }
+        factors = seed.factors.compactMap { factor in
+            let kind: SecondFactor.Kind? =
+                factor.phoneNumber.map { .phone($0) }
+                ?? factor.totpSecret.flatMap { Base32.decode($0) }.map { .totp($0) }
+            return kind.map {
+                SecondFactor(
+                    id: factor.id, kind: $0, displayName: factor.displayName, enrolledAt: now)
+            }
+        }
+    }
+
+    /// Ways of signing in with the address, as createAuthUri lists them.
+    var signInMethods: [String] {
+        (password != nil ? ["password"] : []) + (hasEmailLink ? ["emailLink"] : []) + links.map(\.providerId)
     }
 
     func link(_ provider: String) -> Link? { links.first { $0.providerId == provider } }
@@ -59,6 +87,28 @@ struct User: Sendable {
         case "google.com":
             isVerified && ["@gmail.com", "@googlemail.com"].contains { email?.lowercased().hasSuffix($0) ?? false }
         default: false
+        }
+    }
+
+    /// Takes away what `deleteAttribute` and `deleteProvider` name.
+    mutating func delete(attributes: [String], providers: [String]) {
+        for attribute in attributes {
+            switch attribute {
+            case "EMAIL", "1": (email, emailVerified) = (nil, false)
+            case "DISPLAY_NAME", "2": displayName = nil
+            case "PROVIDER", "3": links = []
+            case "PHOTO_URL", "4": photoUrl = nil
+            case "PASSWORD", "5": password = nil
+            default: continue
+            }
+        }
+        for provider in providers {
+            switch provider {
+            case "password": password = nil
+            case "phone": phoneNumber = nil
+            case "emailLink": hasEmailLink = false
+            default: links.removeAll { $0.providerId == provider }
+            }
         }
     }
 
@@ -91,7 +141,8 @@ struct User: Sendable {
         return list
     }
 
-    var document: JSONValue {
+    /// What lookup says; administrators see the numbers of second factors whole.
+    func document(forAdmin isAdmin: Bool = false) -> JSONValue {
         var user = JSONObject([("localId", .string(localId))])
         user["email"] = email.map { .string($0) }
         user["displayName"] = displayName.map { .string($0) }
@@ -99,6 +150,10 @@ struct User: Sendable {
         if let password {
             user["passwordHash"] = .string(Password.redacted)
             user["passwordUpdatedAt"] = .integer(password.updatedAt)
+        }
+        if let importedHash {
+            user["passwordHash"] = .string(importedHash.hash)
+            user["salt"] = importedHash.salt.map { .string($0) }
         }
         if email != nil { user["emailVerified"] = .bool(emailVerified) }
         let providers = providerUserInfo
@@ -110,6 +165,9 @@ struct User: Sendable {
         user["createdAt"] = .string(String(createdAt))
         if isCustom { user["customAuth"] = true }
         if !customClaims.members.isEmpty { user["customAttributes"] = .string(JSONValue.object(customClaims).text) }
+        user["tenantId"] = tenantId.map { .string($0) }
+        if !factors.isEmpty { user["mfaInfo"] = .array(factors.map { $0.document(isMasked: !isAdmin) }) }
+        if hasEmailLink { user["emailLinkSignin"] = true }
         user["lastRefreshAt"] = .string(Timestamps.text(milliseconds: lastRefreshAt))
         return .object(user)
     }

@@ -36,6 +36,13 @@ package struct Router<Endpoint: Sendable>: Sendable {
         }
     }
 
+    /// What is served, method by path, in the order in which it was added.
+    package var served: [(method: String, path: String)] {
+        routes.flatMap { route in
+            route.endpoints.map { (method: $0.method, path: "/" + route.pattern.joined(separator: "/")) }
+        }
+    }
+
     /// `HEAD` finds what `GET` does. `path` is percent-encoded; parameters come back decoded.
     package func match(_ method: String, _ path: String) -> Match {
         let wanted = method == "HEAD" ? "GET" : method

@@ -88,6 +88,41 @@ class FirebaseHandler(BrowserTestCase):
         self.assertEqual(event["type"], "signInViaRedirect")
         self.assertTrue(self.assertion(event["urlResponse"])["isNewUser"])
 
+    def password_link(self):
+        """A link to choose a new password, as it lies in the outbox."""
+        api = f"{self.origin}/identitytoolkit.googleapis.com/v1/accounts"
+        for operation, body in [
+            ("signUp", {"email": "grace@example.org", "password": "the old one"}),
+            ("sendOobCode", {"requestType": "PASSWORD_RESET", "email": "grace@example.org"}),
+        ]:
+            urllib.request.urlopen(urllib.request.Request(
+                f"{api}:{operation}?key=demo-api-key", data=json.dumps(body).encode(),
+                headers={"Content-Type": "application/json"})).close()
+        with urllib.request.urlopen(f"{self.origin}/emulator/v1/projects/demo-app/oobCodes") as answer:
+            return json.load(answer)["oobCodes"][-1]["oobLink"]
+
+    def test_password_page(self):
+        for width, height, name in [(1280, 900, "wide"), (390, 844, "phone")]:
+            with self.subTest(name):
+                self.control("reset")
+                link = self.password_link()
+                driver = self.browser(width=width, height=height, dark=name == "phone")
+                driver.get(link)
+                self.fits(driver, width)
+                self.shot(driver, f"firebase-password-{name}")
+                driver.switch_to.active_element.send_keys("short", Keys.ENTER)
+                wait(driver, lambda d: d.find_elements(By.CSS_SELECTOR, "[role=alert]"))
+                self.assertIn("WEAK_PASSWORD", driver.page_source)
+                self.fits(driver, width)
+                self.shot(driver, f"firebase-password-weak-{name}")
+                driver.switch_to.active_element.send_keys("long enough", Keys.ENTER)
+                wait(driver, lambda d: "successfully updated" in d.page_source)
+                self.shot(driver, f"firebase-password-done-{name}")
+                driver.get(link)
+                self.assertIn("This link doesn", driver.page_source)
+                self.fits(driver, width)
+                self.shot(driver, f"firebase-link-used-{name}")
+
     def test_error_page(self):
         for width, height, name in [(1280, 900, "wide"), (390, 844, "phone")]:
             driver = self.browser(width=width, height=height)

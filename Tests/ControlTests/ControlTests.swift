@@ -177,7 +177,9 @@ struct ControlTests {
 
     @Test("the status page says what runs and what is seeded")
     func statusPage() throws {
-        let page = try fixture.client.get("/")
+        let mark = try fixture.client.get("/")
+        #expect((mark.json["authEmulator"] as? [String: Any])?["ready"] as? Bool == true)
+        let page = try fixture.client.get("/", headers: ["Accept": "text/html"])
         #expect(page.status == 200)
         #expect(page.header("Content-Type") == "text/html;charset=UTF-8")
         for text in [

@@ -13,7 +13,18 @@ struct FirebaseHostileInputTests {
     }
 
     static let operations = [
-        "signInWithIdp", "createAuthUri", "signUp", "signInWithPassword", "lookup", "update", "delete",
+        "signInWithIdp", "createAuthUri", "signUp", "signInWithPassword", "lookup", "update", "delete", "sendOobCode",
+        "resetPassword", "signInWithEmailLink", "sendVerificationCode", "signInWithPhoneNumber",
+        "signInWithCustomToken",
+    ]
+
+    static let adminOperations = [
+        "v1/projects/demo-app/accounts", "v1/projects/demo-app/accounts:lookup",
+        "v1/projects/demo-app/accounts:update", "v1/projects/demo-app/accounts:delete",
+        "v1/projects/demo-app/accounts:batchCreate", "v1/projects/demo-app/accounts:batchDelete",
+        "v1/projects/demo-app:createSessionCookie", "v2/projects/demo-app/tenants", "v2/accounts/mfaEnrollment:start",
+        "v2/accounts/mfaEnrollment:finalize", "v2/accounts/mfaEnrollment:withdraw", "v2/accounts/mfaSignIn:start",
+        "v2/accounts/mfaSignIn:finalize", "v2/accounts:revokeToken",
     ]
 
     static let texts: [String] = [
@@ -41,6 +52,21 @@ struct FirebaseHostileInputTests {
                 "POST", "\(FirebaseFixture.toolkit)/v1/accounts:\(operation)?key=\(FirebaseFixture.key)",
                 headers: ["Content-Type": "application/json"], body: body)
             let isLawful = answer.status == 200 && ["signUp", "createAuthUri"].contains(operation)
+            #expect((400..<500).contains(answer.status) || isLawful, "\(operation): \(answer)")
+            #expect(!answer.diagnosis.isEmpty || isLawful)
+        }
+        try expectAlive()
+    }
+
+    @Test("bodies of what an administrator asks and of second factors", arguments: texts.indices)
+    func adminBodies(index: Int) throws {
+        let body = Array(FirebaseHostileInputTests.texts[index].utf8)
+        for operation in FirebaseHostileInputTests.adminOperations {
+            let answer = try fixture.client.request(
+                "POST", "\(FirebaseFixture.toolkit)/\(operation)?key=\(FirebaseFixture.key)",
+                headers: ["Content-Type": "application/json", "Authorization": "Bearer owner"], body: body)
+            // An administrator may create a user or a tenant of nothing, and look nobody up.
+            let isLawful = answer.status == 200 && operation.contains("projects/")
             #expect((400..<500).contains(answer.status) || isLawful, "\(operation): \(answer)")
             #expect(!answer.diagnosis.isEmpty || isLawful)
         }

@@ -166,3 +166,43 @@ extension Answer {
 
     private func unsignedForm(_ token: String) -> String { token.hasSuffix(".") ? token + "x" : token }
 }
+
+extension FirebaseFixture {
+    // MARK: - Administrators and codes
+
+    /// As an Admin SDK calls an emulator.
+    package func admin(
+        _ method: String, _ path: String, _ body: [String: Any]? = nil, version: String = "v1",
+        project id: String = project
+    ) throws -> Answer {
+        let data = try body.map { try JSONSerialization.data(withJSONObject: $0) } ?? Data()
+        return try client.request(
+            method, "\(FirebaseFixture.toolkit)/\(version)/projects/\(id)\(path)",
+            headers: ["Authorization": "Bearer owner", "Content-Type": "application/json"], body: Array(data))
+    }
+
+    package func adminUser(_ localId: String) throws -> [String: Any] {
+        (try admin("POST", "/accounts:lookup", ["localId": [localId]]).json["users"] as? [[String: Any]])?.first ?? [:]
+    }
+
+    /// The latest code in an e-mail to `address`.
+    package func mail(_ address: String, scope: String = "") throws -> [String: Any] {
+        let codes = try client.get("/emulator/v1/projects/\(FirebaseFixture.project)\(scope)/oobCodes").json["oobCodes"]
+        return (codes as? [[String: Any]] ?? []).last { $0["email"] as? String == address } ?? [:]
+    }
+
+    /// The latest code in a text message.
+    package func message(_ number: String) throws -> String {
+        let codes = try client.get("/emulator/v1/projects/\(FirebaseFixture.project)/verificationCodes").json[
+            "verificationCodes"]
+        return (codes as? [[String: Any]] ?? []).last { $0["phoneNumber"] as? String == number }?["code"] as? String
+            ?? ""
+    }
+
+    /// A user with a verified address, signed in.
+    package func verifiedUser(_ email: String = "ada@example.org") throws -> Answer {
+        let made = try signUp(email)
+        _ = try admin("POST", "/accounts:update", ["localId": made["localId"] ?? "", "emailVerified": true])
+        return try v1("signInWithPassword", ["email": email, "password": "correct horse"])
+    }
+}

@@ -9,10 +9,11 @@ import Stage
 
 extension FirebaseProvider {
     func lookup(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        if call.isAdmin { return try lookupAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))
         return FirebaseAnswer(
             body: JSONObject([
-                ("kind", "identitytoolkit#GetAccountInfoResponse"), ("users", [signedIn.user.document]),
+                ("kind", "identitytoolkit#GetAccountInfoResponse"), ("users", [signedIn.user.document()]),
             ]))
     }
 
@@ -48,27 +49,13 @@ extension FirebaseProvider {
                 user.emailVerified = false
             }
             if let password { user.password = Password(password, salt: context.random.bytes(16), now: context.now) }
-            for attribute in deletedAttributes {
-                switch attribute {
-                case "EMAIL", "1": (user.email, user.emailVerified) = (nil, false)
-                case "DISPLAY_NAME", "2": user.displayName = nil
-                case "PHOTO_URL", "4": user.photoUrl = nil
-                case "PASSWORD", "5": user.password = nil
-                case "PROVIDER", "3": user.links = []
-                default: continue
-                }
-            }
-            for provider in deletedProviders {
-                switch provider {
-                case "password": user.password = nil
-                case "phone": user.phoneNumber = nil
-                default: user.links.removeAll { $0.providerId == provider }
-                }
-            }
+            user.delete(attributes: deletedAttributes, providers: deletedProviders)
         }
     }
 
     func update(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        if let code = try call.text("oobCode") { return try applyCode(call, code) }
+        if call.isAdmin { return try updateAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))
         let change = try Change(call)
         let isNewEmail = change.email.map { $0.lowercased() != signedIn.user.email } ?? false
@@ -110,7 +97,10 @@ extension FirebaseProvider {
         body["emailVerified"] = .bool(changed.emailVerified)
         let needsTokens = change.password != nil || isNewEmail
         if try call.flag("returnSecureToken") ?? false || needsTokens {
-            try call.signIn(changed, provider: signedIn.provider).add(to: &body)
+            try call.openSession(
+                changed, provider: signedIn.provider, secondFactor: signedIn.secondFactor,
+                authTime: needsTokens ? nil : signedIn.authTime
+            ).add(to: &body)
         }
         return FirebaseAnswer(body: body)
     }
@@ -118,6 +108,7 @@ extension FirebaseProvider {
     // MARK: - Delete
 
     func delete(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        if call.isAdmin { return try deleteAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))
         try call.requireRecent(signedIn)
         call.withState { state, _ in state.remove(signedIn.user.localId) }

@@ -42,7 +42,7 @@ extension FirebaseProvider {
         guard let made else {
             throw FirebaseError("EMAIL_EXISTS", because: "another user has the address \(Diagnosis.quote(email))")
         }
-        let tokens = try call.signIn(made, provider: "password")
+        let tokens = try call.openSession(made, provider: "password", secondFactor: signedIn?.secondFactor)
         var body = JSONObject([
             ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(made.localId)),
             ("email", .string(made.email ?? email)),
@@ -63,7 +63,7 @@ extension FirebaseProvider {
             state.insert(user)
             return user
         }
-        let tokens = try call.signIn(user, provider: "anonymous")
+        let tokens = try call.openSession(user, provider: "anonymous")
         var body = JSONObject([
             ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(user.localId)),
         ])

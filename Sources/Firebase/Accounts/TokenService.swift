@@ -23,8 +23,8 @@ extension FirebaseProvider {
                         .string(field.value)
                 }
             }
-            return FirebaseProvider.json(
-                .object(try refresh(FirebaseCall(exchange, project: project, body: body))))
+            let call = FirebaseCall(exchange, project: project, body: body)
+            return FirebaseProvider.json(.object(try refresh(call)))
         } catch {
             return error.response(.status)
         }

@@ -130,11 +130,11 @@ extension FirebaseProvider {
             }
             if !call.project.hidesEmails {
                 let user = call.withState { state, _ in state.user(email: identifier) }
-                let providers = (user?.password != nil ? ["password"] : []) + (user?.links.map(\.providerId) ?? [])
+                let methods = user?.signInMethods ?? []
                 body["registered"] = .bool(user != nil)
                 if user != nil {
-                    body["allProviders"] = .array(providers.map { .string($0) })
-                    body["signinMethods"] = .array(providers.map { .string($0) })
+                    body["allProviders"] = .array(methods.filter { $0 != "emailLink" }.map { .string($0) })
+                    body["signinMethods"] = .array(methods.map { .string($0) })
                 }
             }
         } else {

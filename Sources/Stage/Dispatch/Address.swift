@@ -76,6 +76,9 @@ package struct Address: Sendable, Equatable {
         }
     }
 
+    /// The daemon's own address in this request's world: what stands under no host.
+    package var ownBase: String { "http://\(form == .prefix ? authority : "localhost\(portSuffix)")\(worldPrefix)" }
+
     /// The same in the subdomain form, which is another site than `localhost`.
     package func subdomainBase(of host: String) -> String {
         "http://\(host).localhost\(portSuffix)\(worldPrefix)"

@@ -176,4 +176,11 @@ extension Dispatcher: Network {
     package func plays(_ host: String) -> Bool { known(host) != nil }
 
     package func send(_ request: Request) -> Reply { handle(request) }
+
+    package func log(_ message: String, detail: String, for exchange: Exchange) {
+        var metadata: Logger.Metadata = ["request": "\(exchange.id)"]
+        if exchange.address.world != "default" { metadata["world"] = "\(exchange.address.world)" }
+        logger.info("\(message)", metadata: metadata)
+        logger.debug("\(detail)", metadata: metadata)
+    }
 }

@@ -6,6 +6,7 @@ import Synchronization
 package protocol Network: AnyObject, Sendable {
     func plays(_ host: String) -> Bool
     func send(_ request: Request) -> Reply
+    func log(_ message: String, detail: String, for exchange: Exchange)
 }
 
 extension Exchange {
@@ -22,6 +23,9 @@ extension Exchange {
             return await withCheckedContinuation { continuation in start { continuation.resume(returning: $0) } }
         }
     }
+
+    /// Writes something that happened to the log. `detail`, which may hold secrets, only at the level `debug`.
+    package func log(_ message: String, detail: String) { network.log(message, detail: detail, for: self) }
 
     /// Posts a form.
     package func fetch(

@@ -44,7 +44,7 @@ package enum Page {
         legend{padding:0 .375rem;font-weight:600}\
         label{display:block;margin-top:.625rem}label.choice{display:flex;gap:.625rem;align-items:flex-start}\
         label.choice input{margin-top:.3rem;flex:none}\
-        input[type=text]{width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);\
+        input:is([type=text],[type=password]){width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);\
         border-radius:8px;padding:.5rem .625rem;margin-top:.25rem}\
         button,.button{display:block;width:100%;font:inherit;font-weight:600;text-align:center;text-decoration:none;\
         border-radius:8px;padding:.7rem 1rem;margin-top:.75rem;cursor:pointer;border:1px solid var(--act);\

@@ -80,6 +80,38 @@ package struct FirebaseSeed: Decodable, Sendable {
         }
     }
 
+    package struct Link: Decodable, Sendable {
+        package let providerId: String
+        package let rawId: String
+        package let email: String?
+        package let displayName: String?
+        package let photoUrl: String?
+        package let screenName: String?
+    }
+
+    package struct Factor: Decodable, Sendable {
+        package let id: String
+        package let displayName: String?
+        package let phoneNumber: String?
+        /// Base32.
+        package let totpSecret: String?
+    }
+
+    package struct MFA: Decodable, Sendable {
+        package let state: String
+        package let providers: [String]
+
+        package static let off = MFA(state: "DISABLED", providers: [])
+        package static let all = MFA(state: "ENABLED", providers: ["phone", "totp"])
+
+        package init(state: String, providers: [String]) {
+            self.state = state
+            self.providers = providers
+        }
+
+        package func allows(_ provider: String) -> Bool { state != "DISABLED" && providers.contains(provider) }
+    }
+
     package struct User: Decodable, Sendable {
         package let localId: String
         package let email: String?
@@ -89,6 +121,10 @@ package struct FirebaseSeed: Decodable, Sendable {
         package let photoUrl: String?
         package let phoneNumber: String?
         package let disabled: Bool
+        /// A JSON object, as text.
+        package let customClaims: String?
+        package let links: [Link]
+        package let factors: [Factor]
     }
 
     package struct Project: Decodable, Sendable {
@@ -101,6 +137,7 @@ package struct FirebaseSeed: Decodable, Sendable {
         package let providers: Providers
         package let acceptFakeCredentials: Bool
         package let idTokenSignature: IDTokenSignature
+        package let mfa: MFA
         package let users: [User]
     }
 

@@ -81,7 +81,28 @@ extension Shape {
                     .optional("photoUrl", .text(.any), "The picture's address."),
                     .optional("phoneNumber", .text(.phoneNumber), "The phone number."),
                     .optional("disabled", .boolean, default: false, "Whether the user may not sign in."),
+                    .optional("customClaims", .nullable(.text(.any)), default: .null, "A JSON object, as a text."),
+                    .optional(
+                        "links", .list(of: .firebaseLink, key: "providerId"), default: [], "Identities at providers."),
+                    .optional(
+                        "factors", .list(of: .firebaseFactor, key: "id"), default: [], "Second factors, enrolled."),
                 ]), key: "localId"), default: [], "Users that exist from the start."),
+    ])
+
+    private static let firebaseLink = Shape.object([
+        .required("providerId", .text(.nonEmpty), "Such as github.com."),
+        .required("rawId", .text(.nonEmpty), "The provider's identifier of the person."),
+        .optional("email", .text(.email), "The address at the provider; the user's by default."),
+        .optional("displayName", .text(.any), "The name at the provider."),
+        .optional("photoUrl", .text(.any), "The picture's address."),
+        .optional("screenName", .text(.any), "The user name at the provider."),
+    ])
+
+    private static let firebaseFactor = Shape.object([
+        .required("id", .text(.nonEmpty), "The enrolment ID."),
+        .optional("displayName", .text(.any), "What the user calls it."),
+        .optional("phoneNumber", .text(.phoneNumber), "The number, for a factor by SMS."),
+        .optional("totpSecret", .text(.base32), "The secret in base32, for an authenticator app."),
     ])
 
     private static let firebaseProviders = Shape.object([

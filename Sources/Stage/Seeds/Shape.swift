@@ -79,6 +79,11 @@ package struct TextRule: Sendable {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && !text.contains { $0.isWhitespace }
     }
+    package static let base32 = TextRule(
+        about: "a secret in base32: upper-case letters and 2 to 7", pattern: "^[A-Z2-7]{16,}$"
+    ) { text in
+        text.utf8.count >= 16 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x32...0x37).contains($0) }
+    }
     package static let phoneNumber = TextRule(
         about: "a phone number in E.164: \"+\" and up to 15 digits", pattern: "^\\+[0-9]{4,15}$"
     ) { text in

@@ -1,0 +1,101 @@
+import JOSE
+import Stage
+
+// accounts:signInWithCustomToken (verifyCustomToken)
+// https://firebase.google.com/docs/auth/admin/create-custom-tokens
+//
+// Quirks: a service account signs it, whose key isn't known here; so as the official emulator does, the token is decoded
+// and its signature isn't checked. Its claims are the user's for this session.
+
+extension FirebaseProvider {
+    private static let audience =
+        "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
+    /// Names that neither a custom token nor an administrator may use as claims.
+    /// <https://firebase.google.com/docs/auth/admin/custom-claims>
+    static let reservedClaims: Set<String> = [
+        "acr", "amr", "at_hash", "aud", "auth_time", "azp", "cnf", "c_hash", "exp", "firebase", "iat", "iss", "jti",
+        "nbf",
+        "nonce", "sub",
+    ]
+
+    func signInWithCustomToken(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        guard let text = try call.text("token") else {
+            throw FirebaseError("MISSING_CUSTOM_TOKEN", because: "token is missing")
+        }
+        let claims = try FirebaseProvider.customClaims(text, hosted: call.signsTokens)
+        guard claims["aud"]?.string == FirebaseProvider.audience else {
+            throw FirebaseError(
+                "INVALID_CUSTOM_TOKEN",
+                diagnosis: Diagnosis(
+                    received: "aud \(Diagnosis.quote(claims["aud"]?.string ?? "missing"))",
+                    expected: FirebaseProvider.audience,
+                    "is this an ID token? A custom token is what the Admin SDK makes"))
+        }
+        guard let expires = claims["exp"]?.integer, expires > call.exchange.world.seconds else {
+            throw FirebaseError("INVALID_CUSTOM_TOKEN", "Token expired.", because: "exp is missing or past")
+        }
+        guard let uid = claims["uid"]?.string ?? claims["user_id"]?.string ?? claims["uid"]?.integer.map(String.init)
+        else {
+            throw FirebaseError("MISSING_IDENTIFIER", because: "the token has no uid")
+        }
+        guard (1...128).contains(uid.utf16.count) else {
+            throw FirebaseError(
+                "INVALID_IDENTIFIER", "Invalid user ID length. Expect to have length between 1 and 128.",
+                because: "uid has \(uid.utf16.count) characters")
+        }
+        guard claims["tenant_id"]?.string == call.tenant else {
+            throw FirebaseError("TENANT_ID_MISMATCH", because: "the token's tenant_id isn't the request's tenant")
+        }
+        let extra = claims["claims"]
+        guard extra == nil || extra?.object != nil else {
+            throw FirebaseError("INVALID_CLAIMS", because: "claims isn't an object")
+        }
+        if let name = extra?.object?.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
+            throw FirebaseError("FORBIDDEN_CLAIM", name, because: "the claim \"\(name)\" is reserved")
+        }
+        let (user, isNew) = call.withState { state, context -> (User, Bool) in
+            if var known = state.users[uid] {
+                known.isCustom = true
+                state.insert(known)
+                return (known, false)
+            }
+            var made = User(localId: uid, now: context.now)
+            made.isCustom = true
+            made.tenantId = call.tenant
+            state.insert(made)
+            return (made, true)
+        }
+        guard !user.disabled else { throw FirebaseError("USER_DISABLED", because: "the user \"\(uid)\" is disabled") }
+        var body = JSONObject([
+            ("kind", "identitytoolkit#VerifyCustomTokenResponse"), ("isNewUser", .bool(isNew)),
+        ])
+        let claimed = extra?.object ?? JSONObject()
+        try call.openSession(user, provider: "custom", customClaims: claimed).add(to: &body)
+        return FirebaseAnswer(body: body)
+    }
+
+    private static func customClaims(_ text: String, hosted: Bool) throws(FirebaseError) -> JSONObject {
+        // As the official emulator: the claims alone, as JSON, will do.
+        if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
+            var claims = object
+            if claims["aud"] == nil { claims["aud"] = .string(audience) }
+            if claims["exp"] == nil { claims["exp"] = .integer(Int64.max) }
+            return claims
+        }
+        guard text.split(separator: ".", omittingEmptySubsequences: false).count == 3 else {
+            throw FirebaseError(
+                "INVALID_CUSTOM_TOKEN", "Invalid assertion format. 3 dot separated segments required.",
+                because: "the token isn't a JWT")
+        }
+        let token: JWS
+        do { token = try JWS(parsing: text) } catch {
+            throw FirebaseError("INVALID_CUSTOM_TOKEN", because: "the token can't be read: \(error.description)")
+        }
+        guard !hosted || !token.signature.isEmpty else {
+            throw FirebaseError(
+                "INVALID_CUSTOM_TOKEN", "Missing signature.",
+                because: "unsigned custom tokens are for SDKs in emulator mode")
+        }
+        return token.claims
+    }
+}

@@ -1,0 +1,117 @@
+import JOSE
+import Stage
+
+// projects/P/accounts:batchGet, :query, :batchCreate, :batchDelete
+// https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchCreate
+//
+// Quirks: hashes are taken as they come and never checked, so an imported password doesn't sign in. A user must be
+// disabled before a batch deletes it, unless force is given.
+
+extension FirebaseProvider {
+    func batchGet(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let query = call.exchange.request.queryForm
+        let limit = min(1000, max(1, query["maxResults"].flatMap { Int($0) } ?? 20))
+        let after = query["nextPageToken"] ?? ""
+        let (users, next) = call.withState { state, _ -> ([User], String?) in
+            // In the order of their IDs, as in production, so that a page's end is a place.
+            let ids = state.users.keys.sorted().filter { $0 > after }
+            let page = ids.prefix(limit)
+            return (page.compactMap { state.users[$0] }, ids.count > limit ? page.last : nil)
+        }
+        var body = JSONObject([("kind", "identitytoolkit#DownloadAccountResponse")])
+        body["users"] = .array(users.map { $0.document(forAdmin: true) })
+        body["nextPageToken"] = next.map { .string($0) }
+        return FirebaseAnswer(body: body)
+    }
+
+    func query(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        guard !call.has("expression") else {
+            throw FirebaseError(
+                "OPERATION_NOT_ALLOWED", because: "expression isn't played: leave it out, and all users come")
+        }
+        let users = call.withState { state, _ in state.order.compactMap { state.users[$0] } }
+        var body = JSONObject([("recordsCount", .string(String(users.count)))])
+        if try call.flag("returnUserInfo") ?? true {
+            body["userInfo"] = .array(users.map { $0.document(forAdmin: true) })
+        }
+        return FirebaseAnswer(body: body)
+    }
+
+    func batchDelete(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let ids = try call.texts("localIds")
+        guard (1...1000).contains(ids.count) else {
+            throw FirebaseError("LOCAL_ID_LIST_EXCEEDS_LIMIT", because: "localIds must hold 1 to 1,000 IDs")
+        }
+        let isForced = try call.flag("force") ?? false
+        let errors = call.withState { state, _ -> [JSONValue] in
+            var errors: [JSONValue] = []
+            for (place, id) in ids.enumerated() {
+                guard let user = state.users[id] else { continue }
+                if isForced || user.disabled {
+                    state.remove(id)
+                } else {
+                    errors.append([
+                        "index": .integer(Int64(place)), "localId": .string(id),
+                        "message": "NOT_DISABLED : Disable the account before batch deletion.",
+                    ])
+                }
+            }
+            return errors
+        }
+        return FirebaseAnswer(body: JSONObject(errors.isEmpty ? [] : [("errors", .array(errors))]))
+    }
+
+    func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let list = try call.list("users")
+        guard !list.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT", because: "users is missing or empty") }
+        var errors: [JSONValue] = []
+        for (place, item) in list.enumerated() {
+            do throws(FirebaseError) {
+                let user = try imported(item, call)
+                call.withState { state, _ in state.insert(user) }
+            } catch {
+                errors.append(["index": .integer(Int64(place)), "message": .string(error.message)])
+            }
+        }
+        var body = JSONObject([("kind", "identitytoolkit#UploadAccountResponse")])
+        if !errors.isEmpty { body["error"] = .array(errors) }
+        return FirebaseAnswer(body: body)
+    }
+
+    private func imported(_ item: FirebaseCall, _ call: FirebaseCall) throws(FirebaseError) -> User {
+        guard let localId = try item.text("localId") else {
+            throw FirebaseError("localId is missing", because: "each user needs a localId")
+        }
+        let now = call.exchange.world.withState { $0.clock.milliseconds }
+        var user = User(localId: localId, now: try item.integer("createdAt") ?? now)
+        user.tenantId = call.tenant
+        user.email = try item.text("email")?.lowercased()
+        if let email = user.email, !TextRule.email.holds(email) {
+            throw FirebaseError("email is invalid", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
+        }
+        user.emailVerified = try item.flag("emailVerified") ?? false
+        user.displayName = try item.text("displayName")
+        user.photoUrl = try item.text("photoUrl")
+        user.phoneNumber = try item.text("phoneNumber")
+        user.disabled = try item.flag("disabled") ?? false
+        user.customClaims = try AdminChange.claims(item.given("customAttributes")) ?? JSONObject()
+        if let last = try item.integer("lastLoginAt") { user.lastLoginAt = last }
+        if let since = try item.integer("validSince") { user.validSince = since }
+        if let raw = try item.text("rawPassword") {
+            user.password = Password(raw, salt: Array(localId.utf8), now: now)
+        } else if let hash = try item.text("passwordHash") {
+            user.importedHash = (hash: hash, salt: try item.text("salt"))
+        }
+        for info in try item.list("providerUserInfo") {
+            guard let provider = try info.text("providerId"), let rawId = try info.text("rawId"),
+                !["password", "phone"].contains(provider)
+            else { continue }
+            user.links.append(
+                User.Link(
+                    providerId: provider, rawId: rawId, displayName: try info.text("displayName"),
+                    photoUrl: try info.text("photoUrl"), email: try info.text("email"),
+                    screenName: try info.text("screenName")))
+        }
+        return user
+    }
+}

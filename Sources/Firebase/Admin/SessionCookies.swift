@@ -1,0 +1,34 @@
+import JOSE
+import Stage
+
+// projects/P:createSessionCookie: https://firebase.google.com/docs/auth/admin/manage-cookies
+
+extension FirebaseProvider {
+    func createSessionCookie(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let idToken = try call.text("idToken")
+        _ = try call.signedIn(idToken)
+        let duration = try call.integer("validDuration") ?? 1_209_600
+        guard (300...1_209_600).contains(duration) else {
+            throw FirebaseError(
+                "INVALID_DURATION",
+                because: "validDuration is \(duration) seconds: five minutes to two weeks are allowed")
+        }
+        guard let token = idToken.flatMap({ try? JWS(parsing: $0) }) else {
+            throw FirebaseError("INVALID_ID_TOKEN", because: "idToken can't be read")
+        }
+        let now = call.exchange.world.withState { $0.clock.milliseconds }
+        var claims = token.claims
+        claims["iss"] = .string("https://session.firebase.google.com/\(call.project.id)")
+        claims["iat"] = .integer(now / 1000)
+        claims["exp"] = .integer(now / 1000 + duration)
+        do {
+            let cookie =
+                call.signsTokens
+                ? try call.exchange.world.keys[.firebase].mint(claims, at: now, withType: true)
+                : FirebaseCall.unsigned(claims)
+            return FirebaseAnswer(body: JSONObject([("sessionCookie", .string(cookie))]))
+        } catch {
+            throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// GET and POST /emulator/action, and /__/auth/action of a project's own domain: where links in e-mails lead.
+// https://firebase.google.com/docs/auth/custom-email-handler
+//
+// Quirks: a sign-in link goes on to the app's continueUrl with the code in it; the others are done here. A program, which
+// accepts no HTML, gets the Emulator Suite's JSON.
+
+extension FirebaseProvider {
+    func addActionRoutes(at path: String, to router: inout Router<Route>) {
+        router.add("GET", path, Route { .now(action($0, $0.request.queryForm)) })
+        router.add("POST", path, Route { .now(action($0, $0.request.bodyForm)) })
+    }
+
+    private static let banner = "Understudy: a stand-in for Firebase Authentication, for tests only"
+
+    private func action(_ exchange: Exchange, _ form: Form) -> Response {
+        do throws(FirebaseError) {
+            let key = form["apiKey"] ?? ""
+            guard let project = projects.project(apiKey: key) else {
+                throw .badAPIKey(key, hint: projects.hint(forKey: key))
+            }
+            let call = FirebaseCall(exchange, project: project, tenant: form["tenantId"], body: JSONObject())
+            let code = form["oobCode"]
+            switch form["mode"] {
+            case "signIn": return try goOn(call, code, form)
+            case "resetPassword": return try reset(call, code, form)
+            case "verifyEmail", "verifyAndChangeEmail", "recoverEmail":
+                let mail = try call.mail(code, [.verifyEmail, .verifyAndChangeEmail, .recoverEmail])
+                _ = try applyCode(call, mail.code)
+                let text =
+                    mail.kind == .verifyEmail
+                    ? "The email has been successfully verified." : "The email has been successfully changed."
+                return done(exchange, form, text, email: mail.newEmail ?? mail.email)
+            case let mode:
+                throw FirebaseError(
+                    "INVALID_MODE",
+                    diagnosis: Diagnosis(
+                        received: "mode \(Diagnosis.quote(mode ?? ""))", expected: "the mode of a link that was sent",
+                        "take the link from the outbox"))
+            }
+        } catch {
+            return refused(exchange, error)
+        }
+    }
+
+    private func goOn(_ call: FirebaseCall, _ code: String?, _ form: Form) throws(FirebaseError) -> Response {
+        _ = try call.mail(code, [.emailSignIn])
+        guard let target = form["continueUrl"] else {
+            throw FirebaseError("MISSING_CONTINUE_URI", because: "the link has no continueUrl")
+        }
+        let own = form.fields.filter { ["mode", "lang", "oobCode", "apiKey", "tenantId"].contains($0.name) }
+        return .redirect(to: target + (target.contains("?") ? "&" : "?") + Form(fields: own).encoded)
+    }
+
+    private func reset(_ call: FirebaseCall, _ code: String?, _ form: Form) throws(FirebaseError) -> Response {
+        let mail = try call.mail(code, [.passwordReset])
+        guard let password = form["newPassword"], !password.isEmpty else {
+            return passwordPage(call.exchange, form, mail, fault: nil)
+        }
+        do throws(FirebaseError) {
+            _ = try resetPassword(
+                FirebaseCall(
+                    call.exchange, project: call.project, tenant: call.tenant,
+                    body: JSONObject([("oobCode", .string(mail.code)), ("newPassword", .string(password))])))
+        } catch  where error.code == "WEAK_PASSWORD" && acceptsPages(call.exchange) {
+            return passwordPage(call.exchange, form, mail, fault: error.message).diagnosed(error.diagnosis)
+        }
+        return done(call.exchange, form, "The password has been successfully updated.", email: mail.email)
+    }
+
+    // MARK: - Pages
+
+    private func acceptsPages(_ exchange: Exchange) -> Bool {
+        exchange.request.header("Accept")?.contains("text/html") ?? false
+    }
+
+    private func passwordPage(_ exchange: Exchange, _ form: Form, _ mail: Outbox.Mail, fault: String?) -> Response {
+        let hidden = form.fields.filter { $0.name != "newPassword" }.map { HTML.hidden($0.name, $0.value) }
+        let target = exchange.address.host == nil ? "/emulator/action" : "/__/auth/action"
+        let base = exchange.address.host.map { exchange.address.base(of: $0) } ?? exchange.address.ownBase
+        var fields = hidden
+        if let fault { fields.append(.tag("p", [("class", "error"), ("role", "alert")], fault)) }
+        fields += [
+            .tag(
+                "label", [], .text("New password"),
+                .tag(
+                    "input",
+                    [
+                        ("type", "password"), ("name", "newPassword"), ("autocomplete", "new-password"),
+                        ("required", nil),
+                        ("autofocus", nil),
+                    ])), .tag("button", [("type", "submit")], "Save"),
+        ]
+        return Page.response(
+            title: "Choose a new password", status: fault == nil ? 200 : 422, banner: FirebaseProvider.banner,
+            [
+                .tag("h1", [], "Choose a new password"), .tag("p", [("class", "soft")], "for \(mail.email)"),
+                .element(
+                    "form", attributes: [(name: "method", value: "post"), (name: "action", value: base + target)],
+                    children: fields),
+            ])
+    }
+
+    private func done(_ exchange: Exchange, _ form: Form, _ text: String, email: String) -> Response {
+        if let target = form["continueUrl"], WebAddress(target) != nil { return .redirect(to: target) }
+        guard acceptsPages(exchange) else {
+            return FirebaseProvider.json(["authEmulator": ["success": .string(text), "email": .string(email)]])
+        }
+        return Page.response(
+            title: "Done", banner: FirebaseProvider.banner,
+            [.tag("h1", [], "Done"), .tag("p", [], text), .tag("p", [("class", "soft")], email)])
+    }
+
+    private func refused(_ exchange: Exchange, _ error: FirebaseError) -> Response {
+        guard acceptsPages(exchange) else {
+            let body: JSONValue = [
+                "authEmulator": ["error": .string(error.message), "instructions": .string(error.diagnosis.line)]
+            ]
+            return FirebaseProvider.json(body, status: error.status).diagnosed(error.diagnosis)
+        }
+        return Page.response(
+            title: error.code, status: error.status, banner: FirebaseProvider.banner,
+            [
+                .tag("h1", [], "This link doesn't work"), .tag("p", [("class", "error")], error.message),
+                .tag("h2", [], "Why"), .tag("p", [], error.diagnosis.line),
+            ]
+        ).diagnosed(error.diagnosis)
+    }
+}

@@ -1,0 +1,137 @@
+import HTTPServer
+import JOSE
+import OAuth
+import Stage
+
+// accounts:sendOobCode (getOobConfirmationCode)
+// https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode
+//
+// Quirks: nothing is sent: the code lands in the outbox and in the log. With email enumeration protection an unknown
+// address is answered like a known one. A message to one of Apple's relay addresses goes by Apple's rules.
+
+extension FirebaseProvider {
+    func sendOobCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+        guard let kind = Outbox.Mail.Kind(rawValue: call.value("requestType") ?? "") else {
+            throw FirebaseError(
+                "MISSING_REQ_TYPE",
+                diagnosis: Diagnosis(
+                    received: "requestType \(Diagnosis.quote(call.value("requestType") ?? ""))",
+                    expected: Outbox.Mail.Kind.allCases.map(\.rawValue).joined(separator: ", "), "send one of these"))
+        }
+        let continueURL = try checkContinueURL(call, kind)
+        let (email, isKnown) = try recipient(call, kind)
+        var newEmail: String?
+        if kind == .verifyAndChangeEmail {
+            newEmail = try call.text("newEmail")?.lowercased()
+            guard let newEmail else { throw FirebaseError("MISSING_NEW_EMAIL", because: "newEmail is missing") }
+            guard TextRule.email.holds(newEmail) else {
+                throw FirebaseError(
+                    "INVALID_NEW_EMAIL", because: "\(Diagnosis.quote(newEmail)) isn't an e-mail address")
+            }
+            let isTaken = call.withState { state, _ in state.user(email: newEmail) != nil }
+            guard !isTaken else { throw FirebaseError("EMAIL_EXISTS", because: "another user has the address") }
+        }
+        var body = JSONObject([
+            ("kind", "identitytoolkit#GetOobConfirmationCodeResponse"), ("email", .string(email)),
+        ])
+        guard isKnown else { return FirebaseAnswer(body: body) }
+        let mail = make(call, kind, email: email, newEmail: newEmail, continueURL: continueURL)
+        call.exchange.log(
+            "a \(kind.rawValue) message for \(email) is in the outbox: GET /emulator/v1/projects/\(call.project.id)/oobCodes",
+            detail: mail.link)
+        if call.isAdmin, try call.flag("returnOobLink") ?? false {
+            body["oobCode"] = .string(mail.code)
+            body["oobLink"] = .string(mail.link)
+            return FirebaseAnswer(body: body)
+        }
+        let diagnosis = await deliver(mail, call)
+        return FirebaseAnswer(body: body, diagnosis: diagnosis)
+    }
+
+    /// Whose address it is, and whether anything is to be sent there.
+    private func recipient(_ call: FirebaseCall, _ kind: Outbox.Mail.Kind) throws(FirebaseError) -> (String, Bool) {
+        if [.verifyEmail, .verifyAndChangeEmail].contains(kind), !call.isAdmin {
+            let signedIn = try call.signedIn(call.text("idToken"))
+            guard let email = signedIn.user.email else {
+                throw FirebaseError("MISSING_EMAIL", because: "the user has no address")
+            }
+            return (email, true)
+        }
+        guard let email = try call.text("email")?.lowercased() else {
+            throw FirebaseError("MISSING_EMAIL", because: "email is missing")
+        }
+        guard TextRule.email.holds(email) else {
+            throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
+        }
+        if kind == .emailSignIn { return (email, true) }
+        let user = call.withState { state, _ in state.user(email: email) }
+        guard user == nil else {
+            if user?.disabled ?? false { throw FirebaseError("USER_DISABLED", because: "the user is disabled") }
+            return (email, true)
+        }
+        guard call.project.hidesEmails, !call.isAdmin else {
+            throw FirebaseError(call.isAdmin ? "USER_NOT_FOUND" : "EMAIL_NOT_FOUND", because: "nobody has this address")
+        }
+        return (email, false)
+    }
+
+    private func checkContinueURL(_ call: FirebaseCall, _ kind: Outbox.Mail.Kind) throws(FirebaseError) -> String? {
+        guard let text = try call.text("continueUrl") else {
+            guard kind == .emailSignIn else { return nil }
+            throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUrl is missing: a sign-in link leads there")
+        }
+        guard let address = WebAddress(text), ["http", "https"].contains(address.scheme) else {
+            throw FirebaseError("INVALID_CONTINUE_URI", because: "continueUrl isn't an absolute URL")
+        }
+        let project = call.project
+        let own = ["\(project.id).firebaseapp.com", "\(project.id).web.app"]
+        guard address.isLoopback || (project.authorizedDomains + own).contains(address.host) else {
+            throw FirebaseError(
+                "UNAUTHORIZED_DOMAIN", "Domain not allowlisted by project",
+                because: "add \(Diagnosis.quote(address.host)) to authorizedDomains of the project in the seed")
+        }
+        return text
+    }
+
+    private func make(
+        _ call: FirebaseCall, _ kind: Outbox.Mail.Kind, email: String, newEmail: String?, continueURL: String?
+    ) -> Outbox.Mail {
+        let apiKey = call.exchange.request.queryForm["key"] ?? call.project.apiKeys.first ?? call.project.id
+        return call.withState { state, context in
+            let code = Base64URL.encode(context.random.bytes(40))
+            var fields = [("mode", kind.mode), ("lang", "en"), ("oobCode", code), ("apiKey", apiKey)]
+            if let continueURL { fields.append(("continueUrl", continueURL)) }
+            if let tenant = call.tenant { fields.append(("tenantId", tenant)) }
+            let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
+            let mail = Outbox.Mail(
+                kind: kind, code: code, email: email, newEmail: newEmail,
+                link: "\(call.actionPage)?\(query)", expires: context.now + kind.lifetime)
+            state.outbox.add(mail)
+            return mail
+        }
+    }
+
+    /// A message to a relay address: `550` unless the sender is registered with Apple. Firebase doesn't hear of it, so
+    /// the answer doesn't tell; the outbox and the diagnosis do.
+    private func deliver(_ mail: Outbox.Mail, _ call: FirebaseCall) async -> Diagnosis? {
+        let recipient = mail.kind == .verifyAndChangeEmail ? mail.newEmail ?? mail.email : mail.email
+        guard recipient.hasSuffix("@privaterelay.appleid.com") else { return nil }
+        let query = Form(fields: [
+            Form.Field(name: "from", value: "noreply@\(call.project.id).firebaseapp.com"),
+            Form.Field(name: "to", value: recipient),
+        ]).encoded
+        let answer = await call.exchange.fetch("GET", "localhost", "/_understudy/v1/apple/relay?\(query)")
+        let verdict = try? JSONValue(parsing: answer.body)
+        let isForwarded = verdict?["forwarded"]?.bool ?? false
+        let text =
+            isForwarded
+            ? "forwarded to \(verdict?["to"]?.string ?? "")"
+            : verdict?["smtp"]?.string ?? verdict?["reason"]?.string ?? verdict?["error"]?["message"]?.string
+                ?? "refused"
+        call.withState { state, _ in state.outbox.note(text, on: mail.code) }
+        guard !isForwarded else { return nil }
+        return Diagnosis(
+            "Apple's relay refused the message: \(text); register noreply@\(call.project.id).firebaseapp.com as a sender"
+        )
+    }
+}

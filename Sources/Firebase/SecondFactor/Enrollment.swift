@@ -1,0 +1,160 @@
+import JOSE
+import Stage
+
+// v2 accounts/mfaEnrollment:start, :finalize, :withdraw
+// https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaEnrollment/start
+//
+// Quirks: only who has a verified address may enrol, at most five factors, and neither anonymous users nor those who
+// signed in by phone. Withdrawing ends the sessions of before.
+
+extension FirebaseProvider {
+    private static let limit = 5
+    /// Milliseconds.
+    private static let enrollmentWindow: Int64 = 300_000
+
+    func startEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let signedIn = try enrolling(call)
+        if let phone = try call.nested("phoneEnrollmentInfo") {
+            try requireFactor("phone", call)
+            let number = try phone.text("phoneNumber") ?? ""
+            try checkFree(number, signedIn.user)
+            let session = try call.sendCode(to: number)
+            return FirebaseAnswer(body: JSONObject([("phoneSessionInfo", ["sessionInfo": .string(session)])]))
+        }
+        guard call.has("totpEnrollmentInfo") else {
+            throw FirebaseError("INVALID_ARGUMENT", because: "send phoneEnrollmentInfo or totpEnrollmentInfo")
+        }
+        try requireFactor("totp", call)
+        let (secret, session, deadline) = call.withState { state, context in
+            let secret = context.random.bytes(20)
+            let session = Base64URL.encode(context.random.bytes(48))
+            let deadline = context.now + FirebaseProvider.enrollmentWindow
+            state.pendingSecrets.insert(secret, as: session, expires: deadline, now: context.now)
+            return (secret, session, deadline)
+        }
+        return FirebaseAnswer(
+            body: JSONObject([
+                (
+                    "totpSessionInfo",
+                    [
+                        "sharedSecretKey": .string(Base32.encode(secret)),
+                        "verificationCodeLength": .integer(Int64(TOTP.digits)), "hashingAlgorithm": "SHA1",
+                        "periodSec": .integer(TOTP.period), "sessionInfo": .string(session),
+                        "finalizeEnrollmentTime": .string(Timestamps.text(milliseconds: deadline)),
+                    ]
+                )
+            ]))
+    }
+
+    func finalizeEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let signedIn = try enrolling(call)
+        let kind: SecondFactor.Kind
+        if let phone = try call.nested("phoneVerificationInfo") {
+            try requireFactor("phone", call)
+            let number = try call.verifyCode(session: phone.text("sessionInfo"), code: phone.text("code"))
+            try checkFree(number, signedIn.user)
+            kind = .phone(number)
+        } else if let totp = try call.nested("totpVerificationInfo") {
+            try requireFactor("totp", call)
+            kind = .totp(try enrolledSecret(totp))
+        } else {
+            throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
+        }
+        let displayName = try call.text("displayName")
+        let (user, factor) = call.withState { state, context -> (User?, SecondFactor) in
+            let id = ProjectState.localId(&context.random)
+            let factor = SecondFactor(id: id, kind: kind, displayName: displayName, enrolledAt: context.now)
+            guard var user = state.users[signedIn.user.localId] else { return (nil, factor) }
+            user.factors.append(factor)
+            state.insert(user)
+            return (user, factor)
+        }
+        guard let user else { throw FirebaseError("USER_NOT_FOUND", because: "the user was deleted meanwhile") }
+        let use = SecondFactorUse(claim: factor.claim, id: factor.id)
+        let tokens = try call.openSession(user, provider: signedIn.provider, secondFactor: use)
+        return FirebaseAnswer(body: enrolled(tokens))
+    }
+
+    func withdrawEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let signedIn = try call.signedIn(call.text("idToken"), missing: "INVALID_ID_TOKEN")
+        guard let id = try call.text("mfaEnrollmentId") else {
+            throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
+        }
+        let user = call.withState { state, context -> User? in
+            guard var user = state.users[signedIn.user.localId], user.factors.contains(where: { $0.id == id }) else {
+                return nil
+            }
+            user.factors.removeAll { $0.id == id }
+            user.validSince = context.seconds
+            state.insert(user)
+            return user
+        }
+        guard let user else {
+            throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")
+        }
+        return FirebaseAnswer(body: enrolled(try call.openSession(user, provider: signedIn.provider)))
+    }
+
+    private func enrolled(_ tokens: FirebaseCall.Tokens) -> JSONObject {
+        JSONObject([("idToken", .string(tokens.idToken)), ("refreshToken", .string(tokens.refreshToken))])
+    }
+
+    // MARK: - Checks
+
+    private func enrolling(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseCall.SignedIn {
+        let signedIn = try call.signedIn(call.text("idToken"), missing: "INVALID_ID_TOKEN")
+        guard !["anonymous", "phone", "custom"].contains(signedIn.provider) else {
+            throw FirebaseError(
+                "UNSUPPORTED_FIRST_FACTOR", "MFA is not available for the given first factor.",
+                because: "who signed in as \(signedIn.provider) can't enrol a second factor")
+        }
+        guard signedIn.user.emailVerified else {
+            throw FirebaseError(
+                "UNVERIFIED_EMAIL", "Need to verify email first before enrolling second factors.",
+                because: "verify the user's address first")
+        }
+        guard signedIn.user.factors.count < FirebaseProvider.limit else {
+            throw FirebaseError(
+                "SECOND_FACTOR_LIMIT_EXCEEDED", because: "a user has at most \(FirebaseProvider.limit) second factors")
+        }
+        try call.requireRecent(signedIn)
+        return signedIn
+    }
+
+    private func checkFree(_ number: String, _ user: User) throws(FirebaseError) {
+        let isTaken = user.factors.contains { factor in
+            if case .phone(number) = factor.kind { true } else { false }
+        }
+        guard isTaken else { return }
+        throw FirebaseError(
+            "SECOND_FACTOR_EXISTS", "Phone number already enrolled as second factor for this account.",
+            because: "the user has this number as a second factor already")
+    }
+
+    func requireFactor(_ name: String, _ call: FirebaseCall) throws(FirebaseError) {
+        guard !call.mfa.allows(name) else { return }
+        throw FirebaseError(
+            "OPERATION_NOT_ALLOWED", name == "totp" ? "TOTP based MFA not enabled." : "SMS based MFA not enabled.",
+            because: "add \"\(name)\" to mfa.providers of the project, and set mfa.state to ENABLED")
+    }
+
+    private func enrolledSecret(_ totp: FirebaseCall) throws(FirebaseError) -> [UInt8] {
+        let session = try totp.text("sessionInfo") ?? ""
+        let code = try totp.text("verificationCode") ?? ""
+        let (secret, now) = totp.withState { state, context -> ([UInt8]?, Int64) in
+            let entry = state.pendingSecrets[session]
+            return (entry.flatMap { $0.expires > context.now ? $0.value : nil }, context.seconds)
+        }
+        guard let secret else {
+            throw FirebaseError(
+                "INVALID_SESSION_INFO", because: "sessionInfo is unknown, used, or older than five minutes")
+        }
+        guard TOTP.verify(code, secret, seconds: now) else {
+            throw FirebaseError(
+                "INVALID_CODE",
+                because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")
+        }
+        totp.withState { state, _ in state.pendingSecrets[session] = nil }
+        return secret
+    }
+}

@@ -1,0 +1,110 @@
+import JOSE
+import Stage
+
+/// A second factor that a user has enrolled.
+struct SecondFactor: Sendable {
+    enum Kind: Sendable {
+        case phone(String)
+        /// The shared secret of an authenticator app.
+        case totp([UInt8])
+    }
+
+    let id: String
+    let kind: Kind
+    var displayName: String?
+    /// Milliseconds.
+    let enrolledAt: Int64
+
+    /// In claims.
+    var claim: String {
+        switch kind {
+        case .phone: "phone"
+        case .totp: "totp"
+        }
+    }
+
+    /// Clients see the end of a number only.
+    func document(isMasked: Bool) -> JSONValue {
+        var info = JSONObject([("mfaEnrollmentId", .string(id))])
+        info["displayName"] = displayName.map { .string($0) }
+        switch kind {
+        case .phone(let number):
+            let masked = "+" + String(repeating: "*", count: max(0, number.count - 5)) + number.suffix(4)
+            info["phoneInfo"] = .string(isMasked ? masked : number)
+            if !isMasked { info["unobfuscatedPhoneInfo"] = .string(number) }
+        case .totp: info["totpInfo"] = [:]
+        }
+        info["enrolledAt"] = .string(Timestamps.text(milliseconds: enrolledAt))
+        return .object(info)
+    }
+}
+
+/// The second factor that a session was opened with.
+struct SecondFactorUse: Sendable {
+    let claim: String
+    let id: String
+}
+
+/// A first factor that was right.
+struct PendingSecondFactor: Sendable {
+    let localId: String
+    let provider: String
+}
+
+/// One-time passwords by time: <https://www.rfc-editor.org/rfc/rfc6238>, with SHA-1, six digits and thirty seconds.
+enum TOTP {
+    static let period: Int64 = 30
+    static let digits = 6
+    /// Steps before and after the present one whose codes are taken: the service's default.
+    /// <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
+    static let adjacentIntervals: Int64 = 5
+
+    static func code(_ secret: [UInt8], step: Int64) -> String {
+        let digest = Digest.hmacSHA1(key: secret, withUnsafeBytes(of: step.bigEndian, Array.init))
+        let offset = Int(digest[19] & 0x0F)
+        let number = digest[offset..<(offset + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
+        let text = String(number % 1_000_000)
+        return String(repeating: "0", count: digits - text.count) + text
+    }
+
+    static func verify(_ code: String, _ secret: [UInt8], seconds: Int64) -> Bool {
+        let now = seconds / period
+        return (-adjacentIntervals...adjacentIntervals).contains { TOTP.code(secret, step: now + $0) == code }
+    }
+}
+
+/// <https://www.rfc-editor.org/rfc/rfc4648#section-6>, upper case without padding: how secrets are shown.
+enum Base32 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+
+    static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        var (buffer, bits) = (0, 0)
+        for byte in bytes {
+            buffer = (buffer << 8 | Int(byte)) & 0xFFFF
+            bits += 8
+            while bits >= 5 {
+                bits -= 5
+                text.append(alphabet[buffer >> bits & 31])
+            }
+        }
+        if bits > 0 { text.append(alphabet[buffer << (5 - bits) & 31]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// `nil` for a character that isn't in the alphabet.
+    static func decode(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var (buffer, bits) = (0, 0)
+        for byte in text.uppercased().utf8 where byte != UInt8(ascii: "=") {
+            guard let value = alphabet.firstIndex(of: byte) else { return nil }
+            buffer = (buffer << 5 | value) & 0xFFFF
+            bits += 5
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: buffer >> bits))
+            }
+        }
+        return bytes
+    }
+}

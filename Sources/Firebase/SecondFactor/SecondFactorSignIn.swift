@@ -1,0 +1,86 @@
+import JOSE
+import Stage
+
+// v2 accounts/mfaSignIn:start, :finalize
+// https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaSignIn/start
+//
+// Quirks: after the first factor there is no token, but mfaPendingCredential and the list of second factors.
+
+extension FirebaseProvider {
+    private func pending(_ call: FirebaseCall) throws(FirebaseError) -> (String, PendingSecondFactor, User) {
+        guard let text = try call.text("mfaPendingCredential") else {
+            throw FirebaseError("MISSING_MFA_PENDING_CREDENTIAL", because: "mfaPendingCredential is missing")
+        }
+        let found = call.withState { state, context -> (PendingSecondFactor, User)? in
+            guard let entry = state.pendingFactors[text], entry.expires > context.now,
+                let user = state.users[entry.value.localId]
+            else { return nil }
+            return (entry.value, user)
+        }
+        guard let found else {
+            throw FirebaseError(
+                "INVALID_MFA_PENDING_CREDENTIAL",
+                because: "mfaPendingCredential is unknown, used, or older than ten minutes")
+        }
+        return (text, found.0, found.1)
+    }
+
+    func startSecondFactor(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let (_, _, user) = try pending(call)
+        guard let id = try call.text("mfaEnrollmentId") else {
+            throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
+        }
+        guard let factor = user.factors.first(where: { $0.id == id }) else {
+            throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")
+        }
+        guard case .phone(let number) = factor.kind else {
+            throw FirebaseError(
+                "INVALID_ARGUMENT", because: "an authenticator app needs no start: finalize with its code")
+        }
+        try requireFactor("phone", call)
+        let session = try call.sendCode(to: number)
+        return FirebaseAnswer(body: JSONObject([("phoneResponseInfo", ["sessionInfo": .string(session)])]))
+    }
+
+    func finalizeSecondFactor(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let (text, waiting, user) = try pending(call)
+        let factor: SecondFactor
+        if let phone = try call.nested("phoneVerificationInfo") {
+            let number = try call.verifyCode(session: phone.text("sessionInfo"), code: phone.text("code"))
+            let match = user.factors.first { factor in
+                if case .phone(number) = factor.kind { true } else { false }
+            }
+            guard let match else {
+                throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the number isn't a second factor of the user")
+            }
+            factor = match
+        } else if let totp = try call.nested("totpVerificationInfo") {
+            factor = try authenticator(user, call, totp)
+        } else {
+            throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
+        }
+        call.withState { state, _ in state.pendingFactors[text] = nil }
+        let use = SecondFactorUse(claim: factor.claim, id: factor.id)
+        let tokens = try call.openSession(user, provider: waiting.provider, secondFactor: use)
+        return FirebaseAnswer(
+            body: JSONObject([("idToken", .string(tokens.idToken)), ("refreshToken", .string(tokens.refreshToken))]))
+    }
+
+    private func authenticator(
+        _ user: User, _ call: FirebaseCall, _ totp: FirebaseCall
+    ) throws(FirebaseError) -> SecondFactor {
+        guard let id = try call.text("mfaEnrollmentId") else {
+            throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
+        }
+        guard let factor = user.factors.first(where: { $0.id == id }), case .totp(let secret) = factor.kind else {
+            throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no authenticator app of this ID")
+        }
+        try requireFactor("totp", call)
+        guard TOTP.verify(try totp.text("verificationCode") ?? "", secret, seconds: call.exchange.world.seconds) else {
+            throw FirebaseError(
+                "INVALID_CODE",
+                because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")
+        }
+        return factor
+    }
+}
