@@ -41,6 +41,11 @@ static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon
                           MHD_OPTION_END);
 }
 
+// What a content reader returns; the header's macros hold casts, which Swift doesn't import.
+static const ssize_t understudy_end_of_stream = MHD_CONTENT_READER_END_OF_STREAM;
+static const ssize_t understudy_end_with_error = MHD_CONTENT_READER_END_WITH_ERROR;
+static const uint64_t understudy_unknown_size = MHD_SIZE_UNKNOWN;
+
 // The address of the other end, or NULL.
 static inline const struct sockaddr *understudy_client_address(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);

@@ -65,6 +65,18 @@ func completedCallback(
     server(context)?.finished(transaction)
 }
 
+func readCallback(
+    context: UnsafeMutableRawPointer?, position: UInt64, buffer: UnsafeMutablePointer<CChar>?, limit: Int
+) -> Int {
+    guard let context, let buffer else { return understudy_end_with_error }
+    return Unmanaged<BodyReader>.fromOpaque(context).takeUnretainedValue().read(
+        at: position, into: buffer, upTo: limit)
+}
+
+func releaseReaderCallback(context: UnsafeMutableRawPointer?) {
+    if let context { Unmanaged<BodyReader>.fromOpaque(context).release() }
+}
+
 func collectHeader(
     into context: UnsafeMutableRawPointer?, kind: MHD_ValueKind, name: UnsafePointer<CChar>?,
     value: UnsafePointer<CChar>?

@@ -1,8 +1,20 @@
 /// One HTTP response. libmicrohttpd adds `Date`, `Content-Length` and `Connection`.
 package struct Response: Sendable {
+    /// How the bytes travel.
+    package enum Delivery: Sendable {
+        case whole
+        /// The connection is closed before the first byte of the header.
+        case dropped
+        /// The header announces the whole body; the connection is closed in the middle of it.
+        case cut
+        /// The body is what the stream brings, for as long as it goes on.
+        case stream(EventStream)
+    }
+
     package var status: Int
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
+    package var delivery = Delivery.whole
 
     package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
         self.status = status

@@ -34,6 +34,7 @@ package final class Server: Sendable {
     let isStopping = Atomic<Bool>(false)
     private let handler: Handler
     private let suspended = Mutex<[ObjectIdentifier: Transaction]>([:])
+    private let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
     private let daemons = Mutex<Daemons>(Daemons())
 
     private struct Daemons: @unchecked Sendable {
@@ -104,7 +105,7 @@ package final class Server: Sendable {
         }
     }
 
-    /// Stops accepting, lets requests in flight finish within the grace, answers 503 to those still suspended,
+    /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still suspended,
     /// and closes everything. Safe to call twice.
     package func stop() {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
@@ -113,6 +114,7 @@ package final class Server: Sendable {
             return daemons.running
         }
         let sockets = running.map { MHD_quiesce_daemon($0) }
+        for stream in streams.withLock({ Array($0.values) }) { stream.end() }
         let deadline = ContinuousClock.now.advanced(by: options.stopGrace)
         while inFlight.load(ordering: .relaxed) > 0, ContinuousClock.now < deadline { usleep(2000) }
         // A resumed connection needs its worker once more before the daemon may go; one that was just about to be
@@ -171,6 +173,10 @@ package final class Server: Sendable {
 
     func finished(_ transaction: Transaction) {
         suspended.withLock { $0[ObjectIdentifier(transaction)] = nil }
+        if let stream = transaction.stream {
+            streams.withLock { $0[ObjectIdentifier(transaction)] = nil }
+            stream.close()
+        }
         inFlight.subtract(1, ordering: .relaxed)
     }
 
@@ -198,18 +204,14 @@ package final class Server: Sendable {
     }
 
     private func send(_ response: Response, on transaction: Transaction) -> MHD_Result {
-        let message = response.body.withUnsafeBytes { bytes in
-            MHD_create_response_from_buffer(
-                bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+        guard let message = Message(response, on: transaction) else { return .NO }
+        defer { message.release() }
+        if isStopping.load(ordering: .relaxed) { message.add("Connection", "close") }
+        if let stream = transaction.stream {
+            streams.withLock { $0[ObjectIdentifier(transaction)] = stream }
+            if isStopping.load(ordering: .relaxed) { stream.end() }
         }
-        guard let message else { return .NO }
-        defer { MHD_destroy_response(message) }
-        // libmicrohttpd refuses an empty value; white space around one doesn't count (RFC 9110 section 5.5).
-        for header in response.headers {
-            MHD_add_response_header(message, header.name, header.value.isEmpty ? " " : header.value)
-        }
-        if isStopping.load(ordering: .relaxed) { MHD_add_response_header(message, "Connection", "close") }
-        return MHD_queue_response(transaction.connection, UInt32(response.status), message)
+        return message.queue(on: transaction.connection, status: response.status)
     }
 
     private static func headers(of connection: OpaquePointer?) -> [(name: String, value: String)] {

@@ -15,6 +15,8 @@ final class Transaction: @unchecked Sendable {
     var body: [UInt8] = []
     var discarded = 0
     var isStarted = false
+    /// The body that is being sent, when it has no end in sight.
+    var stream: EventStream?
     private let state = Mutex(State.reading)
 
     init(target: String, connection: OpaquePointer?) {

@@ -124,6 +124,42 @@ package final class Wire {
         return true
     }
 
+    /// Everything until the connection closes.
+    package func rest() -> [UInt8] {
+        while fill() {}
+        defer { received = [] }
+        return received
+    }
+
+    /// A chunked body, to its end. Takes the header first, if it is still to come.
+    package func chunks() throws -> String {
+        var body = ""
+        while let chunk = try chunk() { body += chunk }
+        return body
+    }
+
+    /// The next chunk of a chunked body, `nil` at its end.
+    package func chunk() throws -> String? {
+        if received.isEmpty, !fill() { throw TransportError(reason: "connection closed between chunks") }
+        if received.starts(with: Array("HTTP/".utf8)) { _ = try receive(toHEAD: true) }
+        let size = Int(try line(), radix: 16) ?? 0
+        while received.count < size + 2 {
+            guard fill() else { throw TransportError(reason: "connection closed inside a chunk") }
+        }
+        defer { received.removeFirst(size + 2) }
+        return size == 0 ? nil : String(decoding: received.prefix(size), as: UTF8.self)
+    }
+
+    private func line() throws -> String {
+        let end = Array("\r\n".utf8)
+        while received.firstRange(of: end) == nil {
+            guard fill() else { throw TransportError(reason: "connection closed inside a line") }
+        }
+        guard let range = received.firstRange(of: end) else { throw TransportError(reason: "no line") }
+        defer { received.removeSubrange(..<range.upperBound) }
+        return String(decoding: received[..<range.lowerBound], as: UTF8.self)
+    }
+
     package var isClosed: Bool { received.isEmpty && !fill() }
 
     /// The next answer on the connection.

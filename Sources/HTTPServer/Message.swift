@@ -1,0 +1,91 @@
+import CMicrohttpd
+
+/// A response as libmicrohttpd holds it.
+struct Message {
+    let pointer: OpaquePointer
+
+    /// `nil` when there is no memory, or nothing is to be sent.
+    init?(_ response: Response, on transaction: Transaction) {
+        let made: OpaquePointer?
+        switch response.delivery {
+        case .dropped: return nil
+        case .whole:
+            made = response.body.withUnsafeBytes { bytes in
+                MHD_create_response_from_buffer(
+                    bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+            }
+        case .cut:
+            // Even an empty body can be cut: one byte is announced that doesn't come.
+            made = Message.read(
+                by: BodyReader(.cut(Array(response.body.prefix(response.body.count / 2))), transaction),
+                size: UInt64(max(1, response.body.count)))
+        case .stream(let stream):
+            made = Message.read(by: BodyReader(.stream(stream), transaction), size: understudy_unknown_size)
+        }
+        guard let made else { return nil }
+        pointer = made
+        // libmicrohttpd refuses an empty value; white space around one doesn't count (RFC 9110 section 5.5).
+        for header in response.headers { add(header.name, header.value.isEmpty ? " " : header.value) }
+    }
+
+    func add(_ name: String, _ value: String) { MHD_add_response_header(pointer, name, value) }
+
+    func queue(on connection: OpaquePointer?, status: Int) -> MHD_Result {
+        MHD_queue_response(connection, UInt32(status), pointer)
+    }
+
+    /// Once queued, libmicrohttpd keeps what it needs.
+    func release() { MHD_destroy_response(pointer) }
+
+    private static func read(by reader: BodyReader, size: UInt64) -> OpaquePointer? {
+        let context = Unmanaged.passRetained(reader).toOpaque()
+        let made = MHD_create_response_from_callback(size, 16 << 10, readCallback, context, releaseReaderCallback)
+        if made == nil { releaseReaderCallback(context: context) }
+        return made
+    }
+}
+
+/// Hands a body to libmicrohttpd piece by piece.
+final class BodyReader: @unchecked Sendable {
+    enum Source {
+        /// These bytes, then an abrupt end.
+        case cut([UInt8])
+        case stream(EventStream)
+    }
+
+    private let source: Source
+    private let connection: OpaquePointer?
+
+    init(_ source: Source, _ transaction: Transaction) {
+        self.source = source
+        connection = transaction.connection
+        if case .stream(let stream) = source { transaction.stream = stream }
+    }
+
+    /// Called by the connection's own worker.
+    func read(at position: UInt64, into buffer: UnsafeMutablePointer<CChar>, upTo limit: Int) -> Int {
+        switch source {
+        case .cut(let bytes):
+            let rest = bytes.dropFirst(Int(clamping: position))
+            return rest.isEmpty ? understudy_end_with_error : BodyReader.copy(rest.prefix(limit), to: buffer)
+        case .stream(let stream):
+            nonisolated(unsafe) let connection = connection
+            let part = stream.take(
+                upTo: limit, suspend: { MHD_suspend_connection(connection) },
+                wake: { MHD_resume_connection(connection) })
+            switch part {
+            case .bytes(let bytes): return BodyReader.copy(bytes[...], to: buffer)
+            case .end: return understudy_end_of_stream
+            case .nothing: return 0
+            }
+        }
+    }
+
+    private static func copy(_ bytes: ArraySlice<UInt8>, to buffer: UnsafeMutablePointer<CChar>) -> Int {
+        bytes.withUnsafeBytes { bytes in
+            UnsafeMutableRawPointer(buffer).copyMemory(
+                from: bytes.baseAddress ?? UnsafeRawPointer(buffer), byteCount: bytes.count)
+        }
+        return bytes.count
+    }
+}
