@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench install uninstall schema test-browser test-clients test-sanitizers test-readme clean
+.PHONY: run test build setup format lint bench install uninstall schema scenarios test-browser test-clients test-sanitizers test-readme clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -65,6 +65,10 @@ bench: build
 # After a change of the seed's shape.
 schema: build
 	$(BINARY) seed schema > seed-data/schema.json
+
+# After a change of a scenario's texts.
+scenarios: build
+	$(BINARY) seed scenarios > seed-data/scenarios/README.md
 
 install: build
 	install -D -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/understudy

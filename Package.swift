@@ -47,6 +47,21 @@ let package = Package(
                 .embedInCode("Resources/google-signing-1.pem"),
                 .embedInCode("Resources/facebook-signing-1.pem"),
                 .embedInCode("Resources/firebase-signing-1.pem"),
+                .embedInCode("Resources/cancelled-sign-in.json"),
+                .embedInCode("Resources/clock-ahead.json"),
+                .embedInCode("Resources/clock-behind.json"),
+                .embedInCode("Resources/credential-already-linked.json"),
+                .embedInCode("Resources/device-flow-slow-down.json"),
+                .embedInCode("Resources/expired-client-secret.json"),
+                .embedInCode("Resources/github-suspended-application.json"),
+                .embedInCode("Resources/hidden-email-off.json"),
+                .embedInCode("Resources/nonce-mismatch.json"),
+                .embedInCode("Resources/provider-outage.json"),
+                .embedInCode("Resources/replayed-code.json"),
+                .embedInCode("Resources/revoked-grant.json"),
+                .embedInCode("Resources/rotated-keys.json"),
+                .embedInCode("Resources/second-factor.json"),
+                .embedInCode("Resources/slow-provider.json"),
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -77,7 +92,10 @@ let package = Package(
             name: "FirebaseTests",
             dependencies: ["Firebase", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
             swiftSettings: strict),
-        .testTarget(name: "ControlTests", dependencies: ["Control", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ControlTests",
+            dependencies: ["Control", "Stage", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
+            swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["Understudy", "TestSupport"], swiftSettings: strict),
         .testTarget(

@@ -34,6 +34,19 @@ struct AppleError: Error, Sendable {
         return AppleProvider.json(.object(body), status: 400).diagnosed(diagnosis)
     }
 
+    /// What `/auth/token` can be ordered to answer.
+    static let ofTokens = ordered([
+        .invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
+    ])
+    /// What `/auth/revoke` and `/auth/usermigrationinfo` can be ordered to answer.
+    static let ofRevocation = ordered([.invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient])
+
+    private static func ordered(_ codes: [Code]) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(codes.map(\.rawValue)) { order, _ in
+            AppleError(Code(rawValue: order.name) ?? .invalidRequest, order.description, order.diagnosis).jsonResponse
+        }
+    }
+
     /// From `/auth/authorize`: a page for a browser, the JSON of TN3107 for a client that takes no HTML. Never a
     /// redirect, since the return URL may be what is wrong.
     func authorizeResponse(to request: Request) -> Response {

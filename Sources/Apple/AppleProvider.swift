@@ -21,20 +21,31 @@ package struct AppleProvider: Provider {
 
     package var routes: [String: Router<Route>] {
         var router = Router<Route>()
+        let authorization = EndpointTraits.authorization(
+            errors: ["user_cancelled_authorize"], mints: .apple, partOf: "/auth/authorize")
         router.add("GET", "/.well-known/openid-configuration", Route { .now(discovery($0)) })
-        router.add("GET", "/auth/keys", Route(keys: [.apple]) { .now(keys($0)) })
-        router.add("GET", "/auth/authorize", Route(keys: [.apple]) { .now(authorize($0, $0.request.queryForm)) })
-        router.add("POST", "/auth/authorize", Route(keys: [.apple]) { .now(authorize($0, $0.request.bodyForm)) })
-        router.add("POST", SignInPage.path, Route(keys: [.apple]) { .now(decide($0)) })
-        router.add("POST", "/auth/token", Route(keys: [.apple]) { .now(token($0)) })
-        router.add("POST", "/auth/revoke", Route(keys: [.apple]) { .now(revoke($0)) })
-        router.add("POST", "/auth/usermigrationinfo", Route { .now(migrationInfo($0)) })
+        router.add("GET", "/auth/keys", Route(keys: [.apple], .keySet(.apple)) { .now(keys($0)) })
+        router.add(
+            "GET", "/auth/authorize", Route(keys: [.apple], authorization) { .now(authorize($0, $0.request.queryForm)) }
+        )
+        router.add(
+            "POST", "/auth/authorize", Route(keys: [.apple], authorization) { .now(authorize($0, $0.request.bodyForm)) }
+        )
+        router.add("POST", SignInPage.path, Route(keys: [.apple], authorization) { .now(decide($0)) })
+        router.add(
+            "POST", "/auth/token", Route(keys: [.apple], .api(AppleError.ofTokens, mints: .apple)) { .now(token($0)) })
+        router.add("POST", "/auth/revoke", Route(keys: [.apple], .api(AppleError.ofRevocation)) { .now(revoke($0)) })
+        router.add("POST", "/auth/usermigrationinfo", Route(.api(AppleError.ofRevocation)) { .now(migrationInfo($0)) })
         return [AppleProvider.host: router]
     }
 
     package var controlRoutes: [ControlRoute] {
         [
-            ControlRoute("POST", "apple/authorizations", keys: [.apple]) { .now(authorizeNatively($0)) },
+            ControlRoute(
+                "POST", "apple/authorizations", keys: [.apple],
+                .native(
+                    errors: NativeError.allCases.map(\.rawValue), takesOthers: false, mints: .apple, givesCodes: true)
+            ) { .now(authorizeNatively($0)) },
             ControlRoute("GET", "apple/credential-state") { .now(credentialState($0)) },
             ControlRoute("POST", "apple/notifications", keys: [.apple]) { notify($0) },
             ControlRoute("GET", "apple/relay") { .now(relayDecision($0)) },

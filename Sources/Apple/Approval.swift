@@ -54,9 +54,9 @@ extension AppleState.Grant {
 extension AppleProvider {
     /// Records consent and makes a code.
     func authorize(
-        _ world: World, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?
+        _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?
     ) -> Authorization? {
-        world.withState { state in
+        exchange.world.withState { state in
             let now = state.clock.milliseconds
             let key = AppleState.GrantKey(account: approval.account.id, team: client.team, group: client.group)
             let consent = state[AppleState.self].consent(
@@ -65,7 +65,7 @@ extension AppleProvider {
             let name = state.random.tokenName()
             let code = AppleState.Code(
                 grant: consent.number, client: client.id, redirectURI: redirectURI, nonce: nonce,
-                authenticatedAt: now / 1000)
+                authenticatedAt: now / 1000, usedBy: exchange.spentBy)
             state[AppleState.self].codes.insert(code, as: name, expires: now + settings.codeLifetime, now: now)
             return Authorization(
                 grant: grant, account: approval.account, name: approval.name, codeName: name,

@@ -18,7 +18,8 @@ extension AppleProvider {
         if let move = moveToOtherSite(exchange, request) { return move }
         let interaction = request.client.interaction ?? exchange.world.seed.interaction
         let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
-            let outcome = state.outcomes.take(provider: name, client: request.client.id)
+            let outcome = exchange.outcome(
+                &state, provider: name, client: request.client.id, interaction: interaction)
             return (outcome, state.signer(interaction, outcome))
         }
         switch outcome?.kind {
@@ -27,7 +28,6 @@ extension AppleProvider {
             return failed(
                 exchange, request, with: outcome?.error ?? "", because: "this error was ordered as an outcome")
         case .approve: break
-        case nil where interaction.mode == .auto: break
         case nil: return SignInPage.choosePerson(exchange, request)
         }
         guard let signer else {
@@ -74,7 +74,7 @@ extension AppleProvider {
 
     private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, _ approval: Approval) -> Response {
         let authorization = authorize(
-            exchange.world, client: request.client, approval: approval, redirectURI: request.redirectURI,
+            exchange, client: request.client, approval: approval, redirectURI: request.redirectURI,
             nonce: request.nonce)
         guard let authorization else {
             return failed(exchange, request, with: "server_error", because: "the answer couldn't be made")
@@ -86,7 +86,7 @@ extension AppleProvider {
                 issuer: issuer(exchange), client: request.client, grant: authorization.grant, account: approval.account,
                 nonce: request.nonce, authenticatedAt: authorization.at / 1000, issuedAt: authorization.at / 1000,
                 code: code)
-            idToken = try? exchange.world.keys[.apple].mint(token.claims(settings), at: authorization.at)
+            idToken = try? exchange.mint(.apple, token.claims(settings), at: authorization.at)
             if idToken == nil {
                 return failed(exchange, request, with: "server_error", because: "the answer couldn't be made")
             }
@@ -118,7 +118,7 @@ extension AppleProvider {
     ) -> Response {
         var authorization = JSONObject([("code", .string(code))])
         authorization["id_token"] = idToken.map { .string($0) }
-        authorization["state"] = request.state.map { .string($0.value) }
+        authorization["state"] = exchange.redirectState(request.state).map { .string($0.value) }
         var data = JSONObject([("authorization", .object(authorization))])
         data["user"] = user
         return answer(exchange, request).messagePage(["method": "oauthDone", "data": .object(data)])
@@ -127,7 +127,7 @@ extension AppleProvider {
     private func answer(_ exchange: Exchange, _ request: AuthorizationRequest) -> AuthorizationResponse {
         AuthorizationResponse(
             redirectURI: exchange.reachable(request.redirectURI), mode: request.mode,
-            fields: request.state.map { [$0] } ?? [])
+            fields: exchange.redirectState(request.state).map { [$0] } ?? [])
     }
 
     private func cancelled(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {

@@ -28,7 +28,7 @@ extension AppleProvider {
         ])
     }
 
-    func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.world.keys[.apple].jwks) }
+    func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.keySet(.apple)) }
 
     /// `POST /_understudy/v1/apple/keys/rotate`: publishes a new key and withdraws the oldest, as Apple does unasked.
     func rotateKeys(_ exchange: Exchange) -> Response {

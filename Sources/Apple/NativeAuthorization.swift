@@ -58,7 +58,8 @@ extension AppleProvider {
         let interaction = client.interaction ?? exchange.world.seed.interaction
         let requested = body["account"]?.string
         let (outcome, account) = exchange.world.withState { state -> (Outcome?, Account?) in
-            let outcome = state.outcomes.take(provider: name, client: client.id, account: requested)
+            let outcome = exchange.outcome(
+                &state, provider: name, client: client.id, interaction: interaction, account: requested)
             return (outcome, requested.map { state.account($0) } ?? state.signer(interaction, outcome))
         }
         switch outcome?.kind {
@@ -78,7 +79,7 @@ extension AppleProvider {
         let approval = Approval(account: account, asked: Set(asked), outcome: outcome)
         let nonce = body["nonce"]?.string
         let authorization = authorize(
-            exchange.world, client: client, approval: approval, redirectURI: nil, nonce: nonce)
+            exchange, client: client, approval: approval, redirectURI: nil, nonce: nonce)
         guard let authorization else {
             return NativeError.failed.response(Diagnosis("the grant was revoked meanwhile"))
         }
@@ -89,7 +90,7 @@ extension AppleProvider {
             authenticatedAt: authorization.at / 1000, issuedAt: authorization.at / 1000, code: code,
             realUserStatus: authorization.isFirst ? status : nil)
         do {
-            let minted = try exchange.world.keys[.apple].mint(token.claims(settings), at: authorization.at)
+            let minted = try exchange.mint(.apple, token.claims(settings), at: authorization.at)
             return ControlAnswer.ok(
                 credential(
                     authorization, approval, code: code, state: body["state"], identityToken: minted,

@@ -201,7 +201,7 @@ extension AppleProvider {
         _ exchange: Exchange, _ accessToken: String, _ refreshToken: String?, _ idToken: IDToken, at time: Int64
     ) -> Response {
         let minted: String
-        do { minted = try exchange.world.keys[.apple].mint(idToken.claims(settings), at: time) } catch {
+        do { minted = try exchange.mint(.apple, idToken.claims(settings), at: time) } catch {
             return ControlAnswer.error(500, "signing", error.description)
         }
         var body = JSONObject([

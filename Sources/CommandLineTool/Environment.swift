@@ -3,8 +3,11 @@ import Glibc
 
 /// Options from environment variables, for containers. The command line wins.
 enum Environment {
-    static func value(_ name: String) -> String? {
-        guard let value = getenv("UNDERSTUDY_\(name)").map({ String(cString: $0) }), !value.isEmpty else { return nil }
+    static func value(_ name: String) -> String? { variable("UNDERSTUDY_\(name)") }
+
+    /// `nil` when it is empty, too.
+    static func variable(_ name: String) -> String? {
+        guard let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty else { return nil }
         return value
     }
 
@@ -28,7 +31,7 @@ enum Terminal {
 
     static func complain(_ line: String) { write(line, to: STDERR_FILENO) }
 
-    private static func write(_ line: String, to descriptor: Int32) {
+    static func write(_ line: String, to descriptor: Int32) {
         var rest = Array((line + "\n").utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

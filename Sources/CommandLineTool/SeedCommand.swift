@@ -3,8 +3,8 @@ import Understudy
 
 struct SeedCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "seed", abstract: "Check seed files, or print their JSON Schema.",
-        subcommands: [Check.self, Schema.self])
+        commandName: "seed", abstract: "Check seed files, or print what they can hold.",
+        subcommands: [Check.self, Schema.self, Scenarios.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -19,6 +19,13 @@ struct SeedCommand: ParsableCommand {
             if !faults.isEmpty { throw ExitCode(1) }
             Terminal.print("ok")
         }
+    }
+
+    struct Scenarios: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "scenarios", abstract: "Print the built-in scenarios, as Markdown.")
+
+        func run() { Terminal.print(String(Understudy.scenarioDocumentation.dropLast())) }
     }
 
     struct Schema: ParsableCommand {

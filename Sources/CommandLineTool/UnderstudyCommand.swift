@@ -7,6 +7,9 @@ struct UnderstudyCommand: ParsableCommand {
         commandName: "understudy", abstract: "A stand-in identity provider, for tests only.",
         discussion: "Every option has an environment variable: --log-level is UNDERSTUDY_LOG_LEVEL, and so on. The "
             + "command line wins.",
-        version: Understudy.version, subcommands: [ServeCommand.self, SeedCommand.self, ExplainCommand.self],
+        version: Understudy.version,
+        subcommands: [
+            ServeCommand.self, ExecCommand.self, SeedCommand.self, ExplainCommand.self,
+        ],
         defaultSubcommand: nil)
 }

@@ -9,10 +9,19 @@ package struct ControlAPI: Sendable {
     let providers: [any Provider]
     let worlds: WorldRegistry
     let version: String
+    let scenarios: [Scenario]
+    let catalog: EndpointCatalog
+    let masksSecrets: Bool
     /// Host names, beside loopback names and IP addresses, at which it answers.
     let hosts: Set<String>
 
-    package init(providers: [any Provider], worlds: WorldRegistry, version: String, hosts: [String]) {
+    package init(
+        providers: [any Provider], worlds: WorldRegistry, version: String, hosts: [String],
+        scenarios: [Scenario] = [], masksSecrets: Bool = false
+    ) {
+        self.scenarios = scenarios
+        self.masksSecrets = masksSecrets
+        catalog = EndpointCatalog(providers: providers, controlRoot: ControlAPI.root)
         self.providers = providers
         self.worlds = worlds
         self.version = version
@@ -28,6 +37,23 @@ package struct ControlAPI: Sendable {
             ControlRoute("GET", "outcomes") { .now(outcomes($0)) },
             ControlRoute("POST", "outcomes") { .now(addOutcome($0)) },
             ControlRoute("DELETE", "outcomes") { .now(removeOutcomes($0)) },
+            ControlRoute("GET", "faults") { .now(faults($0)) },
+            ControlRoute("POST", "faults") { .now(addFault($0)) },
+            ControlRoute("DELETE", "faults") { .now(removeFaults($0)) },
+            ControlRoute("DELETE", "faults/:id") { .now(removeFault($0)) },
+            ControlRoute("GET", "endpoints") { .now(endpoints($0)) },
+            ControlRoute("GET", "requests") { requests($0) },
+            ControlRoute("DELETE", "requests") { .now(removeRequests($0)) },
+            ControlRoute("GET", "requests/:id") { .now(request($0)) },
+            ControlRoute("POST", "verify") { .now(verify($0)) },
+            ControlRoute("GET", "worlds") { .now(listWorlds($0)) },
+            ControlRoute("DELETE", "worlds/:name") { .now(removeWorld($0)) },
+            ControlRoute("GET", "scenarios") { .now(listScenarios($0)) },
+            ControlRoute("GET", "scenarios/:name") { .now(scenario($0)) },
+            ControlRoute("POST", "scenarios/:name") { exchange in
+                Reply.running { await playScenario(exchange) }
+            },
+            ControlRoute("POST", "tokens", keys: KeyOwner.allCases) { .now(mintToken($0)) },
             ControlRoute("GET", "accounts") { .now(accounts($0)) },
             ControlRoute("POST", "accounts") { .now(addAccount($0)) },
             ControlRoute("GET", "accounts/:id") { .now(account($0)) },
@@ -43,7 +69,7 @@ package struct ControlAPI: Sendable {
             let route = control.route
             router.add(
                 control.method, "\(ControlAPI.root)/\(control.path)",
-                Route(keys: route.keys) { exchange in
+                Route(keys: route.keys, route.traits) { exchange in
                     refusal(of: exchange.request).map { .now($0) } ?? route.endpoint(exchange)
                 })
         }

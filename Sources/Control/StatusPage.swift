@@ -6,10 +6,17 @@ import Stage
 package struct StatusPage: Sendable {
     let providers: [any Provider]
     let version: String
+    /// Those that every world begins with.
+    let scenarios: [Scenario]
+    let masksSecrets: Bool
 
-    package init(providers: [any Provider], version: String) {
+    package init(
+        providers: [any Provider], version: String, scenarios: [Scenario] = [], masksSecrets: Bool = false
+    ) {
         self.providers = providers
         self.version = version
+        self.scenarios = scenarios
+        self.masksSecrets = masksSecrets
     }
 
     /// A page for people. Programs, which don't ask for HTML, look here for the Emulator Suite's mark.
@@ -39,6 +46,10 @@ package struct StatusPage: Sendable {
             [
                 .tag("h1", [("class", "wide")], "Understudy \(version) is running"),
                 .tag("p", [("class", "soft")], "A stand-in identity provider. World: \(exchange.world.name)."),
+                scenarios.isEmpty
+                    ? .group([])
+                    : .tag("p", [], "It began with: \(scenarios.map(\.title).joined(separator: "; "))."),
+                .tag("h2", [], "Last failures"), failures(exchange.world),
                 .tag("h2", [], "Point a client here"),
                 .tag("p", [], "Replace https:// by this daemon's address and a slash:"),
                 .element(
@@ -60,8 +71,30 @@ package struct StatusPage: Sendable {
                 .tag("h2", [], "Order what happens next"),
                 .tag(
                     "p", [],
-                    "The control API is at \(origin)\(ControlAPI.root)/: health, reset, clock, outcomes, accounts."),
+                    "The control API is at \(exchange.address.ownBase)\(ControlAPI.root)/: health, reset, clock, outcomes, "
+                        + "faults, scenarios, requests, verify, accounts, tokens, worlds."),
             ])
+    }
+
+    private static let shownFailures = 10
+
+    /// What was refused or broken last, and why.
+    private func failures(_ world: World) -> HTML {
+        let failures = world.recording.exchanges.filter { $0.diagnosis != nil }.suffix(StatusPage.shownFailures)
+        guard !failures.isEmpty else {
+            return .tag("p", [("class", "soft")], "Nothing has been refused in this world.")
+        }
+        return .element(
+            "table", attributes: [],
+            children: failures.reversed().map { exchange in
+                let line = exchange.diagnosis ?? ""
+                let status = String(exchange.response.status)
+                let place = "\(exchange.request.method) \(exchange.host ?? "")\(exchange.path)"
+                return .tag(
+                    "tr", [], .tag("td", [], .tag("code", [], exchange.id)),
+                    .tag("td", [], .text("\(status) "), .tag("code", [], place)),
+                    .tag("td", [], masksSecrets ? Mask(exchange).apply(to: line) : line))
+            })
     }
 
     private func clients(_ seed: Seed) -> HTML {

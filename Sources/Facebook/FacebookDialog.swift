@@ -45,10 +45,10 @@ extension FacebookProvider {
         let request: DialogRequest
         do { request = try read(exchange.request.queryForm) } catch { return refusal(error.diagnosis) }
         let interaction = request.app.interaction ?? exchange.world.seed.interaction
-        let isAutomatic = interaction.mode == .auto
         let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
-            let outcome = state.outcomes.take(provider: name, client: request.app.appID)
-            return (outcome, outcome == nil && !isAutomatic ? nil : state.signer(interaction, outcome))
+            let outcome = exchange.outcome(
+                &state, provider: name, client: request.app.appID, interaction: interaction)
+            return (outcome, outcome == nil ? nil : state.signer(interaction, outcome))
         }
         switch outcome?.kind {
         case .cancel: return denied(exchange, request, "a cancel was ordered as an outcome")
@@ -56,7 +56,6 @@ extension FacebookProvider {
             return failed(
                 exchange, request, [("error", outcome?.error ?? "")], "this error was ordered as an outcome")
         case .approve: break
-        case nil where isAutomatic: break
         case nil: return pages.choose(exchange, client: request.app.name, request: request.form)
         }
         guard let signer else {
@@ -100,7 +99,8 @@ extension FacebookProvider {
             let grant = FacebookState.Grant(
                 account: account.id, app: request.app.appID, permissions: permissions, issuedAt: now)
             state[FacebookState.self].codes.insert(
-                FacebookState.Code(grant: grant, redirectURI: request.redirectURI), as: text, expires: now + 600_000,
+                FacebookState.Code(grant: grant, redirectURI: request.redirectURI, usedBy: exchange.spentBy), as: text,
+                expires: now + 600_000,
                 now: now)
             return text
         }
@@ -130,7 +130,7 @@ extension FacebookProvider {
 
     private func callback(_ exchange: Exchange, _ request: DialogRequest, _ fields: [(String, String)]) -> Response {
         var form = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) })
-        if let state = request.form.field("state") { form.fields.append(state) }
+        if let state = exchange.redirectState(request.form.field("state")) { form.fields.append(state) }
         let uri = exchange.reachable(request.redirectURI)
         return .redirect(to: "\(uri)\(uri.contains("?") ? "&" : "?")\(form.encoded)#_=_")
     }

@@ -34,7 +34,8 @@ extension FacebookProvider {
         let permissions = (body["scopes"]?.array ?? []).compactMap(\.string)
         let isLimited = body["tracking"]?.string == "limited"
         let (outcome, found) = exchange.world.withState { state -> (Outcome?, (Account, String, [UInt8], Int64)?) in
-            let outcome = state.outcomes.take(provider: name, client: id, account: requested)
+            let outcome = exchange.outcome(
+                &state, provider: name, client: id, interaction: interaction, account: requested)
             guard outcome.map({ $0.kind == .approve }) ?? true,
                 let account = requested.map({ state.account($0) }) ?? state.signer(interaction, outcome)
             else { return (outcome, nil) }
@@ -51,21 +52,40 @@ extension FacebookProvider {
         }
         let userID = JSONValue.string(account.facebook.id)
         guard isLimited else { return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)]) }
-        var claims = JSONObject([
-            ("iss", .string(FacebookProvider.issuer)), ("aud", .string(id)), ("sub", userID),
-            ("iat", .integer(now / 1000)), ("exp", .integer(now / 1000 + 3600)), ("jti", .string(Hex.encode(jti))),
-        ])
-        claims["nonce"] = body["nonce"].flatMap { $0.isNull ? nil : $0 }
-        if permissions.contains("email"), account.emailVerified { claims["email"] = .string(account.email) }
-        claims["given_name"] = .string(account.name.given)
-        claims["family_name"] = .string(account.name.family)
-        claims["name"] = .string(account.fullName)
-        claims["picture"] = .string(FacebookProvider.picture(account))
+        let claims = FacebookProvider.limitedClaims(
+            account, app: id, permissions: permissions, nonce: body["nonce"]?.string, jti: jti, seconds: now / 1000)
         do {
-            let minted = try exchange.world.keys[.facebook].mint(claims, at: now, withType: true)
+            let minted = try exchange.mint(.facebook, claims, at: now, withType: true)
             return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(minted)])
         } catch {
             return ControlAnswer.error(500, "signing", error.description)
         }
+    }
+
+    /// The claims of Limited Login's token.
+    private static func limitedClaims(
+        _ account: Account, app: String, permissions: [String], nonce: String?, jti: [UInt8], seconds: Int64
+    ) -> JSONObject {
+        var claims = JSONObject([
+            ("iss", .string(issuer)), ("aud", .string(app)), ("sub", .string(account.facebook.id)),
+            ("iat", .integer(seconds)), ("exp", .integer(seconds + 3600)), ("jti", .string(Hex.encode(jti))),
+        ])
+        claims["nonce"] = nonce.map { .string($0) }
+        if permissions.contains("email"), account.emailVerified { claims["email"] = .string(account.email) }
+        claims["given_name"] = .string(account.name.given)
+        claims["family_name"] = .string(account.name.family)
+        claims["name"] = .string(account.fullName)
+        claims["picture"] = .string(picture(account))
+        return claims
+    }
+
+    package func token(for order: TokenOrder, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        guard apps[order.client] != nil else { throw order.noSuchClient("app", hint: hint(for: order.client)) }
+        let account = try order.signer(in: exchange)
+        let (jti, now) = exchange.world.withState { ($0.random.bytes(16), $0.clock.seconds) }
+        let claims = FacebookProvider.limitedClaims(
+            account, app: order.client, permissions: order.scopes ?? ["public_profile", "email"], nonce: order.nonce,
+            jti: jti, seconds: now)
+        return TokenDraft(claims: claims, owner: .facebook, withType: true)
     }
 }

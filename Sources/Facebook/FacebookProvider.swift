@@ -26,19 +26,22 @@ package struct FacebookProvider: Provider {
     package var routes: [String: Router<Route>] {
         var web = Router<Route>()
         var graph = Router<Route>()
+        let authorization = EndpointTraits.authorization(errors: ["access_denied", "server_error"])
+        let api = EndpointTraits.api(GraphError.ordered)
         for version in ["", "/:version"] {
-            web.add("GET", version + FacebookProvider.dialogPath, Route { .now(authorize($0)) })
-            web.add("POST", version + FacebookProvider.dialogPath, Route { .now(decide($0)) })
+            web.add("GET", version + FacebookProvider.dialogPath, Route(authorization) { .now(authorize($0)) })
+            web.add("POST", version + FacebookProvider.dialogPath, Route(authorization) { .now(decide($0)) })
             for method in ["GET", "POST"] {
-                graph.add(method, "\(version)/oauth/access_token", Route(cors: .any) { .now(token($0)) })
-                graph.add(method, "\(version)/debug_token", Route(cors: .any) { .now(debugToken($0)) })
+                graph.add(method, "\(version)/oauth/access_token", Route(cors: .any, api) { .now(token($0)) })
+                graph.add(method, "\(version)/debug_token", Route(cors: .any, api) { .now(debugToken($0)) })
             }
-            graph.add("GET", "\(version)/oauth/access_token_info", Route(cors: .any) { .now(tokenInfo($0)) })
+            graph.add("GET", "\(version)/oauth/access_token_info", Route(cors: .any, api) { .now(tokenInfo($0)) })
             for person in ["/me", "/:id"] {
-                graph.add("DELETE", "\(version)\(person)/permissions", Route(cors: .any) { .now(revoke($0)) })
+                graph.add("DELETE", "\(version)\(person)/permissions", Route(cors: .any, api) { .now(revoke($0)) })
                 graph.add(
-                    "DELETE", "\(version)\(person)/permissions/:permission", Route(cors: .any) { .now(revoke($0)) })
-                graph.add("GET", "\(version)\(person)", Route(cors: .any) { .now(profile($0)) })
+                    "DELETE", "\(version)\(person)/permissions/:permission", Route(cors: .any, api) { .now(revoke($0)) }
+                )
+                graph.add("GET", "\(version)\(person)", Route(cors: .any, api) { .now(profile($0)) })
             }
         }
         var limited = Router<Route>()
@@ -52,12 +55,23 @@ package struct FacebookProvider: Provider {
             router.add("GET", "/.well-known/openid-configuration\(slash)", Route(cors: .any) { .now(discovery($0)) })
             router.add(
                 "GET", keysPath + slash,
-                Route(cors: .any, keys: [.facebook]) { .now(json($0.world.keys[.facebook].jwks)) })
+                Route(cors: .any, keys: [.facebook], .keySet(.facebook)) { .now(json($0.keySet(.facebook))) })
         }
     }
 
     package var controlRoutes: [ControlRoute] {
-        [ControlRoute("POST", "facebook/authorizations", keys: [.facebook]) { .now(authorizeNatively($0)) }]
+        [
+            ControlRoute(
+                "POST", "facebook/authorizations", keys: [.facebook],
+                .native(errors: ["canceled"], takesOthers: true, mints: .facebook)
+            ) { .now(authorizeNatively($0)) }
+        ]
+    }
+
+    package func client(of exchange: Exchange) -> String? {
+        let token = callerToken(exchange)
+        if let bar = token.firstIndex(of: "|") { return String(token[..<bar]) }
+        return exchange.world.withState { $0[FacebookState.self].tokens[token]?.value.app }
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {

@@ -34,6 +34,25 @@ struct FirebaseError: Error, Sendable {
     /// What stands before the detail.
     var code: String { message.firstRange(of: " : ").map { String(message[..<$0.lowerBound]) } ?? message }
 
+    /// What the service can be ordered to answer: the codes of its documentation, or any other.
+    /// <https://cloud.google.com/identity-platform/docs/error-codes>
+    static func ordered(_ dialect: Dialect) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(
+            [
+                "TOKEN_EXPIRED", "USER_DISABLED", "USER_NOT_FOUND", "INVALID_ID_TOKEN", "INVALID_REFRESH_TOKEN",
+                "CREDENTIAL_TOO_OLD_LOGIN_AGAIN", "EMAIL_EXISTS", "EMAIL_NOT_FOUND", "INVALID_PASSWORD",
+                "INVALID_LOGIN_CREDENTIALS", "INVALID_IDP_RESPONSE", "FEDERATED_USER_ID_ALREADY_LINKED",
+                "MISSING_OR_INVALID_NONCE", "OPERATION_NOT_ALLOWED", "TOO_MANY_ATTEMPTS_TRY_LATER", "QUOTA_EXCEEDED",
+                "WEAK_PASSWORD", "EXPIRED_OOB_CODE", "INVALID_OOB_CODE", "INTERNAL_ERROR",
+            ], takesOthers: true
+        ) { order, _ in
+            FirebaseError(
+                order.name, order.description, status: order.name == "INTERNAL_ERROR" ? 500 : 400,
+                diagnosis: order.diagnosis
+            ).response(dialect)
+        }
+    }
+
     func response(_ dialect: Dialect) -> Response {
         var error = JSONObject([("code", .integer(Int64(status))), ("message", .string(message))])
         if dialect == .list, details.isEmpty || reason != "invalid" {

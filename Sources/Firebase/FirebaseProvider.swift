@@ -60,14 +60,18 @@ package struct FirebaseProvider: Provider {
         let recaptcha = route { (_) async throws(FirebaseError) in FirebaseProvider.recaptchaParameters() }
         toolkit.add("GET", "/v1/recaptchaParams", recaptcha)
         legacy.add("GET", "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", recaptcha)
-        toolkit.add("GET", "/v1/sessionCookiePublicKeys", Route(cors: .any, keys: [.firebase]) { .now(keySet($0)) })
+        toolkit.add(
+            "GET", "/v1/sessionCookiePublicKeys",
+            Route(cors: .any, keys: [.firebase], .keySet(.firebase)) { .now(keySet($0)) })
         for path in FirebaseProvider.unplayed {
             for method in ["GET", "POST", "PATCH", "DELETE"] {
                 toolkit.add(method, path, Route(cors: .any) { .now(FirebaseProvider.notPlayed($0)) })
             }
         }
         var tokens = Router<Route>()
-        let token = Route(cors: .any, keys: [.firebase]) { .now(self.token($0)) }
+        let token = Route(cors: .any, keys: [.firebase], .api(FirebaseError.ordered(.status), mints: .firebase)) {
+            .now(self.token($0))
+        }
         tokens.add("POST", "/v1/token", token)
         legacy.add("POST", "/v1/token", token)
         addKeyRoutes(to: &legacy)
@@ -85,14 +89,18 @@ package struct FirebaseProvider: Provider {
     private func addKeyRoutes(to router: inout Router<Route>) {
         let account = "securetoken@system.gserviceaccount.com"
         for prefix in ["/service_accounts/v1/jwk", "/robot/v1/metadata/jwk"] {
-            router.add("GET", "\(prefix)/\(account)", Route(cors: .any, keys: [.firebase]) { .now(keySet($0)) })
+            router.add(
+                "GET", "\(prefix)/\(account)",
+                Route(cors: .any, keys: [.firebase], .keySet(.firebase)) { .now(keySet($0)) })
         }
         for prefix in ["/robot/v1/metadata/x509", "/service_accounts/v1/metadata/x509"] {
-            router.add("GET", "\(prefix)/\(account)", Route(cors: .any, keys: [.firebase]) { .now(certificates($0)) })
+            router.add(
+                "GET", "\(prefix)/\(account)",
+                Route(cors: .any, keys: [.firebase], .keySet(.firebase)) { .now(certificates($0)) })
         }
         router.add(
             "GET", "\(FirebaseProvider.legacyPrefix)/publicKeys",
-            Route(cors: .any, keys: [.firebase]) { .now(certificates($0)) })
+            Route(cors: .any, keys: [.firebase], .keySet(.firebase)) { .now(certificates($0)) })
     }
 
     package var controlRoutes: [ControlRoute] { [] }
@@ -115,6 +123,16 @@ package struct FirebaseProvider: Provider {
             .diagnosed(Diagnosis(received: Diagnosis.quote(place), "no such method, or this operation isn't played"))
     }
 
+    /// The project, which an API key or the address names.
+    package func client(of exchange: Exchange) -> String? {
+        if let project = exchange.parameters["project"] { return String(project.prefix { $0 != ":" }) }
+        if let host = exchange.address.host, host.hasSuffix(".firebaseapp.com") {
+            return String(host.dropLast(".firebaseapp.com".count))
+        }
+        let key = exchange.request.queryForm["key"] ?? exchange.request.header("X-Goog-Api-Key")
+        return key.flatMap { projects.project(apiKey: $0) }?.id
+    }
+
     /// An account of the seed that goes takes nothing with it here: Firebase's users are its own.
     package func accountDeleted(_ account: String, in exchange: Exchange) {}
 
@@ -129,7 +147,7 @@ package struct FirebaseProvider: Provider {
 
     private func route(in dialect: FirebaseError.Dialect = .list, run: @escaping Operation) -> Route {
         Route(
-            cors: .any, keys: KeyOwner.allCases,
+            cors: .any, keys: KeyOwner.allCases, .api(FirebaseError.ordered(dialect), mints: .firebase),
             waiting: { exchange in
                 await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
                     try clientCall(exchange)
@@ -139,7 +157,7 @@ package struct FirebaseProvider: Provider {
 
     private func adminRoute(in dialect: FirebaseError.Dialect = .list, run: @escaping Operation) -> Route {
         Route(
-            cors: .any, keys: [.firebase],
+            cors: .any, keys: [.firebase], .api(FirebaseError.ordered(dialect), mints: .firebase),
             waiting: { exchange in
                 await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
                     try adminCall(exchange)
@@ -253,13 +271,13 @@ package struct FirebaseProvider: Provider {
     }
 
     private func keySet(_ exchange: Exchange) -> Response {
-        FirebaseProvider.cached(exchange.world.keys[.firebase].jwks)
+        FirebaseProvider.cached(exchange.keySet(.firebase))
     }
 
     private func certificates(_ exchange: Exchange) -> Response {
         do {
             let name = "securetoken.system.gserviceaccount.com"
-            return FirebaseProvider.cached(try exchange.world.keys[.firebase].certificates(commonName: name))
+            return FirebaseProvider.cached(try exchange.certificates(.firebase, commonName: name))
         } catch {
             return FirebaseError("INTERNAL_ERROR", status: 500, because: error.description).response(.list)
         }

@@ -83,10 +83,7 @@ extension FirebaseCall {
     ) throws(FirebaseError) -> Tokens {
         let claims = claims(session, user, seconds: now / 1000)
         do throws(KeyError) {
-            let idToken =
-                signsTokens
-                ? try exchange.world.keys[.firebase].mint(claims, at: now, withType: true)
-                : FirebaseCall.unsigned(claims)
+            let idToken = try exchange.mint(.firebase, claims, at: now, withType: true, isSigned: signsTokens)
             return Tokens(idToken: idToken, refreshToken: refreshToken, expiresIn: String(lifetime))
         } catch {
             throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)
@@ -99,11 +96,6 @@ extension FirebaseCall {
         case .none: false
         case .auto: exchange.address.form != .prefix
         }
-    }
-
-    static func unsigned(_ claims: JSONObject) -> String {
-        let header = Base64URL.encode(JSONValue.object(JSONObject([("alg", "none"), ("typ", "JWT")])).serialized())
-        return "\(header).\(Base64URL.encode(JSONValue.object(claims).serialized()))."
     }
 
     func claims(_ session: ProjectState.Session, _ user: User, seconds: Int64) -> JSONObject {

@@ -28,36 +28,39 @@ package struct GitHubProvider: Provider {
         var web = webRoutes
         var api = Router<Route>()
         for endpoint in endpoints {
+            let traits = EndpointTraits.api(GitHubProvider.restErrors(endpoint))
             api.add(
-                endpoint.method, endpoint.path, Route(cors: .any) { .now(serve(endpoint, $0, isEnterprise: false)) })
+                endpoint.method, endpoint.path,
+                Route(cors: .any, traits) { .now(serve(endpoint, $0, isEnterprise: false)) })
             let path = GitHubProvider.enterprisePrefix + endpoint.path
-            let route = Route(cors: .any) { .now(serve(endpoint, $0, isEnterprise: true)) }
+            let route = Route(cors: .any, traits) { .now(serve(endpoint, $0, isEnterprise: true)) }
             web.add(endpoint.method, path, route)
             if endpoint.path == "/" { web.add(endpoint.method, GitHubProvider.enterprisePrefix, route) }
             if endpoint.path == "/graphql" { web.add(endpoint.method, "/api/graphql", route) }
         }
         var avatars = Router<Route>()
-        avatars.add("GET", "/u/:id", Route(cors: .any) { .now(Avatar.response($0)) })
+        avatars.add("GET", "/u/:id", Route(cors: .any, .page) { .now(Avatar.response($0)) })
         return [GitHubProvider.host: web, GitHubProvider.apiHost: api, GitHubProvider.avatarHost: avatars]
     }
 
     private var webRoutes: Router<Route> {
         var router = Router<Route>()
-        router.add("GET", "/login/oauth/authorize", Route { .now(authorize($0)) })
-        router.add("POST", "/login/oauth/authorize", Route { .now(decide($0)) })
-        router.add("POST", "/login/oauth/access_token", Route { .now(token($0)) })
-        router.add("POST", "/login/device/code", Route { .now(deviceCode($0)) })
-        router.add("GET", "/login/device", Route { .now(devicePage($0)) })
-        router.add("POST", "/login/device", Route { .now(confirmDevice($0)) })
-        router.add("POST", "/login/device/confirmation", Route { .now(decideDevice($0)) })
-        router.add("GET", "/login", Route { .now(signInPage($0)) })
-        router.add("POST", "/session", Route { .now(startSession($0)) })
-        router.add("POST", "/logout", Route { .now(endSession($0)) })
-        router.add("GET", "/signup", Route { .now(signUpPage($0)) })
-        router.add("POST", "/signup", Route { .now(signUp($0)) })
-        router.add("GET", "/settings/applications", Route { .now(connections($0)) })
-        router.add("GET", "/settings/connections/applications/:client", Route { .now(connection($0)) })
-        router.add("POST", "/settings/connections/applications/:client", Route { .now(revokeConnection($0)) })
+        let authorization = EndpointTraits.authorization(errors: OAuthError.ofAuthorizations)
+        router.add("GET", "/login/oauth/authorize", Route(authorization) { .now(authorize($0)) })
+        router.add("POST", "/login/oauth/authorize", Route(authorization) { .now(decide($0)) })
+        router.add("POST", "/login/oauth/access_token", Route(.api(OAuthError.ofTokens)) { .now(token($0)) })
+        router.add("POST", "/login/device/code", Route(.api(OAuthError.ofDeviceCodes)) { .now(deviceCode($0)) })
+        router.add("GET", "/login/device", Route(.page) { .now(devicePage($0)) })
+        router.add("POST", "/login/device", Route(.page) { .now(confirmDevice($0)) })
+        router.add("POST", "/login/device/confirmation", Route(.page) { .now(decideDevice($0)) })
+        router.add("GET", "/login", Route(.page) { .now(signInPage($0)) })
+        router.add("POST", "/session", Route(.page) { .now(startSession($0)) })
+        router.add("POST", "/logout", Route(.page) { .now(endSession($0)) })
+        router.add("GET", "/signup", Route(.page) { .now(signUpPage($0)) })
+        router.add("POST", "/signup", Route(.page) { .now(signUp($0)) })
+        router.add("GET", "/settings/applications", Route(.page) { .now(connections($0)) })
+        router.add("GET", "/settings/connections/applications/:client", Route(.page) { .now(connection($0)) })
+        router.add("POST", "/settings/connections/applications/:client", Route(.page) { .now(revokeConnection($0)) })
         let discovery = Route(cors: .any) { .now(GitHubProvider.discovery($0)) }
         router.add("GET", "/.well-known/oauth-authorization-server/login/oauth", discovery)
         router.add("GET", "/login/oauth/.well-known/openid-configuration", discovery)
@@ -89,6 +92,12 @@ package struct GitHubProvider: Provider {
         let answer = RESTAnswer.error(404, "Not Found", "").because(diagnosis)
         return RESTContext(exchange, isEnterprise: isEnterprise, nil)
             .response(to: answer, .anonymous, rate: nil, version: GitHubProvider.versions[0])
+    }
+
+    package func client(of exchange: Exchange) -> String? {
+        guard let token = GitHubProvider.token(in: exchange.request.header("Authorization") ?? "", exchange.request)
+        else { return nil }
+        return exchange.world.withState { state in state[GitHubState.self].client(of: token) }
     }
 
     /// An account that goes takes its grants with it. That webhooks tell of it isn't documented, so they don't.

@@ -154,6 +154,9 @@ struct GitHubState: WorldSlot, Sendable {
         }
     }
 
+    /// The client that a token was given to, whether or not it still works.
+    func client(of text: String) -> String? { tokens[text]?.grant.client }
+
     /// A token that works now; marks it as used. One that nobody used for a year is revoked.
     mutating func use(_ text: String, now: Int64) -> Token? {
         guard let token = tokens[text] else { return nil }

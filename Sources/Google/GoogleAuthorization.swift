@@ -83,6 +83,10 @@ struct GoogleRequest: Sendable {
 }
 
 extension GoogleProvider {
+    /// Errors that stay at Google's own page, status 403:
+    /// <https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors>
+    static let ownPageErrors = ["admin_policy_enforced", "org_internal", "disallowed_useragent", "deleted_client"]
+
     /// `email` and `profile` are written out in answers.
     static func fullName(ofScope scope: String) -> String {
         ["email", "profile"].contains(scope) ? "https://www.googleapis.com/auth/userinfo.\(scope)" : scope
@@ -92,17 +96,19 @@ extension GoogleProvider {
         let request: GoogleRequest
         do { request = try GoogleRequest(form, self) } catch { return refusal(error) }
         let interaction = request.client.interaction ?? exchange.world.seed.interaction
-        let isAutomatic = interaction.mode == .auto
         let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
-            let outcome = state.outcomes.take(provider: name, client: request.client.clientID)
-            return (outcome, outcome == nil && !isAutomatic ? nil : state.signer(interaction, outcome))
+            let outcome = exchange.outcome(
+                &state, provider: name, client: request.client.clientID, interaction: interaction)
+            return (outcome, outcome == nil ? nil : state.signer(interaction, outcome))
         }
         switch outcome?.kind {
         case .cancel: return failed(exchange, request, "access_denied", "a cancel was ordered as an outcome")
         case .error:
-            return failed(exchange, request, outcome?.error ?? "", "this error was ordered as an outcome")
+            let (error, reason) = (outcome?.error ?? "", "this error was ordered as an outcome")
+            return GoogleProvider.ownPageErrors.contains(error)
+                ? refusal(GoogleRequest.Refusal(name: error, status: 403, diagnosis: Diagnosis(reason)))
+                : failed(exchange, request, error, reason)
         case .approve: break
-        case nil where isAutomatic: break
         case nil:
             if request.prompts.contains("none") {
                 return failed(
@@ -173,7 +179,8 @@ extension GoogleProvider {
                 state[GoogleState.self].codes.insert(
                     GoogleState.Code(
                         grant: grant, redirectURI: request.redirectURI, isOffline: isOffline,
-                        challenge: request.challenge), as: text, expires: now + codeLifetime, now: now)
+                        challenge: request.challenge, usedBy: exchange.spentBy), as: text, expires: now + codeLifetime,
+                    now: now)
                 code = text
             }
             if request.responseTypes.contains("token") {
@@ -184,7 +191,7 @@ extension GoogleProvider {
         let usesFragment = request.responseTypes != ["code"]
         var response = AuthorizationResponse(
             redirectURI: exchange.reachable(request.redirectURI), mode: usesFragment ? .fragment : .query)
-        response.append("state", request.form["state"])
+        response.append("state", exchange.redirectState(request.form.field("state"))?.value)
         response.append("iss", GoogleProvider.issuer)
         response.append("code", code)
         if let token {
@@ -194,7 +201,7 @@ extension GoogleProvider {
         }
         if request.responseTypes.contains("id_token") {
             let claims = idToken(grant, account, seconds: now / 1000, accessToken: token)
-            response.append("id_token", try? exchange.world.keys[.google].mint(claims, at: now, withType: true))
+            response.append("id_token", try? exchange.mint(.google, claims, at: now, withType: true))
         }
         response.append("scope", request.scopes.joined(separator: " "))
         response.append("authuser", "0")
@@ -208,7 +215,7 @@ extension GoogleProvider {
             redirectURI: exchange.reachable(request.redirectURI),
             mode: request.responseTypes == ["code"] ? .query : .fragment)
         response.append("error", error)
-        response.append("state", request.form["state"])
+        response.append("state", exchange.redirectState(request.form.field("state"))?.value)
         return response.deliver().diagnosed(Diagnosis(reason))
     }
 

@@ -25,34 +25,48 @@ package struct GoogleProvider: Provider {
     }
 
     package var routes: [String: Router<Route>] {
+        let authorization = EndpointTraits.authorization(
+            errors: ["access_denied", "interaction_required", "login_required", "consent_required"]
+                + GoogleProvider.ownPageErrors, mints: .google)
+        let token = EndpointTraits.api(GoogleProvider.tokenErrors, mints: .google)
+        let revocation = EndpointTraits.api(GoogleProvider.revocationErrors)
+        let profile = EndpointTraits.api(GoogleProvider.profileErrors)
+        let info = EndpointTraits.api(GoogleProvider.revocationErrors)
         var accounts = Router<Route>()
         accounts.add("GET", "/.well-known/openid-configuration", Route(cors: .any) { .now(discovery($0)) })
         for path in [GoogleProvider.authorizePath, "/o/oauth2/auth"] {
-            accounts.add("GET", path, Route(keys: [.google]) { .now(authorize($0, $0.request.queryForm)) })
+            accounts.add(
+                "GET", path, Route(keys: [.google], authorization) { .now(authorize($0, $0.request.queryForm)) })
         }
-        accounts.add("POST", GoogleProvider.authorizePath, Route(keys: [.google]) { .now(decide($0)) })
-        accounts.add("POST", "/o/oauth2/token", Route(keys: [.google]) { .now(token($0)) })
-        accounts.add("GET", "/o/oauth2/revoke", Route(cors: .any) { .now(revoke($0, $0.request.queryForm)) })
+        accounts.add("POST", GoogleProvider.authorizePath, Route(keys: [.google], authorization) { .now(decide($0)) })
+        accounts.add("POST", "/o/oauth2/token", Route(keys: [.google], token) { .now(self.token($0)) })
+        accounts.add(
+            "GET", "/o/oauth2/revoke", Route(cors: .any, revocation) { .now(revoke($0, $0.request.queryForm)) })
         var tokens = Router<Route>()
-        tokens.add("POST", "/token", Route(cors: .any, keys: [.google]) { .now(token($0)) })
-        tokens.add("POST", "/revoke", Route(cors: .any) { .now(revokeByPost($0)) })
+        tokens.add("POST", "/token", Route(cors: .any, keys: [.google], token) { .now(self.token($0)) })
+        tokens.add("POST", "/revoke", Route(cors: .any, revocation) { .now(revokeByPost($0)) })
         for method in ["GET", "POST"] {
-            tokens.add(method, "/tokeninfo", Route(cors: .any, keys: [.google]) { .now(tokenInfo($0)) })
+            tokens.add(method, "/tokeninfo", Route(cors: .any, keys: [.google], info) { .now(tokenInfo($0)) })
         }
         var userInfo = Router<Route>()
         var api = Router<Route>()
         for method in ["GET", "POST"] {
-            userInfo.add(method, "/v1/userinfo", Route(cors: .any) { .now(self.userInfo($0)) })
-            api.add(method, "/oauth2/v3/userinfo", Route(cors: .any) { .now(self.userInfo($0)) })
+            userInfo.add(method, "/v1/userinfo", Route(cors: .any, profile) { .now(self.userInfo($0)) })
+            api.add(method, "/oauth2/v3/userinfo", Route(cors: .any, profile) { .now(self.userInfo($0)) })
             for version in ["v1", "v2"] {
                 api.add(
-                    method, "/oauth2/\(version)/userinfo", Route(cors: .any) { .now(self.userInfo($0, isOld: true)) })
+                    method, "/oauth2/\(version)/userinfo",
+                    Route(cors: .any, profile) { .now(self.userInfo($0, isOld: true)) })
             }
-            api.add(method, "/oauth2/v3/tokeninfo", Route(cors: .any, keys: [.google]) { .now(tokenInfo($0)) })
+            api.add(method, "/oauth2/v3/tokeninfo", Route(cors: .any, keys: [.google], info) { .now(tokenInfo($0)) })
         }
-        api.add("POST", "/oauth2/v4/token", Route(cors: .any, keys: [.google]) { .now(token($0)) })
-        api.add("GET", "/oauth2/v3/certs", Route(cors: .any, keys: [.google]) { .now(GoogleProvider.keySet($0)) })
-        api.add("GET", "/oauth2/v1/certs", Route(cors: .any, keys: [.google]) { .now(GoogleProvider.certificates($0)) })
+        api.add("POST", "/oauth2/v4/token", Route(cors: .any, keys: [.google], token) { .now(self.token($0)) })
+        api.add(
+            "GET", "/oauth2/v3/certs",
+            Route(cors: .any, keys: [.google], .keySet(.google)) { .now(GoogleProvider.keySet($0)) })
+        api.add(
+            "GET", "/oauth2/v1/certs",
+            Route(cors: .any, keys: [.google], .keySet(.google)) { .now(GoogleProvider.certificates($0)) })
         return [
             GoogleProvider.host: accounts, GoogleProvider.tokenHost: tokens, GoogleProvider.userInfoHost: userInfo,
             GoogleProvider.apiHost: api,
@@ -60,7 +74,17 @@ package struct GoogleProvider: Provider {
     }
 
     package var controlRoutes: [ControlRoute] {
-        [ControlRoute("POST", "google/authorizations", keys: [.google]) { .now(authorizeNatively($0)) }]
+        [
+            ControlRoute(
+                "POST", "google/authorizations", keys: [.google],
+                .native(errors: ["canceled"], takesOthers: true, mints: .google)
+            ) { .now(authorizeNatively($0)) }
+        ]
+    }
+
+    package func client(of exchange: Exchange) -> String? {
+        let token = GoogleProvider.accessToken(of: exchange.request)
+        return exchange.world.withState { $0[GoogleState.self].accessTokens[token]?.value.client }
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {

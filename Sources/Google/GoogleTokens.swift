@@ -32,6 +32,24 @@ extension GoogleProvider {
         }
     }
 
+    static let tokenErrors = ordered([
+        ("invalid_request", 400, "Bad Request"), ("invalid_client", 401, "Unauthorized"),
+        ("invalid_grant", 400, "Bad Request"), ("unauthorized_client", 401, "Unauthorized"),
+        ("unsupported_grant_type", 400, "Invalid grant_type"), ("redirect_uri_mismatch", 400, "Bad Request"),
+        ("invalid_scope", 400, "Bad Request"), ("admin_policy_enforced", 400, nil), ("org_internal", 403, nil),
+    ])
+    static let revocationErrors = ordered([("invalid_token", 400, "Token expired or revoked")])
+    static let profileErrors = ordered([("invalid_request", 401, "Invalid Credentials")])
+
+    private static func ordered(_ errors: [(name: String, status: Int, text: String?)]) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(errors.map(\.name)) { order, _ in
+            let known = errors.first { $0.name == order.name }
+            return TokenError(
+                order.name, order.description ?? known?.text, status: known?.status ?? 400, order.diagnosis
+            ).response
+        }
+    }
+
     func token(_ exchange: Exchange) -> Response {
         let form = exchange.request.bodyForm
         let basic = BasicCredentials.read(exchange.request)
@@ -169,7 +187,7 @@ extension GoogleProvider {
         body["token_type"] = "Bearer"
         if grant.scopes.contains("openid") {
             let claims = idToken(grant, account, seconds: tokens.now / 1000, accessToken: tokens.access)
-            let minted = try? exchange.world.keys[.google].mint(claims, at: tokens.now, withType: true)
+            let minted = try? exchange.mint(.google, claims, at: tokens.now, withType: true)
             body["id_token"] = minted.map { .string($0) }
         }
         return GoogleProvider.json(.object(body))

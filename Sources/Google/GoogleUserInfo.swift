@@ -11,13 +11,7 @@ import Stage
 
 extension GoogleProvider {
     func userInfo(_ exchange: Exchange, isOld: Bool = false) -> Response {
-        let header = exchange.request.header("Authorization") ?? ""
-        let words = header.split(separator: " ")
-        let token =
-            words.count == 2 && words[0].lowercased() == "bearer"
-            ? String(words[1])
-            : exchange.request.queryForm["access_token"] ?? exchange.request.bodyForm["access_token"] ?? ""
-        guard let (grant, account) = grant(of: token, in: exchange) else {
+        guard let (grant, account) = grant(of: GoogleProvider.accessToken(of: exchange.request), in: exchange) else {
             return GoogleProvider.json(
                 ["error": "invalid_request", "error_description": "Invalid Credentials"], status: 401
             ).diagnosed(Diagnosis("the access token is missing, unknown, expired or revoked"))
@@ -28,6 +22,12 @@ extension GoogleProvider {
         }
         body["hd"] = account.google.hostedDomain.map { .string($0) }
         return GoogleProvider.json(.object(body))
+    }
+
+    static func accessToken(of request: Request) -> String {
+        let words = (request.header("Authorization") ?? "").split(separator: " ")
+        return words.count == 2 && words[0].lowercased() == "bearer"
+            ? String(words[1]) : request.queryForm["access_token"] ?? request.bodyForm["access_token"] ?? ""
     }
 
     private func grant(of token: String, in exchange: Exchange) -> (GoogleState.Grant, Account)? {
@@ -93,13 +93,13 @@ extension GoogleProvider {
     // MARK: - Keys and discovery
 
     static func keySet(_ exchange: Exchange) -> Response {
-        cached(exchange.world.keys[.google].jwks)
+        cached(exchange.keySet(.google))
     }
 
     static func certificates(_ exchange: Exchange) -> Response {
         do {
             return cached(
-                try exchange.world.keys[.google].certificates(commonName: "federated-signon.system.gserviceaccount.com")
+                try exchange.certificates(.google, commonName: "federated-signon.system.gserviceaccount.com")
             )
         } catch {
             return json(["error": "internal"], status: 500).diagnosed(Diagnosis(error.description))
@@ -164,7 +164,8 @@ extension GoogleProvider {
         let interaction = client.interaction ?? exchange.world.seed.interaction
         let scopes = (body["scopes"]?.array ?? []).compactMap(\.string).map { GoogleProvider.fullName(ofScope: $0) }
         let (outcome, found) = exchange.world.withState { state -> (Outcome?, (Account, String, Int64)?) in
-            let outcome = state.outcomes.take(provider: name, client: id, account: requested)
+            let outcome = exchange.outcome(
+                &state, provider: name, client: id, interaction: interaction, account: requested)
             guard outcome.map({ $0.kind == .approve }) ?? true,
                 let account = requested.map({ state.account($0) }) ?? state.signer(interaction, outcome)
             else { return (outcome, nil) }
@@ -184,7 +185,7 @@ extension GoogleProvider {
         let grant = GoogleState.Grant(account: account.id, client: id, scopes: scopes, nonce: body["nonce"]?.string)
         let claims = idToken(grant, account, seconds: now / 1000, accessToken: access)
         do {
-            let minted = try exchange.world.keys[.google].mint(claims, at: now, withType: true)
+            let minted = try exchange.mint(.google, claims, at: now, withType: true)
             return ControlAnswer.ok([
                 "userID": .string(account.google.sub), "idToken": .string(minted), "accessToken": .string(access),
             ])

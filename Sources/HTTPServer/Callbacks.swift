@@ -5,8 +5,8 @@ import Synchronization
 // libmicrohttpd calls these from its workers. They are functions in a file of their own, not closures, because a
 // closure may inherit an actor's isolation from where it is written and would trap on a thread that isn't the actor's.
 
-private func server(_ context: UnsafeMutableRawPointer?) -> Server? {
-    context.map { Unmanaged<Server>.fromOpaque($0).takeUnretainedValue() }
+private func server(_ context: UnsafeMutableRawPointer?) -> Workers? {
+    context.map { Unmanaged<Workers>.fromOpaque($0).takeUnretainedValue() }
 }
 
 func acceptCallback(

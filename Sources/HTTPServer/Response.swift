@@ -52,10 +52,18 @@ package enum Reply: Sendable {
 
     /// The response, `duration` from now.
     package static func after(_ duration: Duration, _ response: Response) -> Reply {
+        Reply.now(response).delayed(by: duration)
+    }
+
+    /// The same response, `duration` after it is there.
+    package func delayed(by duration: Duration) -> Reply {
         .later { done in
-            Task.detached {
-                try? await Task.sleep(for: duration)
-                done(response)
+            let wait: @Sendable (Response) -> Void = { response in
+                Timer.after(duration) { done(response) }
+            }
+            switch self {
+            case .now(let response): wait(response)
+            case .later(let start): start(wait)
             }
         }
     }

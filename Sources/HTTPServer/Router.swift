@@ -37,9 +37,11 @@ package struct Router<Endpoint: Sendable>: Sendable {
     }
 
     /// What is served, method by path, in the order in which it was added.
-    package var served: [(method: String, path: String)] {
+    package var served: [(method: String, path: String, endpoint: Endpoint)] {
         routes.flatMap { route in
-            route.endpoints.map { (method: $0.method, path: "/" + route.pattern.joined(separator: "/")) }
+            route.endpoints.map { served in
+                (method: served.method, path: "/" + route.pattern.joined(separator: "/"), endpoint: served.endpoint)
+            }
         }
     }
 

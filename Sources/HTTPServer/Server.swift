@@ -1,8 +1,9 @@
-import CMicrohttpd
 import Glibc
-import Synchronization
 
-/// An HTTP/1.1 server: libmicrohttpd's epoll workers in front of one handler.
+/// An HTTP/1.1 server: libmicrohttpd's epoll workers in front of one handler. It stops when it is let go.
+///
+/// Workers know only what is inside it: a worker that held the server itself might be the last to let it go, and would have
+/// to wait for its own end.
 package final class Server: Sendable {
     package typealias Handler = @Sendable (Request) -> Reply
 
@@ -28,198 +29,19 @@ package final class Server: Sendable {
         package init() {}
     }
 
-    let options: Options
-    let gate: ConnectionGate
-    let inFlight = Atomic<Int>(0)
-    let isStopping = Atomic<Bool>(false)
-    private let handler: Handler
-    private let suspended = Mutex<[ObjectIdentifier: Transaction]>([:])
-    private let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
-    private let daemons = Mutex<Daemons>(Daemons())
-
-    private struct Daemons: @unchecked Sendable {
-        var running: [OpaquePointer] = []
-        var port: UInt16 = 0
-    }
+    private let workers: Workers
 
     /// Starts listening; the handler is called on a worker's thread and should not block it.
     package init(_ options: Options, handler: @escaping Handler) throws(ListenError) {
-        self.options = options
-        self.handler = handler
-        gate = ConnectionGate(limit: options.connectionLimit, limitPerAddress: options.connectionLimitPerAddress)
-        understudy_raise_file_limit()
-        signal(SIGPIPE, SIG_IGN)
-        let listeners = try Server.listen(options)
-        for listener in listeners {
-            var daemonOptions = understudy_daemon_options()
-            daemonOptions.listening_socket = listener.descriptor
-            daemonOptions.workers = UInt32(options.workers)
-            daemonOptions.connection_limit = UInt32(max(options.connectionLimit, options.workers))
-            daemonOptions.idle_timeout_seconds = UInt32(options.idleTimeoutSeconds)
-            // Room for a header well over the limit, so that the refusal is ours and says why.
-            daemonOptions.connection_memory_bytes = options.headerLimitBytes * 2
-            daemonOptions.context = Unmanaged.passUnretained(self).toOpaque()
-            daemonOptions.accept = acceptCallback
-            daemonOptions.handle = handleCallback
-            daemonOptions.begin = beginCallback
-            daemonOptions.completed = completedCallback
-            daemonOptions.connection = connectionCallback
-            daemonOptions.log = logCallback
-            guard let daemon = understudy_start_daemon(&daemonOptions) else {
-                close(listener.descriptor)
-                stop()
-                throw ListenError(description: "libmicrohttpd couldn't start on \(options.host):\(listener.port)")
-            }
-            daemons.withLock {
-                $0.running.append(daemon)
-                $0.port = listener.port
-            }
-        }
+        workers = try Workers(options, handler: handler)
     }
 
     /// The port that is listened on.
-    package var port: UInt16 { daemons.withLock { $0.port } }
+    package var port: UInt16 { workers.port }
 
-    private static func listen(_ options: Options) throws(ListenError) -> [Listener] {
-        let addresses = try Listener.addresses(of: options.host)
-        // With port 0 the first address chooses; if the second finds that port taken, choose again.
-        var attempts = options.port == 0 ? 20 : 1
-        while true {
-            attempts -= 1
-            var listeners: [Listener] = []
-            do throws(ListenError) {
-                for address in addresses {
-                    let port = listeners.first?.port ?? options.port
-                    if let listener = try Listener(address, host: options.host, port: port) {
-                        listeners.append(listener)
-                    }
-                }
-                if listeners.isEmpty {
-                    throw ListenError(description: "can't listen on \(options.host): this machine has no such address")
-                }
-                return listeners
-            } catch {
-                for listener in listeners { close(listener.descriptor) }
-                if attempts <= 0 { throw error }
-            }
-        }
-    }
+    /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still
+    /// suspended, and closes everything. Safe to call twice.
+    package func stop() { workers.stop() }
 
-    /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still suspended,
-    /// and closes everything. Safe to call twice.
-    package func stop() {
-        guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
-        let running = daemons.withLock { daemons in
-            defer { daemons.running = [] }
-            return daemons.running
-        }
-        let sockets = running.map { MHD_quiesce_daemon($0) }
-        for stream in streams.withLock({ Array($0.values) }) { stream.end() }
-        let deadline = ContinuousClock.now.advanced(by: options.stopGrace)
-        while inFlight.load(ordering: .relaxed) > 0, ContinuousClock.now < deadline { usleep(2000) }
-        // A resumed connection needs its worker once more before the daemon may go; one that was just about to be
-        // suspended is found in the next round.
-        let last = ContinuousClock.now.advanced(by: .milliseconds(200))
-        while inFlight.load(ordering: .relaxed) > 0, ContinuousClock.now < last {
-            for transaction in suspended.withLock({ Array($0.values) }) where transaction.isWaiting {
-                transaction.resume(with: refuse(503, "the server is stopping"))
-            }
-            usleep(2000)
-        }
-        for daemon in running { MHD_stop_daemon(daemon) }
-        for socket in sockets where socket >= 0 { close(socket) }
-    }
-
-    deinit { stop() }
-
-    // MARK: - One request
-
-    /// A part of the body, or its end.
-    func receive(
-        _ transaction: Transaction, method: String, data: UnsafePointer<CChar>?, size: inout Int
-    ) -> MHD_Result {
-        guard transaction.isStarted else {
-            transaction.isStarted = true
-            if let refusal = refusal(of: transaction) { return send(refusal, on: transaction) }
-            return .YES
-        }
-        if size > 0, let data {
-            defer { size = 0 }
-            guard transaction.body.count + size <= options.bodyLimitBytes, transaction.discarded == 0 else {
-                // libmicrohttpd takes an answer only before the body or after it: read on, but not for ever.
-                transaction.discarded += size
-                transaction.body = []
-                return transaction.discarded > options.bodyLimitBytes * 16 ? .NO : .YES
-            }
-            transaction.body.append(contentsOf: UnsafeRawBufferPointer(start: data, count: size))
-            return .YES
-        }
-        if let response = transaction.response { return send(response, on: transaction) }
-        if transaction.isWaiting { return .YES }
-        if transaction.discarded > 0 { return send(tooLarge, on: transaction) }
-        let request = Request(
-            method: method, target: transaction.target, headers: Server.headers(of: transaction.connection),
-            body: transaction.body)
-        switch handler(request) {
-        case .now(let response):
-            return send(response, on: transaction)
-        case .later(let start):
-            suspended.withLock { $0[ObjectIdentifier(transaction)] = transaction }
-            transaction.suspend()
-            start { transaction.resume(with: $0) }
-            return .YES
-        }
-    }
-
-    func finished(_ transaction: Transaction) {
-        suspended.withLock { $0[ObjectIdentifier(transaction)] = nil }
-        if let stream = transaction.stream {
-            streams.withLock { $0[ObjectIdentifier(transaction)] = nil }
-            stream.close()
-        }
-        inFlight.subtract(1, ordering: .relaxed)
-    }
-
-    private var tooLarge: Response {
-        refuse(413, "the request's body is larger than \(options.bodyLimitBytes) bytes")
-    }
-
-    private func refuse(_ status: Int, _ reason: String) -> Response {
-        Response(
-            status: status, contentType: "text/plain", headers: options.refusalHeaders(reason), body: reason + "\n")
-    }
-
-    /// What can be refused from the header alone.
-    private func refusal(of transaction: Transaction) -> Response? {
-        var bytes = transaction.target.utf8.count
-        var declaredLength = 0
-        for header in Server.headers(of: transaction.connection) {
-            bytes += header.name.utf8.count + header.value.utf8.count + 4
-            if header.name.equalsIgnoringASCIICase("Content-Length") { declaredLength = Int(header.value) ?? 0 }
-        }
-        if bytes > options.headerLimitBytes {
-            return refuse(431, "the request's header is larger than \(options.headerLimitBytes) bytes")
-        }
-        return declaredLength > options.bodyLimitBytes ? tooLarge : nil
-    }
-
-    private func send(_ response: Response, on transaction: Transaction) -> MHD_Result {
-        guard let message = Message(response, on: transaction) else { return .NO }
-        defer { message.release() }
-        if isStopping.load(ordering: .relaxed) { message.add("Connection", "close") }
-        if let stream = transaction.stream {
-            streams.withLock { $0[ObjectIdentifier(transaction)] = stream }
-            if isStopping.load(ordering: .relaxed) { stream.end() }
-        }
-        return message.queue(on: transaction.connection, status: response.status)
-    }
-
-    private static func headers(of connection: OpaquePointer?) -> [(name: String, value: String)] {
-        var headers: [(name: String, value: String)] = []
-        headers.reserveCapacity(8)
-        withUnsafeMutablePointer(to: &headers) { pointer in
-            _ = MHD_get_connection_values(connection, .HEADER_KIND, collectHeader, pointer)
-        }
-        return headers
-    }
+    deinit { workers.stop() }
 }

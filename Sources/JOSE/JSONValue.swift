@@ -75,6 +75,15 @@ extension JSONValue {
         }
     }
 
+    /// A number, whole or not.
+    package var number: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
+    }
+
     package var isNull: Bool { self == .null }
 
     /// What kind of value it is, in a sentence.

@@ -58,12 +58,29 @@ package struct JWS: Sendable {
     package static func mint(
         header: JSONObject, claims: JSONObject, key: Key, algorithm: Algorithm
     ) throws(KeyError) -> String {
-        var input = Array(Base64URL.encode(JSONValue.object(header).serialized()).utf8)
-        input.append(UInt8(ascii: "."))
-        input += Base64URL.encode(JSONValue.object(claims).serialized()).utf8
+        var input = signingInput(header, claims)
         let signature = try key.sign(input, with: algorithm)
         input.append(UInt8(ascii: "."))
         input += Base64URL.encode(signature).utf8
         return String(decoding: input, as: UTF8.self)
+    }
+
+    /// Signs `claims` with HMAC-SHA256.
+    package static func mint(header: JSONObject, claims: JSONObject, secret: [UInt8]) -> String {
+        let input = signingInput(header, claims)
+        return String(decoding: input, as: UTF8.self) + "."
+            + Base64URL.encode(Digest.hmacSHA256(key: secret, input))
+    }
+
+    /// `claims` with an empty signature: it ends with the second dot.
+    package static func unsigned(header: JSONObject, claims: JSONObject) -> String {
+        String(decoding: signingInput(header, claims), as: UTF8.self) + "."
+    }
+
+    private static func signingInput(_ header: JSONObject, _ claims: JSONObject) -> [UInt8] {
+        var input = Array(Base64URL.encode(JSONValue.object(header).serialized()).utf8)
+        input.append(UInt8(ascii: "."))
+        input += Base64URL.encode(JSONValue.object(claims).serialized()).utf8
+        return input
     }
 }

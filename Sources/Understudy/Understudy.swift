@@ -35,6 +35,10 @@ public enum Understudy {
         public var port: UInt16 = 0
         /// Host names, beside loopback names and IP addresses, at which the control API answers.
         public var controlHosts: [String] = []
+        /// Scenarios that every world begins with: names of built-in ones, or paths of files.
+        public var scenarios: [String] = []
+        /// Whether the recording shows secrets as `masked-` and their length.
+        public var masksSecrets = false
         /// Threads that serve connections; one a core when `nil`.
         public var workers: Int?
         /// Refusals are logged at `info` with their diagnosis, all else at `debug`. No secret is logged.
@@ -52,15 +56,19 @@ public enum Understudy {
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
         let seed = try loadSeed(seeds)
         let worlds = WorldRegistry(seed: seed, forge: KeyForge())
-        let providers: [any Provider] = [
-            AppleProvider(seed: seed), GitHubProvider(seed: seed), GoogleProvider(seed: seed),
-            FacebookProvider(seed: seed), FirebaseProvider(seed: seed),
-        ]
+        let providers = providers(for: seed)
+        let chosen = try scenarios(options.scenarios)
         var own = Router<Route>()
-        let status = StatusPage(providers: providers, version: version)
-        own.add("GET", "/", Route { .now(status.response($0)) })
-        ControlAPI(providers: providers, worlds: worlds, version: version, hosts: options.controlHosts).add(to: &own)
-        let dispatcher = Dispatcher(providers: providers, own: own, worlds: worlds, logger: options.logger)
+        let status = StatusPage(
+            providers: providers, version: version, scenarios: chosen, masksSecrets: options.masksSecrets)
+        own.add("GET", "/", Route(nil) { .now(status.response($0)) })
+        let builtIn = BuiltInScenarios.all.filter { scenario in !chosen.contains { $0.name == scenario.name } }
+        ControlAPI(
+            providers: providers, worlds: worlds, version: version, hosts: options.controlHosts,
+            scenarios: (builtIn + chosen).sorted { $0.name < $1.name }, masksSecrets: options.masksSecrets
+        ).add(to: &own)
+        let dispatcher = Dispatcher(
+            providers: providers, own: own, worlds: worlds, scenarios: chosen, logger: options.logger)
         var serverOptions = Server.Options()
         serverOptions.host = options.host
         serverOptions.port = options.port
@@ -68,7 +76,8 @@ public enum Understudy {
         serverOptions.log = { options.logger.debug("libmicrohttpd: \($0)") }
         if let workers = options.workers { serverOptions.workers = workers }
         do {
-            return RunningServer(try Server(serverOptions) { dispatcher.handle($0) }, host: options.host)
+            let server = try Server(serverOptions) { dispatcher.handle($0) }
+            return RunningServer(server, host: options.host, worlds: worlds)
         } catch {
             throw StartError(description: "\(error)")
         }
@@ -89,11 +98,37 @@ public enum Understudy {
     /// The JSON Schema (2020-12) of a seed file.
     public static var seedSchema: String { Shape.schemaDocument.indented() + "\n" }
 
+    /// The scenarios that are built in, as a page of Markdown.
+    public static var scenarioDocumentation: String { BuiltInScenarios.documentation }
+
     static func loadSeed(_ inputs: [SeedInput]) throws -> Seed {
         do throws(SeedFaults) {
             var sources: [SeedSource] = []
             for input in inputs { sources += try input.sources() }
-            return try Seed(sources)
+            let seed = try Seed(sources)
+            guard !seed.faultNodes.isEmpty else { return seed }
+            // Only the providers know what can go wrong where.
+            let catalog = EndpointCatalog(providers: providers(for: seed), controlRoot: ControlAPI.root)
+            let misfits = seed.faultNodes.flatMap { catalog.faults(in: $0) }
+            guard misfits.isEmpty else { throw SeedFaults(faults: misfits) }
+            return seed
+        } catch {
+            throw StartError(description: error.description)
+        }
+    }
+
+    private static func providers(for seed: Seed) -> [any Provider] {
+        [
+            AppleProvider(seed: seed), GitHubProvider(seed: seed), GoogleProvider(seed: seed),
+            FacebookProvider(seed: seed), FirebaseProvider(seed: seed),
+        ]
+    }
+
+    private static func scenarios(_ names: [String]) throws -> [Scenario] {
+        do throws(SeedFaults) {
+            var scenarios: [Scenario] = []
+            for name in names { scenarios.append(try BuiltInScenarios.find(name)) }
+            return scenarios
         } catch {
             throw StartError(description: error.description)
         }
@@ -120,10 +155,12 @@ public struct StartError: Error, CustomStringConvertible, Sendable {
 public final class RunningServer: Sendable {
     private let server: Server
     private let host: String
+    private let worlds: WorldRegistry
 
-    init(_ server: Server, host: String) {
+    init(_ server: Server, host: String, worlds: WorldRegistry) {
         self.server = server
         self.host = host
+        self.worlds = worlds
     }
 
     /// The port that is listened on.
@@ -131,6 +168,15 @@ public final class RunningServer: Sendable {
 
     /// `http://` with host and port, without a slash at the end.
     public var url: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
+    /// The last requests that were refused, in all worlds, the oldest first: `POST appleid.apple.com/auth/token: ` and the
+    /// diagnosis.
+    public func lastRefusals(_ count: Int) -> [String] {
+        let all = worlds.all.flatMap { $0.world.recording.exchanges }.filter { $0.diagnosis != nil }
+        return all.sorted { $0.began < $1.began }.suffix(count).map { exchange in
+            "\(exchange.request.method) \(exchange.host ?? "")\(exchange.path): \(exchange.diagnosis ?? "")"
+        }
+    }
 
     /// Stops accepting, finishes what is in flight, at most two seconds. Calling it again does nothing.
     public func stop() { server.stop() }

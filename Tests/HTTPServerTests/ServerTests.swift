@@ -24,6 +24,22 @@ struct ServerTests {
         return .now(Response(status: 200, contentType: "text/plain", body: text))
     }
 
+    @Test("a server that is let go while its workers are busy stops all the same")
+    func letGo() throws {
+        for _ in 0..<50 {
+            var server: Server? = try start {
+                $0.workers = 2
+            } handler: { _ in
+                .now(Response(status: 200, contentType: "text/plain", body: "hello"))
+            }
+            let port = Int(server?.port ?? 0)
+            let wires = try (0..<8).map { _ in try Wire(port: port) }
+            for wire in wires { wire.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+            server = nil
+            #expect(throws: TransportError.self) { try Wire(port: port) }
+        }
+    }
+
     @Test("keep-alive and pipelining: answers come in the order of the requests")
     func pipelining() throws {
         let server = try start()

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Testing
 
 /// An HTTP answer as it came over the wire.
 package struct Answer: Sendable, CustomStringConvertible {
@@ -14,6 +15,14 @@ package struct Answer: Sendable, CustomStringConvertible {
     package var text: String { String(decoding: body, as: UTF8.self) }
     package var diagnosis: String { header("Understudy-Diagnosis") ?? "" }
     package var location: String { header("Location") ?? "" }
+
+    /// Whether the daemon refuses something without saying why. Every answer in every test is looked at.
+    package var isUnexplained: Bool {
+        guard header("Understudy-Request") != nil, diagnosis.isEmpty else { return false }
+        let parameters = redirect
+        return status >= 400 || parameters["error"] != nil
+            || (self["error"] != nil && self["error_description"] != nil)
+    }
 
     /// The body as JSON.
     package var json: [String: Any] {
@@ -103,6 +112,13 @@ package final class Wire {
     }
 
     deinit { close(descriptor) }
+
+    /// Has sent a GET, and not yet read the answer.
+    package static func asking(port: Int, _ path: String) -> Wire? {
+        guard let wire = try? Wire(port: port) else { return nil }
+        wire.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return wire
+    }
 
     package func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
@@ -204,7 +220,9 @@ package struct TestClient: Sendable {
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         if !body.isEmpty || method == "POST" { head += "Content-Length: \(body.count)\r\n" }
         wire.send(Array((head + "Connection: close\r\n\r\n").utf8) + body)
-        return try wire.receive(toHEAD: method == "HEAD")
+        let answer = try wire.receive(toHEAD: method == "HEAD")
+        if answer.isUnexplained { Issue.record("no diagnosis: \(method) \(path): \(answer)") }
+        return answer
     }
 
     package func get(_ path: String, headers: [String: String] = [:]) throws -> Answer {

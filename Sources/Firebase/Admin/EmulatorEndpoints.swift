@@ -61,7 +61,7 @@ extension FirebaseProvider {
     private var specification: Response {
         var paths = JSONObject()
         for (host, router) in routes.sorted(by: { $0.key < $1.key }) where !host.contains("*") {
-            for (method, path) in router.served {
+            for (method, path, _) in router.served {
                 let place = "\(host.isEmpty ? "" : "/\(host)")\(path)"
                 var methods = paths[place]?.object ?? JSONObject()
                 methods[method.lowercased()] = ["responses": ["200": ["description": "OK"]]]

@@ -22,10 +22,8 @@ extension FirebaseProvider {
         claims["iat"] = .integer(now / 1000)
         claims["exp"] = .integer(now / 1000 + duration)
         do {
-            let cookie =
-                call.signsTokens
-                ? try call.exchange.world.keys[.firebase].mint(claims, at: now, withType: true)
-                : FirebaseCall.unsigned(claims)
+            let cookie = try call.exchange.mint(
+                .firebase, claims, at: now, withType: true, isSigned: call.signsTokens)
             return FirebaseAnswer(body: JSONObject([("sessionCookie", .string(cookie))]))
         } catch {
             throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)

@@ -16,10 +16,10 @@ extension GitHubProvider {
             return refusal(error, exchange)
         }
         let interaction = request.app.interaction ?? exchange.world.seed.interaction
-        let isAutomatic = interaction.mode == .auto
         let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
-            let outcome = state.outcomes.take(provider: name, client: request.app.clientID)
-            let signer = outcome == nil && !isAutomatic ? nil : state.signer(interaction, outcome)
+            let outcome = exchange.outcome(
+                &state, provider: name, client: request.app.clientID, interaction: interaction)
+            let signer = outcome == nil ? nil : state.signer(interaction, outcome)
             return (outcome, signer)
         }
         switch outcome?.kind {
@@ -27,7 +27,6 @@ extension GitHubProvider {
         case .error where outcome?.error != OAuthError.Code.unverifiedUserEmail.rawValue:
             return failed(exchange, request, with: outcome?.error ?? "")
         case .approve, .error: break
-        case nil where isAutomatic: break
         case nil: return askPerson(exchange, request)
         }
         guard let signer else { return Pages.nobody(exchange) }
@@ -89,13 +88,15 @@ extension GitHubProvider {
             let text = Hex.encode(state.random.bytes(10))
             let code = GitHubState.Code(
                 grant: key, redirectURI: request.redirectURI, scopes: scopes,
-                wantsRefreshToken: request.wantsRefreshToken, challenge: request.challenge, isUnverified: isUnverified)
+                wantsRefreshToken: request.wantsRefreshToken, challenge: request.challenge, isUnverified: isUnverified,
+                usedBy: exchange.spentBy)
             state[GitHubState.self].consent(key, scopes: scopes, now: now)
             state[GitHubState.self].codes.insert(code, as: text, expires: now + settings.codeLifetime, now: now)
             return text
         }
         return callback(
-            exchange, request.redirectURI, [Form.Field(name: "code", value: code)] + (request.state.map { [$0] } ?? []))
+            exchange, request.redirectURI,
+            [Form.Field(name: "code", value: code)] + (exchange.redirectState(request.state).map { [$0] } ?? []))
     }
 
     private func denied(_ exchange: Exchange, _ request: AuthorizationRequest, because reason: String) -> Response {
@@ -134,7 +135,7 @@ extension GitHubProvider {
             fields.append(Form.Field(name: "error_description", value: OAuthError.description(of: code)))
             fields.append(Form.Field(name: "error_uri", value: OAuthError.authorizationURI(of: code)))
         }
-        if let state { fields.append(state) }
+        if let state = exchange.redirectState(state) { fields.append(state) }
         return callback(exchange, redirectURI, fields).diagnosed(diagnosis)
     }
 

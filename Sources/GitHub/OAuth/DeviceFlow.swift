@@ -119,7 +119,7 @@ extension GitHubProvider {
                 return .failure(OAuthError(.expiredToken, diagnosis))
             }
             if let error = hurry(entry.value, code, &state, now) { return .failure(error) }
-            let decision = entry.value.decision ?? orderedDecision(entry.value, interaction, &state)
+            let decision = entry.value.decision ?? orderedDecision(exchange, entry.value, interaction, &state)
             state[GitHubState.self].devices[code]?.value.decision = decision
             return settle(decision, entry.value, code, app, &state)
         }
@@ -181,13 +181,10 @@ extension GitHubProvider {
 
     /// What was ordered for the next authorization, or the interaction's own answer.
     private func orderedDecision(
-        _ device: Device, _ interaction: Interaction, _ state: inout WorldState
+        _ exchange: Exchange, _ device: Device, _ interaction: Interaction, _ state: inout WorldState
     ) -> Device.Decision? {
-        let outcome = state.outcomes.take(provider: name, client: device.client)
-        guard let outcome else {
-            guard interaction.mode == .auto, let account = state.signer(interaction, nil) else { return nil }
-            return .approved(account: account.id, device.scopes, isUnverified: false)
-        }
+        let outcome = exchange.outcome(&state, provider: name, client: device.client, interaction: interaction)
+        guard let outcome else { return nil }
         let isUnverified = outcome.error == OAuthError.Code.unverifiedUserEmail.rawValue
         guard outcome.kind == .approve || isUnverified, let account = state.signer(interaction, outcome) else {
             return .denied

@@ -31,11 +31,33 @@ struct OAuthError: Error, Sendable {
     let diagnosis: Diagnosis
     /// Seconds, with `slow_down`.
     var interval: Int64?
+    /// In place of GitHub's description.
+    var ownDescription: String?
 
     init(_ code: Code, _ diagnosis: Diagnosis, interval: Int64? = nil) {
         self.code = code
         self.diagnosis = diagnosis
         self.interval = interval
+    }
+
+    /// What can be ordered to travel back to the callback.
+    static let ofAuthorizations = [
+        Code.accessDenied, .applicationSuspended, .redirectURIMismatch, .invalidRequest,
+    ].map(\.rawValue)
+    /// What the token endpoint can be ordered to answer.
+    static let ofTokens = ordered(Code.allCases)
+    /// What the endpoint for device codes can be ordered to answer.
+    static let ofDeviceCodes = ordered([.deviceFlowDisabled, .incorrectClientCredentials, .applicationSuspended])
+
+    private static func ordered(_ codes: [Code]) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(codes.map(\.rawValue)) { order, exchange in
+            let code = Code(rawValue: order.name) ?? .invalidRequest
+            var error = OAuthError(code, order.diagnosis)
+            error.ownDescription = order.description
+            // Five seconds more than a device begins with.
+            if code == .slowDown { error.interval = 10 }
+            return error.answer(AnswerFormat(accept: exchange.request.header("Accept")))
+        }
     }
 
     private static let docs = "https://docs.github.com"
@@ -97,7 +119,8 @@ struct OAuthError: Error, Sendable {
     /// From the token endpoint: status 200, in the form that the client accepts.
     func answer(_ format: AnswerFormat, status: Int = 200) -> Response {
         var fields: [AnswerFormat.Field] = [
-            ("error", .string(code.rawValue)), ("error_description", .string(OAuthError.description(of: code))),
+            ("error", .string(code.rawValue)),
+            ("error_description", .string(ownDescription ?? OAuthError.description(of: code))),
             ("error_uri", .string(exchangeURI)),
         ]
         if let interval { fields.append(("interval", .integer(interval))) }

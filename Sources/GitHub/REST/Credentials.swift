@@ -67,7 +67,7 @@ extension GitHubProvider {
         RESTRefusal(RESTAnswer.error(401, "Bad credentials", "").because(reason))
     }
 
-    private static func token(in header: String, _ request: Request) -> String? {
+    static func token(in header: String, _ request: Request) -> String? {
         let words = header.utf8.split(separator: UInt8(ascii: " "))
         guard words.count >= 2 else { return nil }
         switch String(Substring(words[0])).lowercased() {

@@ -9,7 +9,7 @@ import Stage
 
 extension GitHubProvider {
     static let graphQLEndpoint = RESTEndpoint("POST", "/graphql", "", .signedIn, accepted: [.repo]) { call in
-        guard let account = call.viewer.account else { return call.notFound }
+        guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
         guard let text = (try? JSONValue(parsing: call.exchange.request.body))?["query"]?.string else {
             return .error(400, "A query attribute must be specified and must be a string.", "")
                 .because("the body must be JSON with a \"query\"")

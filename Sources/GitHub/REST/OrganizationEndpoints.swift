@@ -25,7 +25,9 @@ extension GitHubProvider {
                 in: call.list(active.map { .object(OrganizationDocument($0, call.base).simple()) }))
         },
         RESTEndpoint("GET", "/users/:login/orgs", "orgs/orgs#list-organizations-for-a-user") { call in
-            guard let account = call.account(login: call.parameter("login")) else { return call.notFound }
+            guard let account = call.account(login: call.parameter("login")) else {
+                return call.notFound(because: "nobody has the login \(Diagnosis.quote(call.parameter("login")))")
+            }
             let shown = call.directory.organizations.filter { Membership($0).isPublicMember(account) }
             return call.list(shown.map { .object(OrganizationDocument($0, call.base).simple()) })
         },
@@ -37,7 +39,7 @@ extension GitHubProvider {
         // By number: where GitHub redirects to when an organization has been renamed.
         RESTEndpoint("GET", "/organizations/:id", "orgs/orgs#get-an-organization") { call in
             guard let organization = call.directory.organizations.first(where: { $0.id == Int(call.parameter("id")) })
-            else { return call.notFound.because("no organization has this number") }
+            else { return call.notFound(because: "no organization has this number") }
             return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.seed.updatedAt)
         },
         RESTEndpoint(
@@ -60,9 +62,9 @@ extension GitHubProvider {
             .person(scopes: RESTCall.organizationScopes, permission: "members", refusal: .forbidden(membershipRefusal))
         ) { call in
             find(call, isRestricted: true) { organization in
-                guard let account = call.viewer.account else { return call.notFound }
+                guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
                 return membership(of: account, in: organization, call).map { .ok($0) }
-                    ?? call.notFound.because("\"\(account.github.login)\" doesn't belong to \"\(organization.login)\"")
+                    ?? call.notFound(because: "\"\(account.github.login)\" doesn't belong to \"\(organization.login)\"")
             }
         },
         RESTEndpoint(
@@ -89,7 +91,9 @@ extension GitHubProvider {
         ) { call in
             find(call) { organization in
                 let account = call.account(login: call.parameter("login"))
-                return account.map { Membership(organization).isPublicMember($0) } ?? false ? .noContent : call.notFound
+                return account.map { Membership(organization).isPublicMember($0) } ?? false
+                    ? .noContent
+                    : call.notFound(because: "nobody of that login is a public member of \"\(organization.login)\"")
             }
         },
         RESTEndpoint(
@@ -105,7 +109,8 @@ extension GitHubProvider {
                     ).because("only members of \"\(organization.login)\" may ask")
                 }
                 let account = call.account(login: call.parameter("login"))
-                return account.flatMap { membership(of: $0, in: organization, call) }.map { .ok($0) } ?? call.notFound
+                return account.flatMap { membership(of: $0, in: organization, call) }.map { .ok($0) }
+                    ?? call.notFound(because: "nobody of that login belongs to \"\(organization.login)\"")
             }
         },
     ]
@@ -119,8 +124,9 @@ extension GitHubProvider {
         guard let organization = call.directory.organization(call.parameter("org")) else {
             let known = call.directory.organizations.map(\.login)
             let name = call.parameter("org")
-            return call.notFound.because(
-                "no organization \(Diagnosis.quote(name)) is seeded\(Spelling.hint(name, among: known))")
+            return call.notFound(
+                because:
+                    "no organization \(Diagnosis.quote(name)) is seeded\(Spelling.hint(name, among: known))")
         }
         if isRestricted, let restriction = call.restriction(by: organization) { return restriction }
         return answer(organization)
@@ -162,8 +168,9 @@ extension GitHubProvider {
             let account = call.account(login: call.parameter("login"))
             return membership.isMember(account)
                 ? .noContent
-                : call.notFound.because(
-                    "\(Diagnosis.quote(call.parameter("login"))) isn't a member of \"\(organization.login)\"")
+                : call.notFound(
+                    because:
+                        "\(Diagnosis.quote(call.parameter("login"))) isn't a member of \"\(organization.login)\"")
         }
     }
 

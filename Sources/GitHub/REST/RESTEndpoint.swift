@@ -111,7 +111,9 @@ struct RESTCall: Sendable {
         return RESTAnswer(status: 200, body: body, lastModified: account.github.updatedAt)
     }
 
-    var notFound: RESTAnswer { .error(404, "Not Found", documentation) }
+    func notFound(because reason: String) -> RESTAnswer {
+        RESTAnswer.error(404, "Not Found", documentation).because(reason)
+    }
 }
 
 /// A body's bytes and their entity tag.

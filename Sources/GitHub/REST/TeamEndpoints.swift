@@ -15,7 +15,7 @@ extension GitHubProvider {
     static let teamEndpoints: [RESTEndpoint] =
         [
             RESTEndpoint("GET", "/user/teams", "teams/teams#list-teams-for-the-authenticated-user", access) { call in
-                guard let account = call.viewer.account else { return call.notFound }
+                guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
                 let teams = call.visibleOrganizations().shown.flatMap { organization in
                     organization.teams.filter { $0.role(of: account.id) != nil }.map { team -> JSONValue in
                         .object(OrganizationDocument(organization, call.base).fullTeam(team))
@@ -53,7 +53,8 @@ extension GitHubProvider {
             RESTEndpoint("GET", "\(path)/members/:login", "teams/members#get-team-member-legacy", access) { call in
                 find(call) { _, team in
                     let account = call.account(login: call.parameter("login"))
-                    return account.flatMap { team.role(of: $0.id) } != nil ? .noContent : call.notFound
+                    return account.flatMap { team.role(of: $0.id) } != nil
+                        ? .noContent : call.notFound(because: "nobody of that login is in this team")
                 }
             },
             RESTEndpoint(
@@ -80,7 +81,7 @@ extension GitHubProvider {
     ) -> RESTAnswer {
         find(call, isRestricted: true) { organization in
             guard Membership(organization).isMember(call.viewer.account) else {
-                return call.notFound.because("only members of \"\(organization.login)\" see its teams")
+                return call.notFound(because: "only members of \"\(organization.login)\" see its teams")
             }
             return answer(organization)
         }
@@ -95,8 +96,9 @@ extension GitHubProvider {
                 isVisible(team, in: organization, to: call)
             else {
                 let known = organization.teams.map(\.seed.slug)
-                return call.notFound.because(
-                    "\"\(organization.login)\" has no team \(Diagnosis.quote(slug)) that this person sees"
+                return call.notFound(
+                    because:
+                        "\"\(organization.login)\" has no team \(Diagnosis.quote(slug)) that this person sees"
                         + Spelling.hint(slug, among: known))
             }
             return answer(organization, team)
@@ -118,7 +120,7 @@ extension GitHubProvider {
             }
             return answer(organization, team)
         }
-        return call.notFound.because("there is no team \(Diagnosis.quote(call.parameter("id"))) that this person sees")
+        return call.notFound(because: "there is no team \(Diagnosis.quote(call.parameter("id"))) that this person sees")
     }
 
     private static func members(of team: GitHubDirectory.Team, _ call: RESTCall) -> RESTAnswer {
@@ -131,8 +133,9 @@ extension GitHubProvider {
         in team: GitHubDirectory.Team, of organization: GitHubDirectory.Organization, _ call: RESTCall
     ) -> RESTAnswer {
         guard let account = call.account(login: call.parameter("login")), let role = team.role(of: account.id) else {
-            return call.notFound.because(
-                "\(Diagnosis.quote(call.parameter("login"))) isn't in the team \"\(team.seed.slug)\"")
+            return call.notFound(
+                because:
+                    "\(Diagnosis.quote(call.parameter("login"))) isn't in the team \"\(team.seed.slug)\"")
         }
         let url =
             "\(call.base.api)/organizations/\(organization.id)/team/\(team.id)/memberships/\(account.github.login)"

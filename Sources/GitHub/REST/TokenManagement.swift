@@ -55,7 +55,7 @@ extension GitHubProvider {
     /// A new token in place of the old one, with the same scopes.
     private func resetToken(_ call: RESTCall) -> RESTAnswer {
         withToken(call) { token in
-            guard let app = call.viewer.app else { return call.notFound }
+            guard let app = call.viewer.app else { return call.notFound(because: "no app calls") }
             return replacement(of: token, app, call, keepsOld: false)
         }
     }
@@ -73,7 +73,8 @@ extension GitHubProvider {
             let text = fields.first { $0.name == "access_token" }?.value.string
             return text.flatMap { state[GitHubState.self].tokens[$0] }
         }
-        return new.map { .ok(GitHubProvider.authorization($0, call)) } ?? call.notFound
+        return new.map { .ok(GitHubProvider.authorization($0, call)) }
+            ?? call.notFound(because: "the token was revoked meanwhile")
     }
 
     /// A token that is good for less. Repositories aren't played, so the restriction is only told.
@@ -94,7 +95,7 @@ extension GitHubProvider {
             }
             let target = body["target"]?.string
             if let target, !details.installations.contains(where: { $0.lowercased() == target.lowercased() }) {
-                return call.notFound.because("the app isn't installed at \(Diagnosis.quote(target)) in the seed")
+                return call.notFound(because: "the app isn't installed at \(Diagnosis.quote(target)) in the seed")
             }
             return replacement(of: token, app, call, keepsOld: true)
         }
@@ -113,9 +114,9 @@ extension GitHubProvider {
             }
             return (token, state[GitHubState.self].failure(of: text, now: now))
         }
-        guard let token else { return call.notFound.because("the token \(failure)") }
+        guard let token else { return call.notFound(because: "the token \(failure)") }
         guard token.grant.client == call.viewer.app?.clientID else {
-            return call.notFound.because("the token was given to \"\(token.grant.client)\"")
+            return call.notFound(because: "the token was given to \"\(token.grant.client)\"")
         }
         return answer(token)
     }

@@ -10,7 +10,7 @@ import Stage
 extension GitHubProvider {
     static let userEndpoints: [RESTEndpoint] = [
         RESTEndpoint("GET", "/user", "users/users#get-the-authenticated-user", .signedIn, accepted: []) { call in
-            guard let account = call.viewer.account else { return call.notFound }
+            guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
             // What a GitHub App's token shows of the private part isn't documented; the plan takes a permission.
             let isPrivate =
                 call.viewer.app?.isGitHubApp ?? false
@@ -34,7 +34,7 @@ extension GitHubProvider {
             if let account = call.account(login: call.parameter("login")) { return shown(account, call) }
             // An organization has a login, too, and is a user of sorts.
             guard let organization = call.directory.organization(call.parameter("login")) else {
-                return call.notFound.because("nobody has the login \(Diagnosis.quote(call.parameter("login")))")
+                return call.notFound(because: "nobody has the login \(Diagnosis.quote(call.parameter("login")))")
             }
             return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.seed.updatedAt)
         },
@@ -42,7 +42,7 @@ extension GitHubProvider {
             let id = Int(call.parameter("account_id"))
             let account = call.exchange.world.withState { state in state.accounts.first { $0.github.id == id } }
             return account.map { shown($0, call) }
-                ?? call.notFound.because("nobody has the number \(Diagnosis.quote(call.parameter("account_id")))")
+                ?? call.notFound(because: "nobody has the number \(Diagnosis.quote(call.parameter("account_id")))")
         },
         RESTEndpoint(
             "GET", "/user/installations",

@@ -7,10 +7,14 @@ package struct ControlRoute: Sendable {
     package let path: String
     package let route: Route
 
-    package init(_ method: String, _ path: String, keys: [KeyOwner] = [], _ endpoint: @escaping Endpoint) {
+    /// Only calls with `traits`, which play a part of a provider, are recorded and can be ordered to fail.
+    package init(
+        _ method: String, _ path: String, keys: [KeyOwner] = [], _ traits: EndpointTraits? = nil,
+        _ endpoint: @escaping Endpoint
+    ) {
         self.method = method
         self.path = path
-        route = Route(keys: keys, endpoint)
+        route = Route(keys: keys, traits, endpoint)
     }
 }
 

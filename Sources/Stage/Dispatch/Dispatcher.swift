@@ -13,9 +13,14 @@ package final class Dispatcher: Sendable {
     private let worlds: WorldRegistry
     private let logger: Logger
     private let counter = Atomic<Int>(0)
+    /// Run in every new world before anything else.
+    private let scenarios: [Scenario]
 
     /// `own` serves what stands under no provider's host: our pages and the control API.
-    package init(providers: [any Provider], own: Router<Route>, worlds: WorldRegistry, logger: Logger) {
+    package init(
+        providers: [any Provider], own: Router<Route>, worlds: WorldRegistry, scenarios: [Scenario] = [],
+        logger: Logger
+    ) {
         var hosts: [String: Router<Route>] = [:]
         var owners: [String: any Provider] = [:]
         for provider in providers {
@@ -30,6 +35,7 @@ package final class Dispatcher: Sendable {
         self.owners = owners
         self.own = own
         self.worlds = worlds
+        self.scenarios = scenarios
         self.logger = logger
     }
 
@@ -50,44 +56,114 @@ package final class Dispatcher: Sendable {
         return hosts[pattern] == nil ? nil : pattern
     }
 
-    package func handle(_ request: Request) -> Reply {
-        let id = nextID()
-        let address = Address(request) { known($0) != nil }
-        return answer(request, at: address, id: id).map { [self] response in
-            complete(response, to: request, at: address, id: id)
-        }
+    /// A request on its way to its answer.
+    private struct Passage: Sendable {
+        let request: Request
+        let id: String
+        /// The exchange on whose behalf the daemon asks itself.
+        let parent: String?
+        let address: Address
+        let world: World
+        /// Microseconds since 1970.
+        let began: Int64
     }
 
-    private func answer(_ request: Request, at address: Address, id: String) -> Reply {
+    package func handle(_ request: Request) -> Reply { handle(request, from: nil) }
+
+    private func handle(_ request: Request, from parent: String?) -> Reply {
+        let id = nextID()
+        let began = MachineClock.microseconds
+        let address = Address(request) { known($0) != nil }
         guard let world = worlds.world(address.world) else {
             let advice =
                 "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\"; at most \(WorldRegistry.limit) exist"
-            return .now(
-                Dispatcher.problem(
-                    404, "no such world", Diagnosis(received: "world \(Diagnosis.quote(address.world))", advice)))
+            let diagnosis = Diagnosis(received: "world \(Diagnosis.quote(address.world))", advice)
+            return .now(identified(Dispatcher.problem(404, "no such world", diagnosis), request, at: address, id: id))
         }
+        let passage = Passage(
+            request: request, id: id, parent: parent, address: address, world: world, began: began)
+        guard !scenarios.isEmpty, parent != Scenario.parent, !world.preparation.isDone else {
+            return answer(passage)
+        }
+        return prepared(passage)
+    }
+
+    /// Runs the scenarios first, or waits until they have run.
+    private func prepared(_ passage: Passage) -> Reply {
+        .later { [self] done in
+            let goOn: @Sendable () -> Void = { [self] in
+                switch answer(passage) {
+                case .now(let response): done(response)
+                case .later(let start): start(done)
+                }
+            }
+            switch passage.world.preparation.take(then: goOn) {
+            case .wait: return
+            case .go: goOn()
+            case .mine:
+                Task.immediate {
+                    for scenario in scenarios {
+                        do throws(Scenario.Failure) {
+                            try await scenario.play(in: passage.world.name, with: JSONObject(), by: self)
+                        } catch {
+                            logger.error("the scenario \"\(scenario.name)\" can't be played: \(error.description)")
+                        }
+                    }
+                    passage.world.preparation.finish()
+                    goOn()
+                }
+            }
+        }
+    }
+
+    private func answer(_ passage: Passage) -> Reply {
+        let (request, address, world) = (passage.request, passage.address, passage.world)
         let router = address.host.flatMap(known).flatMap { hosts[$0] } ?? own
         switch router.match(request.method, address.path) {
         case .found(let route, let parameters):
-            let exchange = Exchange(
-                request: request, address: address, world: world, id: id, parameters: parameters, network: self)
-            guard !route.keys.isEmpty, !world.keys.areReady(route.keys) else { return route.run(exchange) }
-            return .later { done in
-                world.keys.whenReady(route.keys) {
-                    switch route.run(exchange) {
-                    case .now(let response): done(response)
-                    case .later(let start): start(done)
-                    }
+            var exchange = Exchange(
+                request: request, address: address, world: world, id: passage.id, parameters: parameters,
+                network: self)
+            guard route.traits != nil else {
+                return serve(exchange, at: route).map { [self] in identified($0, request, at: address, id: passage.id) }
+            }
+            // Asked before the endpoint runs: it may revoke the credentials that tell.
+            let client = client(of: exchange)
+            // A scenario's own calls aren't what is to go wrong.
+            if passage.parent != Scenario.parent {
+                exchange.order = world.takeOrder(for: exchange, at: route) { client ?? request.namedClient }
+            }
+            let order = exchange.order
+            return serve(exchange, at: route).map { [self] in complete($0, passage, order, client: client) }
+        case .methodNotAllowed(let methods):
+            let refusal = request.method == "OPTIONS" ? nil : ownersRefusal(request, address, world, passage.id)
+            let response = refusal ?? notAllowed(request, methods, route: anyRoute(router, methods, address.path))
+            return .now(complete(response, passage, nil, client: nil))
+        case .notFound:
+            let response = ownersRefusal(request, address, world, passage.id) ?? notFound(request, address)
+            return .now(complete(response, passage, nil, client: nil))
+        }
+    }
+
+    /// Waits for the keys that the endpoint signs with, and runs it, as far as no fault is ordered.
+    private func serve(_ exchange: Exchange, at route: Route) -> Reply {
+        let run: @Sendable () -> Reply = {
+            guard let order = exchange.order else { return route.run(exchange) }
+            return order.carryOut(exchange, at: route) { route.run(exchange) }
+        }
+        guard !route.keys.isEmpty, !exchange.world.keys.areReady(route.keys) else { return run() }
+        return .later { done in
+            exchange.world.keys.whenReady(route.keys) {
+                switch run() {
+                case .now(let response): done(response)
+                case .later(let start): start(done)
                 }
             }
-        case .methodNotAllowed(let methods):
-            if request.method != "OPTIONS", let response = ownersRefusal(request, address, world, id) {
-                return .now(response)
-            }
-            return .now(notAllowed(request, methods, route: anyRoute(router, methods, address.path)))
-        case .notFound:
-            return .now(ownersRefusal(request, address, world, id) ?? notFound(request, address))
         }
+    }
+
+    private func client(of exchange: Exchange) -> String? {
+        exchange.address.host.flatMap(known).flatMap { owners[$0] }?.client(of: exchange)
     }
 
     private func ownersRefusal(_ request: Request, _ address: Address, _ world: World, _ id: String) -> Response? {
@@ -137,7 +213,30 @@ package final class Dispatcher: Sendable {
         return Response(status: status, contentType: "application/json", body: body.text).diagnosed(diagnosis)
     }
 
-    private func complete(_ response: Response, to request: Request, at address: Address, id: String) -> Response {
+    /// Gives the answer its name, puts it into the recording and the log, and settles the fault that was ordered.
+    private func complete(
+        _ response: Response, _ passage: Passage, _ order: Order?, client: String?
+    ) -> Response {
+        var response = response
+        if let order {
+            passage.world.finish(order)
+            if order.isUsed, response.header(Diagnosis.headerName) == nil {
+                response = response.diagnosed(order.diagnosis)
+            }
+        }
+        response = identified(response, passage.request, at: passage.address, id: passage.id)
+        passage.world.recording.add(
+            RecordedExchange(
+                id: passage.id, parent: passage.parent, host: passage.address.host, path: passage.address.path,
+                client: client,
+                request: passage.request, response: response,
+                time: passage.world.withState { $0.clock.milliseconds }, began: passage.began,
+                duration: MachineClock.microseconds - passage.began,
+                fault: order.flatMap { $0.isUsed ? $0.fault.summary : nil }))
+        return response
+    }
+
+    private func identified(_ response: Response, _ request: Request, at address: Address, id: String) -> Response {
         var response = response
         response.headers.append((name: Dispatcher.requestHeader, value: id))
         let diagnosis = response.header(Diagnosis.headerName)
@@ -147,7 +246,7 @@ package final class Dispatcher: Sendable {
                 "request": "\(id)", "status": "\(response.status)", "method": "\(request.method)",
                 "path": "\(address.host ?? "")\(address.path)",
             ]
-            if address.world != "default" { metadata["world"] = "\(address.world)" }
+            if address.world != WorldRegistry.defaultName { metadata["world"] = "\(address.world)" }
             if let diagnosis {
                 logger.info("\(diagnosis)", metadata: metadata)
             } else {
@@ -175,11 +274,11 @@ extension Route {
 extension Dispatcher: Network {
     package func plays(_ host: String) -> Bool { known(host) != nil }
 
-    package func send(_ request: Request) -> Reply { handle(request) }
+    package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 
     package func log(_ message: String, detail: String, for exchange: Exchange) {
         var metadata: Logger.Metadata = ["request": "\(exchange.id)"]
-        if exchange.address.world != "default" { metadata["world"] = "\(exchange.address.world)" }
+        if exchange.address.world != WorldRegistry.defaultName { metadata["world"] = "\(exchange.address.world)" }
         logger.info("\(message)", metadata: metadata)
         logger.debug("\(detail)", metadata: metadata)
     }

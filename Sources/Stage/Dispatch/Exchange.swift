@@ -8,6 +8,8 @@ package struct Exchange: Sendable {
     /// Names this exchange in headers, diagnoses and the log.
     package let id: String
     package let parameters: [String: String]
+    /// The fault that is ordered for it.
+    package internal(set) var order: Order?
     let network: any Network
 
     package init(
@@ -39,19 +41,35 @@ package struct Route: Sendable {
     package let cors: CORS
     /// Whose signing keys it waits for, without holding a thread.
     package let keys: [KeyOwner]
+    /// What can be ordered to go wrong here; `nil` where nothing can, which isn't recorded either.
+    package let traits: EndpointTraits?
 
-    package init(cors: CORS = .none, keys: [KeyOwner] = [], _ endpoint: @escaping Endpoint) {
+    package init(
+        cors: CORS = .none, keys: [KeyOwner] = [], _ traits: EndpointTraits? = .api, _ endpoint: @escaping Endpoint
+    ) {
         self.endpoint = endpoint
         self.cors = cors
         self.keys = keys
+        self.traits = traits
     }
 
     /// For an endpoint that asks other hosts before it answers.
     package init(
-        cors: CORS = .none, keys: [KeyOwner] = [],
+        cors: CORS = .none, keys: [KeyOwner] = [], _ traits: EndpointTraits? = .api,
         waiting endpoint: @escaping @Sendable (Exchange) async -> Response
     ) {
-        self.init(cors: cors, keys: keys) { exchange in Reply.running { await endpoint(exchange) } }
+        self.init(cors: cors, keys: keys, traits) { exchange in Reply.running { await endpoint(exchange) } }
+    }
+
+    /// The paths by which an order may name the endpoint of this request: its own, that of the endpoint of which it is a
+    /// part, and the one without the version before it.
+    func paths(of exchange: Exchange) -> [String] {
+        var paths = [exchange.address.path]
+        if let whole = traits?.partOf { paths.append(whole) }
+        if let version = exchange.parameters["version"] {
+            paths += paths.filter { $0.hasPrefix("/\(version)/") }.map { String($0.dropFirst(version.count + 1)) }
+        }
+        return paths
     }
 }
 
@@ -66,10 +84,18 @@ package protocol Provider: Sendable {
     var controlRoutes: [ControlRoute] { get }
     /// The provider's own words for an address that it doesn't serve, or not with that method; `nil` leaves them to us.
     func notServed(_ exchange: Exchange) -> Response?
+    /// What an ID token holds that is asked for without a sign-in; `nil` from a provider that mints none.
+    func token(for order: TokenOrder, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft?
+    /// The client whose request it is, where the provider knows more than the request's fields say.
+    func client(of exchange: Exchange) -> String?
     /// An account has just been removed from the exchange's world.
     func accountDeleted(_ account: String, in exchange: Exchange)
 }
 
 extension Provider {
     package func notServed(_ exchange: Exchange) -> Response? { nil }
+
+    package func client(of exchange: Exchange) -> String? { nil }
+
+    package func token(for order: TokenOrder, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? { nil }
 }

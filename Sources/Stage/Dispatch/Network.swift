@@ -5,8 +5,19 @@ import Synchronization
 /// same refusals, but in process.
 package protocol Network: AnyObject, Sendable {
     func plays(_ host: String) -> Bool
-    func send(_ request: Request) -> Reply
+    /// `parent` is the exchange on whose behalf it is asked.
+    func send(_ request: Request, from parent: String) -> Reply
     func log(_ message: String, detail: String, for exchange: Exchange)
+}
+
+extension Network {
+    func ask(_ request: Request, from parent: String) async -> Response {
+        switch send(request, from: parent) {
+        case .now(let response): return response
+        case .later(let start):
+            return await withCheckedContinuation { continuation in start { continuation.resume(returning: $0) } }
+        }
+    }
 }
 
 extension Exchange {
@@ -17,11 +28,7 @@ extension Exchange {
     ) async -> Response {
         let world = address.world == "default" ? "" : "/~\(address.world)"
         let all = [(name: "Host", value: host), (name: "User-Agent", value: "Understudy")] + headers
-        switch network.send(Request(method: method, target: world + target, headers: all, body: body)) {
-        case .now(let response): return response
-        case .later(let start):
-            return await withCheckedContinuation { continuation in start { continuation.resume(returning: $0) } }
-        }
+        return await network.ask(Request(method: method, target: world + target, headers: all, body: body), from: id)
     }
 
     /// Writes something that happened to the log. `detail`, which may hold secrets, only at the level `debug`.

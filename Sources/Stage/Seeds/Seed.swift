@@ -12,6 +12,10 @@ package struct Seed: Sendable {
     package let interaction: Interaction
     package let clock: ClockSeed
     package let randomSeed: String?
+    package let faults: [Fault]
+    /// The same as they are written, to say where one doesn't fit.
+    package let faultNodes: [SeedNode]
+    package let outcomes: [Outcome]
     /// The whole document, for the parts that a provider reads itself.
     package let document: JSONValue
     /// The keys in it, by their PEM text.
@@ -23,8 +27,9 @@ package struct Seed: Sendable {
     }
 
     /// `value` has passed validation.
-    init(validated value: JSONValue, keys: [String: Key]) throws {
+    init(validated value: JSONValue, keys: [String: Key], faultNodes: [SeedNode]) throws {
         self.keys = keys
+        self.faultNodes = faultNodes
         guard case .object(var document) = value else { throw SeedFaults(faults: []) }
         let accounts = document["accounts"]?.array ?? []
         document["accounts"] = .array(accounts.map { Account.withDerivedDefaults($0) })
@@ -39,6 +44,10 @@ package struct Seed: Sendable {
         interaction = try Seed.decode(Interaction.self, complete["interaction"])
         clock = try Seed.decode(ClockSeed.self, complete["clock"])
         randomSeed = complete["randomSeed"]?.string
+        faults = (complete["faults"]?.array ?? []).enumerated().map { Fault(id: "seed-fault-\($0 + 1)", $1) }
+        outcomes = (complete["outcomes"]?.array ?? []).enumerated().compactMap {
+            Outcome(id: "seed-outcome-\($0 + 1)", $1)
+        }
     }
 
     var signingKeys: [KeyOwner: [SigningKey]] {
@@ -59,7 +68,7 @@ package struct SigningKey: Codable, Sendable {
     package let privateKey: String
 }
 
-/// What an authorization does: show the sign-in page, or approve at once.
+/// What an authorization does: show the sign-in page, or answer at once.
 package struct Interaction: Codable, Sendable, Equatable {
     package enum Mode: String, Codable, Sendable {
         case page
@@ -69,4 +78,17 @@ package struct Interaction: Codable, Sendable, Equatable {
     package let mode: Mode
     /// Who signs in in mode `auto`; the first account when `nil`.
     package let account: String?
+    package let outcome: Outcome.Kind
+    package let error: String?
+    package let shareEmail: Bool?
+    package let name: Account.Name?
+    package let scopes: [String]?
+
+    /// What mode `auto` answers every time; `nil` in mode `page`.
+    func standing(provider: String) -> Outcome? {
+        guard mode == .auto else { return nil }
+        return Outcome(
+            id: "interaction", provider: provider, account: account, kind: outcome, error: error,
+            shareEmail: shareEmail, name: name, scopes: scopes, times: nil)
+    }
 }

@@ -82,7 +82,7 @@ extension Seed {
             faults += references.faults
         }
         guard faults.isEmpty else { throw SeedFaults(faults: faults) }
-        do { try self.init(validated: root.value, keys: keys) } catch {
+        do { try self.init(validated: root.value, keys: keys, faultNodes: root["faults"]?.items ?? []) } catch {
             let message = "the merged seed can't be used: \(error)"
             throw SeedFaults(faults: [SeedFault(file: empty.origin.file, path: "$", message: message)])
         }

@@ -22,6 +22,10 @@ extension Shape {
             var merged = earlier
             merged.content = .list(items)
             return merged
+        case (.sequence, .list(let items), .list(let additions)):
+            var merged = earlier
+            merged.content = .list(items + additions)
+            return merged
         case (.set, .list(let items), .list(let additions)):
             var merged = earlier
             let known = items.map(\.value)
@@ -51,7 +55,8 @@ extension Shape {
         switch (self, value) {
         case (.nullable(let shape), _): value.isNull ? value : shape.completed(value)
         case (.object(let fields), .object(let object)): .object(complete(object, fields))
-        case (.list(let shape, _), .array(let items)): .array(items.map { shape.completed($0) })
+        case (.list(let shape, _), .array(let items)), (.sequence(let shape), .array(let items)):
+            .array(items.map { shape.completed($0) })
         case (.map(let shape), .object(let object)):
             .object(JSONObject(object.members.map { ($0.key, shape.completed($0.value)) }))
         default: value

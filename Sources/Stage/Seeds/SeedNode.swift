@@ -104,5 +104,7 @@ package struct SeedFault: Error, Sendable, Equatable, CustomStringConvertible {
 package struct SeedFaults: Error, Sendable, CustomStringConvertible {
     package let faults: [SeedFault]
 
+    package init(faults: [SeedFault]) { self.faults = faults }
+
     package var description: String { faults.map(\.description).joined(separator: "\n") }
 }

@@ -10,6 +10,7 @@ struct SeedReferences {
     mutating func check() {
         checkAccounts()
         checkInteraction(root["interaction"])
+        checkOutcomes()
         checkApple()
         checkGitHub()
         checkFirebase()
@@ -54,6 +55,20 @@ struct SeedReferences {
 
     private mutating func checkInteraction(_ interaction: SeedNode?) {
         expect(interaction?["account"], among: names(root["accounts"], "id"), "account", in: " in accounts")
+        if let interaction, interaction["outcome"]?.string == Outcome.Kind.error.rawValue,
+            interaction["error"]?.string == nil
+        {
+            faults.append(SeedFault(interaction, "the outcome \"error\" needs the error's name, in \"error\""))
+        }
+    }
+
+    private mutating func checkOutcomes() {
+        for outcome in root["outcomes"]?.items ?? [] {
+            expect(outcome["account"], among: names(root["accounts"], "id"), "account", in: " in accounts")
+            if outcome["outcome"]?.string == Outcome.Kind.error.rawValue, outcome["error"]?.string == nil {
+                faults.append(SeedFault(outcome, "the outcome \"error\" needs the error's name, in \"error\""))
+            }
+        }
     }
 
     private mutating func checkApple() {

@@ -20,7 +20,11 @@ extension Shape {
             return ["type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)]
         case .boolean: return ["type": "boolean"]
         case .choice(let names): return ["enum": .array(names.map { .string($0) })]
-        case .list(let shape, _): return ["type": "array", "items": shape.schema]
+        case .any: return [:]
+        case .number(let range):
+            return ["type": "number", "minimum": .number(range.lowerBound), "maximum": .number(range.upperBound)]
+        case .either(let first, let second): return ["anyOf": [first.schema, second.schema]]
+        case .list(let shape, _), .sequence(let shape): return ["type": "array", "items": shape.schema]
         case .set(let shape): return ["type": "array", "items": shape.schema, "uniqueItems": true]
         case .map(let shape): return ["type": "object", "additionalProperties": shape.schema]
         case .nullable(let shape): return ["anyOf": [shape.schema, ["type": "null"]]]

@@ -20,16 +20,24 @@ extension Shape {
         .optional(
             "randomSeed", .nullable(.text(.nonEmpty)), default: .null,
             "With a seed, codes, tokens and identifiers are the same in every run."),
+        .optional(
+            "outcomes", .sequence(of: Outcome.shape(providers: KeyOwner.providers)), default: [],
+            "What the first authorizations do, without a page."),
+        .optional("faults", .sequence(of: Fault.shape), default: [], "What goes wrong from the start."),
     ])
 
-    package static let interaction = Shape.object([
-        .optional(
-            "mode", .choice(["page", "auto"]), default: "page",
-            "\"page\" shows the sign-in page; \"auto\" approves at once."),
-        .optional(
-            "account", .nullable(.text(.identifier)), default: .null,
-            "Who signs in when the mode is \"auto\"; the first account by default."),
-    ])
+    package static let interaction = Shape.object(
+        [
+            .optional(
+                "mode", .choice(["page", "auto"]), default: "page",
+                "\"page\" shows the sign-in page; \"auto\" answers at once."),
+            .optional(
+                "account", .nullable(.text(.identifier)), default: .null,
+                "Who signs in when the mode is \"auto\"; the first account by default."),
+            .optional(
+                "outcome", .choice(Outcome.Kind.allCases.map(\.rawValue)), default: "approve",
+                "What mode \"auto\" answers."),
+        ] + Outcome.details)
 
     static let clientInteraction = Field.optional(
         "interaction", .nullable(interaction), default: .null, "Overrides the file's `interaction` for this client.")

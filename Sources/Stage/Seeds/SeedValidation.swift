@@ -15,7 +15,13 @@ extension Shape {
         case (.integer(let range), .scalar(let value)):
             guard let integer = value.integer, range.contains(integer) else { return [mismatch(node)] }
             return []
-        case (.boolean, .scalar(.bool)): return []
+        case (.boolean, .scalar(.bool)), (.any, _): return []
+        case (.number(let range), .scalar(let value)):
+            return value.number.map { range.contains($0) } ?? false ? [] : [mismatch(node)]
+        case (.either(let first, let second), _):
+            return [first, second].contains { $0.faults(in: node).isEmpty } ? [] : [mismatch(node)]
+        case (.sequence(let shape), .list(let items)):
+            return items.flatMap { shape.faults(in: $0) }
         case (.choice(let names), .scalar(.string(let text))):
             guard !names.contains(text) else { return [] }
             return [SeedFault(node, "found \(node.found), expected \(expectation)" + Spelling.hint(text, among: names))]

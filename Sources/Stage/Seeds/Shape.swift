@@ -15,6 +15,13 @@ package indirect enum Shape: Sendable {
     /// Members of any name.
     case map(of: Shape)
     case nullable(Shape)
+    /// Any JSON.
+    case any
+    case number(ClosedRange<Double>)
+    /// One shape or the other; they are told apart by the kind of value.
+    case either(Shape, Shape)
+    /// Elements in order; lists of several files follow one another.
+    case sequence(of: Shape)
 
     package struct Field: Sendable {
         package let name: String
@@ -43,7 +50,11 @@ package indirect enum Shape: Sendable {
         case .boolean: "true or false"
         case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
         case .object, .map: "an object"
-        case .list, .set: "an array"
+        case .list, .set, .sequence: "an array"
+        case .any: "any JSON"
+        case .number(let range):
+            "a number from \(JSONValue.number(range.lowerBound).text) to \(JSONValue.number(range.upperBound).text)"
+        case .either(let first, let second): "\(first.expectation), or \(second.expectation)"
         case .nullable(let shape): shape.expectation + ", or null"
         }
     }

@@ -34,6 +34,12 @@ package enum Timestamps {
         return seconds >= 0 && seconds < 253_402_300_800 ? Int64(seconds * 1000) : nil
     }
 
+    /// With six digits after the second.
+    package static func fullText(microseconds: Int64) -> String {
+        let fraction = String(1_000_000 + microseconds % 1_000_000).dropFirst()
+        return text(milliseconds: microseconds / 1000).dropLast() + ".\(fraction)Z"
+    }
+
     package static func text(milliseconds: Int64) -> String {
         style.format(Date(timeIntervalSince1970: Double(milliseconds / 1000)))
     }

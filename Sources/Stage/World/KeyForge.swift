@@ -19,6 +19,7 @@ package final class KeyForge: Sendable {
 
     private static let initialCount = 3
     private let stock = Mutex(Stock())
+    private let foreign = Mutex<NamedKey?>(nil)
 
     package init() {}
 
@@ -38,6 +39,14 @@ package final class KeyForge: Sendable {
             return false
         }
         if isReady { done() } else { work() }
+    }
+
+    /// A key that is never published, for tokens that nobody should trust. Made when it is first asked for.
+    func stranger() throws(KeyError) -> NamedKey {
+        if let known = foreign.withLock({ $0 }) { return known }
+        let made = try KeyForge.make()
+        foreign.withLock { $0 = $0 ?? made }
+        return made
     }
 
     /// A key that nothing has used, made now if no spare is at hand.

@@ -7,19 +7,29 @@ package enum KeyOwner: String, CaseIterable, Sendable {
     case google
     case facebook
     case firebase
+
+    /// The providers at which a person authorizes a client, by name.
+    static let providers = ["apple", "github", "google", "facebook"]
 }
 
 /// The key rings of a world, one for each owner: nobody's tokens are another's.
 package struct KeyRings: Sendable {
     private let rings: [KeyRing]
 
-    init(seed: Seed, forge: KeyForge) {
-        rings = KeyOwner.allCases.map { owner in
-            let own = seed.signingKeys[owner] ?? []
+    /// The keys that a seed brings, by owner; worlds share them.
+    static func seeded(_ seed: Seed) -> [[KeyForge.NamedKey]] {
+        let all = seed.signingKeys
+        return KeyOwner.allCases.map { owner in
+            (all[owner] ?? []).compactMap { named in
+                seed.keys[named.privateKey].map { KeyForge.NamedKey(id: named.id, key: $0) }
+            }
+        }
+    }
+
+    init(seed: Seed, keys: [[KeyForge.NamedKey]], forge: KeyForge) {
+        rings = zip(KeyOwner.allCases, keys).map { owner, keys in
             let ring = KeyRing(
-                keys: own.compactMap { named in
-                    seed.keys[named.privateKey].map { KeyForge.NamedKey(id: named.id, key: $0) }
-                }, rotation: owner == .apple ? seed.apple.keyRotation : nil, forge: forge)
+                keys: keys, rotation: owner == .apple ? seed.apple.keyRotation : nil, forge: forge)
             if owner == .apple { ring.prepare() }
             return ring
         }
@@ -46,7 +56,13 @@ package final class KeyRing: Sendable {
     private let own: [KeyForge.NamedKey]
     private let rotation: Int64?
     private let forge: KeyForge
-    private let rotated = Mutex<[KeyForge.NamedKey]?>(nil)
+    private let rotated = Mutex<Rotated?>(nil)
+
+    private struct Rotated: Sendable {
+        var published: [KeyForge.NamedKey]
+        /// What was published before the last rotation.
+        var before: [KeyForge.NamedKey]
+    }
 
     /// Without `keys`, those that the forge makes are used; then all owners have the same.
     init(keys: [KeyForge.NamedKey], rotation: String?, forge: KeyForge) {
@@ -69,7 +85,7 @@ package final class KeyRing: Sendable {
 
     /// The published keys. Empty only while they are being made.
     package var published: [KeyForge.NamedKey] {
-        rotated.withLock { $0 } ?? (own.isEmpty ? forge.initial ?? [] : own)
+        rotated.withLock { $0?.published } ?? (own.isEmpty ? forge.initial ?? [] : own)
     }
 
     /// The key that signs at `time` (milliseconds): the newest, or with a rotation period each in turn.
@@ -79,38 +95,59 @@ package final class KeyRing: Sendable {
         return keys[Int(((time / rotation) % Int64(keys.count) + Int64(keys.count)) % Int64(keys.count))]
     }
 
-    /// Publishes a new key, which signs from now on, and withdraws the oldest. Returns the new key's ID.
-    package func rotate() throws(KeyError) -> String {
+    /// As many keys as Apple publishes.
+    private static let limit = 3
+
+    /// Publishes a new key, which signs from now on, and withdraws the oldest of three, or with `dropping` every other one.
+    /// Returns the new key's ID.
+    package func rotate(dropping: Bool = false) throws(KeyError) -> String {
         let fresh = try forge.fresh()
         let before = published
-        rotated.withLock { $0 = Array(($0 ?? before).dropFirst()) + [fresh] }
+        rotated.withLock { rotated in
+            let known = rotated?.published ?? before
+            rotated = Rotated(
+                published: (dropping ? [] : Array(known.suffix(KeyRing.limit - 1))) + [fresh], before: known)
+        }
         return fresh.id
     }
 
+    /// The published keys as they were before the one that signs at `time` was among them.
+    func stale(at time: Int64) -> [KeyForge.NamedKey] {
+        let current = signing(at: time)?.id
+        return (rotated.withLock { $0?.before } ?? published).filter { $0.id != current }
+    }
+
+    func stranger() throws(KeyError) -> KeyForge.NamedKey { try forge.stranger() }
+
     func reset() { rotated.withLock { $0 = nil } }
 
-    /// The JSON Web Key Set.
-    package var jwks: JSONValue {
-        ["keys": .array(published.map { $0.key.jwk(keyID: $0.id, algorithm: .rs256) })]
+    /// A JSON Web Key Set.
+    static func jwks(_ keys: [KeyForge.NamedKey]) -> JSONValue {
+        ["keys": .array(keys.map { $0.key.jwk(keyID: $0.id, algorithm: .rs256) })]
     }
 
     /// Signs `claims` with the key of the moment. The header is Apple's, `kid` and `alg` without `typ`, or the usual one.
     package func mint(_ claims: JSONObject, at time: Int64, withType: Bool = false) throws(KeyError) -> String {
         guard let named = signing(at: time) else { throw KeyError("no signing key is ready") }
-        let header =
-            withType
-            ? JSONObject([("alg", "RS256"), ("kid", .string(named.id)), ("typ", "JWT")])
-            : JSONObject([("kid", .string(named.id)), ("alg", "RS256")])
+        let header = KeyRing.header(named.id, withType: withType)
         return try JWS.mint(header: header, claims: claims, key: named.key, algorithm: .rs256)
     }
 }
 
 extension KeyRing {
-    /// The keys as X.509 certificates by their IDs, as Google publishes them beside the key set. They are valid from
+    static func header(_ keyID: String, withType: Bool) -> JSONObject {
+        withType
+            ? JSONObject([("alg", "RS256"), ("kid", .string(keyID)), ("typ", "JWT")])
+            : JSONObject([("kid", .string(keyID)), ("alg", "RS256")])
+    }
+
+    static let unsignedHeader = JSONObject([("alg", "none"), ("typ", "JWT")])
+
+    /// Keys as X.509 certificates by their IDs, as Google publishes them beside the key set. They are valid from
     /// 2020 to 2050, whatever the world's clock says.
-    package func certificates(commonName: String) throws(KeyError) -> JSONValue {
+    static func certificates(_ keys: [KeyForge.NamedKey], commonName: String) throws(KeyError) -> JSONValue {
         var certificates = JSONObject()
-        for named in published {
+        for named in keys {
             certificates[named.id] = .string(
                 try Certificate.selfSigned(
                     named.key, commonName: commonName, serial: Array(Digest.sha256(named.id).prefix(8)),

@@ -2,7 +2,7 @@ import JOSE
 
 /// What the next matching authorization does, ordered in advance, so that no browser is needed.
 package struct Outcome: Sendable, Equatable {
-    package enum Kind: String, Sendable {
+    package enum Kind: String, Codable, Sendable, CaseIterable {
         case approve
         case cancel
         case error
@@ -21,12 +21,13 @@ package struct Outcome: Sendable, Equatable {
     package let name: Account.Name?
     /// The scopes that the person grants; `nil` grants what is asked for.
     package let scopes: [String]?
-    package var times: Int64
+    /// `nil` is for ever.
+    package var times: Int64?
 
     package init(
         id: String, provider: String, client: String? = nil, account: String? = nil, kind: Kind,
         error: String? = nil, shareEmail: Bool? = nil, name: Account.Name? = nil, scopes: [String]? = nil,
-        times: Int64 = 1
+        times: Int64? = 1
     ) {
         self.id = id
         self.provider = provider
@@ -49,8 +50,51 @@ package struct Outcome: Sendable, Equatable {
         object["shareEmail"] = shareEmail.map { .bool($0) }
         object["name"] = name.map { ["given": .string($0.given), "family": .string($0.family)] }
         object["scopes"] = scopes.map { .array($0.map { .string($0) }) }
-        object["times"] = .integer(times)
+        object["times"] = times.map { .integer($0) } ?? .null
         return .object(object)
+    }
+}
+
+extension Outcome {
+    /// The parts of an outcome that an interaction has, too.
+    package static let details: [Shape.Field] = [
+        .optional("error", .nullable(.text(.nonEmpty)), default: .null, "The error's name, for \"error\"."),
+        .optional("shareEmail", .nullable(.boolean), default: .null, "Share the address or hide it."),
+        .optional(
+            "name",
+            .nullable(
+                .object([
+                    .optional("given", .text(.any), default: "", "Given name."),
+                    .optional("family", .text(.any), default: "", "Family name."),
+                ])), default: .null, "The name as the person edits it."),
+        .optional("scopes", .nullable(.set(of: .text(.nonEmpty))), default: .null, "The scopes that are granted."),
+    ]
+
+    /// `providers` are the names that are taken.
+    package static func shape(providers: [String]) -> Shape {
+        .object(
+            [
+                .required("provider", .choice(providers), "Whose authorization."),
+                .optional("client", .nullable(.text(.nonEmpty)), default: .null, "Which client's; any by default."),
+                .optional("account", .nullable(.text(.nonEmpty)), default: .null, "Who signs in."),
+                .required("outcome", .choice(Kind.allCases.map(\.rawValue)), "What happens."),
+            ] + details + [
+                .optional(
+                    "times", .nullable(.integer(1...1_000_000)), default: 1,
+                    "How many authorizations it holds for; null is for ever.")
+            ])
+    }
+
+    /// `value` has the shape, with its defaults filled in. `nil` when it doesn't say what happens.
+    package init?(id: String, _ value: JSONValue) {
+        guard let kind = Kind(rawValue: value["outcome"]?.string ?? "") else { return nil }
+        self.init(
+            id: id, provider: value["provider"]?.string ?? "", client: value["client"]?.string,
+            account: value["account"]?.string, kind: kind, error: value["error"]?.string,
+            shareEmail: value["shareEmail"]?.bool,
+            name: value["name"]?.object.map { name in
+                Account.Name(given: name["given"]?.string ?? "", family: name["family"]?.string ?? "")
+            }, scopes: value["scopes"]?.array?.compactMap(\.string), times: value["times"].map(\.integer) ?? 1)
     }
 }
 
@@ -85,7 +129,8 @@ package struct OutcomeQueue: Sendable {
             })
         else { return nil }
         let outcome = queued[place]
-        if outcome.times > 1 { queued[place].times -= 1 } else { queued.remove(at: place) }
+        guard let times = outcome.times else { return outcome }
+        if times > 1 { queued[place].times = times - 1 } else { queued.remove(at: place) }
         return outcome
     }
 }

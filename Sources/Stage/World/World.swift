@@ -7,13 +7,19 @@ package final class World: Sendable {
     package let name: String
     package let seed: Seed
     package let keys: KeyRings
+    package let recording = Recording()
+    let preparation = Preparation()
+    /// When it was last asked for, on the machine's monotonic clock, in seconds.
+    let lastUse = Atomic<Int>(0)
     private let state: Mutex<WorldState>
+    private let mayHaveFaults: Atomic<Bool>
 
-    init(name: String, seed: Seed, forge: KeyForge) {
+    init(name: String, seed: Seed, keys: [[KeyForge.NamedKey]], forge: KeyForge) {
         self.name = name
         self.seed = seed
-        keys = KeyRings(seed: seed, forge: forge)
+        self.keys = KeyRings(seed: seed, keys: keys, forge: forge)
         state = Mutex(WorldState(seed))
+        mayHaveFaults = Atomic(!seed.faults.isEmpty)
     }
 
     /// Reads or changes the state. Nothing slow belongs in here.
@@ -24,10 +30,42 @@ package final class World: Sendable {
     /// The world afresh from its seed. Requests that are under way keep what they have read.
     package func reset() {
         keys.reset()
+        recording.clear()
         state.withLock { $0 = WorldState(seed) }
+        mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
+        preparation.begin()
     }
 
     package var seconds: Int64 { withState { $0.clock.seconds } }
+
+    // MARK: - Faults
+
+    /// Orders a fault. `nil` when there are too many.
+    package func order(_ value: JSONValue) -> Fault? {
+        let fault = withState { state -> Fault? in
+            let fault = Fault(id: state.faults.nextID(), value)
+            return state.faults.add(fault) ? fault : nil
+        }
+        mayHaveFaults.store(true, ordering: .relaxed)
+        return fault
+    }
+
+    /// The fault that is due at this exchange, if any is.
+    func takeOrder(for exchange: Exchange, at route: Route, client: () -> String?) -> Order? {
+        guard mayHaveFaults.load(ordering: .relaxed), let traits = route.traits else { return nil }
+        // Whether one matches may depend on the state, so that is found out before the lock is taken.
+        let matching = withState { $0.faults.queued }.filter { fault in
+            traits.misfit(fault.effect) == nil && fault.match.takes(exchange, at: route, client: client)
+        }
+        guard !matching.isEmpty else { return nil }
+        let names = Set(matching.map(\.id))
+        return withState { state in state.faults.take(&state.random) { names.contains($0.id) } }.map { Order($0) }
+    }
+
+    /// The exchange is over.
+    func finish(_ order: Order) {
+        withState { $0.faults.finish(order.fault.id, isUsed: order.isUsed) }
+    }
 }
 
 /// What changes in a world.
@@ -36,12 +74,15 @@ package struct WorldState: Sendable {
     package var random: Randomness
     package var accounts: [Account]
     package var outcomes = OutcomeQueue()
+    package var faults = FaultQueue()
     private var slots = Slots()
 
     init(_ seed: Seed) {
         clock = WorldClock(seed.clock)
         random = Randomness(seed: seed.randomSeed)
         accounts = seed.accounts
+        for outcome in seed.outcomes { _ = outcomes.add(outcome) }
+        for fault in seed.faults { _ = faults.add(fault) }
     }
 
     package func account(_ id: String) -> Account? { accounts.first { $0.id == id } }

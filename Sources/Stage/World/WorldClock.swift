@@ -12,7 +12,7 @@ package struct WorldClock: Sendable {
 
     package var isFrozen: Bool { frozenAt != nil }
 
-    package var milliseconds: Int64 { frozenAt ?? WorldClock.machine + offset }
+    package var milliseconds: Int64 { frozenAt ?? MachineClock.milliseconds + offset }
 
     /// Whole seconds, as tokens carry them.
     package var seconds: Int64 { milliseconds / 1000 }
@@ -23,7 +23,7 @@ package struct WorldClock: Sendable {
 
     package mutating func set(_ time: Int64) {
         if isFrozen { frozenAt = time }
-        offset = time - WorldClock.machine
+        offset = time - MachineClock.milliseconds
     }
 
     package mutating func freeze(_ freeze: Bool) {
@@ -31,7 +31,7 @@ package struct WorldClock: Sendable {
             frozenAt = milliseconds
         } else if let time = frozenAt {
             frozenAt = nil
-            offset = time - WorldClock.machine
+            offset = time - MachineClock.milliseconds
         }
     }
 
@@ -40,10 +40,25 @@ package struct WorldClock: Sendable {
         offset = 0
         frozenAt = nil
     }
+}
 
-    private static var machine: Int64 {
+/// The machine's own clocks.
+package enum MachineClock {
+    /// Since 1970.
+    package static var milliseconds: Int64 { microseconds / 1000 }
+
+    /// Since 1970.
+    package static var microseconds: Int64 {
+        let time = read(CLOCK_REALTIME)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    /// Seconds on a clock that nobody sets.
+    package static var uptime: Int { read(CLOCK_MONOTONIC).tv_sec }
+
+    private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        clock_gettime(clock, &time)
+        return time
     }
 }

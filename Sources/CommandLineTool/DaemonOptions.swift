@@ -1,0 +1,70 @@
+import ArgumentParser
+import Logging
+import Understudy
+
+/// The options of `serve`, which `exec` takes, too.
+struct DaemonOptions: ParsableArguments {
+    @Option(
+        name: .customLong("seed"),
+        help: ArgumentHelp("A seed file, or a directory of them. May be repeated.", valueName: "path"))
+    var seeds: [String] = []
+
+    @Option(
+        name: .customLong("scenario"),
+        help: ArgumentHelp(
+            "A scenario that every world begins with: a built-in one's name, or a file. May be repeated.",
+            valueName: "name"))
+    var scenarios: [String] = []
+
+    @Option(help: "The IP address to listen on, or localhost. (default: 127.0.0.1 and ::1)")
+    var host: String?
+
+    @Option(help: "The port; 0 takes a free one. (default: 9099; with exec, 0)")
+    var port: UInt16?
+
+    @Option(
+        name: .customLong("control-host"),
+        help: ArgumentHelp("Another host name at which the control API answers. May be repeated.", valueName: "name"))
+    var controlHosts: [String] = []
+
+    @Flag(help: "Mask codes, tokens and secrets in the recording.")
+    var maskSecrets = false
+
+    @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
+    var logLevel: Logger.Level?
+
+    @Option(help: "text or json. (default: text)")
+    var logFormat: LogFormat?
+
+    /// Starts the daemon, or says in one line why it can't.
+    func start(defaultPort: UInt16) throws -> RunningServer {
+        let level =
+            try logLevel ?? Environment.value("LOG_LEVEL", as: Logger.Level.self, expected: "a log level") ?? .info
+        let format =
+            try logFormat ?? Environment.value("LOG_FORMAT", as: LogFormat.self, expected: "text or json") ?? .text
+        var options = Understudy.Options(logger: format.logger(level: level))
+        options.host = host ?? Environment.value("HOST") ?? options.host
+        options.port =
+            try port ?? Environment.value("PORT", as: UInt16.self, expected: "a port, 0 to 65535") ?? defaultPort
+        options.controlHosts = controlHosts.isEmpty ? Environment.list("CONTROL_HOST") : controlHosts
+        options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios
+        options.masksSecrets =
+            try maskSecrets || Environment.value("MASK_SECRETS", as: Bool.self, expected: "true or false") ?? false
+        let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
+        let server: RunningServer
+        do {
+            server = try Understudy.start(seeds: paths.isEmpty ? [.builtIn] : paths.map { .path($0) }, options: options)
+        } catch {
+            Terminal.complain("understudy: \(error)")
+            throw ExitCode(1)
+        }
+        if !["127.0.0.1", "::1", "localhost"].contains(options.host), !options.host.hasPrefix("127.") {
+            Terminal.complain(
+                "WARNING: listening on \(options.host), which other machines can reach. Understudy signs anyone in as anyone: "
+                    + "it is for tests only, never for production.")
+        }
+        return server
+    }
+}
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}

@@ -1,0 +1,51 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// GET and POST /_understudy/v1/faults; DELETE /_understudy/v1/faults and faults/ID
+// GET /_understudy/v1/endpoints: where what can be ordered
+
+extension ControlAPI {
+    func faults(_ exchange: Exchange) -> Response {
+        let queued = exchange.world.withState { $0.faults.queued }
+        return ControlAnswer.ok(["faults": .array(queued.map(\.json))])
+    }
+
+    func addFault(_ exchange: Exchange) -> Response {
+        let body: JSONValue
+        do { body = try exchange.body(Fault.shape) } catch { return error.response }
+        let misfits = catalog.faults(in: SeedNode(body, file: "body"))
+        guard misfits.isEmpty else { return ControlAnswer.error(misfits) }
+        guard let fault = exchange.world.order(body) else {
+            return ControlAnswer.error(409, "tooMany", "\(FaultQueue.limit) faults are ordered: DELETE faults first")
+        }
+        return ControlAnswer.ok(fault.json, status: 201)
+    }
+
+    func removeFaults(_ exchange: Exchange) -> Response {
+        exchange.world.withState { $0.faults.removeAll() }
+        return Response(status: 204)
+    }
+
+    func removeFault(_ exchange: Exchange) -> Response {
+        let id = exchange.parameters["id"] ?? ""
+        guard exchange.world.withState({ $0.faults.remove(id) }) else {
+            return ControlAnswer.error(404, "noSuchFault", "no fault \(Diagnosis.quote(id)) is ordered, or it is spent")
+        }
+        return Response(status: 204)
+    }
+
+    /// Every endpoint with the effects that fit it and its errors' names.
+    func endpoints(_ exchange: Exchange) -> Response {
+        let entries = catalog.entries.map { entry -> JSONValue in
+            var object = JSONObject()
+            object["host"] = entry.host.map { .string($0) }
+            object["method"] = .string(entry.method)
+            object["path"] = .string(entry.path)
+            object["fits"] = .string(entry.traits.fitting)
+            object["errors"] = entry.traits.errors.map { .array($0.names.map { .string($0) }) }
+            return .object(object)
+        }
+        return ControlAnswer.ok(["endpoints": .array(entries)])
+    }
+}

@@ -1,0 +1,102 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// What is asked of exchanges: in the query of `GET requests`, and in an expectation of `POST verify`.
+struct Criteria: Sendable {
+    var host: String?
+    /// `*` stands for any characters.
+    var path: String?
+    var method: String?
+    var client: String?
+    /// `401`, or `4xx`.
+    var status: String?
+    var flow: String?
+    var isRefused: Bool?
+    /// Fields of the query, the form or the JSON body, and their values.
+    var fields: [(name: String, value: String)] = []
+
+    static let fields: [Shape.Field] = [
+        .optional("host", .text(.nonEmpty), "The provider's host; \"*\" stands for any characters."),
+        .optional("path", .text(.nonEmpty), "The path; \"*\" stands for any characters."),
+        .optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…"),
+        .optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project."),
+        .optional("status", .either(.integer(100...599), .text(statusRule)), "The status, or a class such as \"4xx\"."),
+        .optional("flow", .text(.nonEmpty), "The ID of the first exchange of a sign-in."),
+        .optional("refused", .boolean, "Whether it was refused, and so has a diagnosis."),
+        .optional("fields", .map(of: .text(.any)), "Fields of the query, form or JSON body."),
+    ]
+
+    private static let statusRule = TextRule(
+        about: "a status such as \"401\", or a class such as \"4xx\"", pattern: "^[1-5]([0-9]{2}|xx)$"
+    ) { text in
+        let digits = Array(text.utf8)
+        return digits.count == 3 && (0x31...0x35).contains(digits[0])
+            && (text.hasSuffix("xx") || digits.allSatisfy { (0x30...0x39).contains($0) })
+    }
+
+    /// `value` has the shape of `fields`.
+    init(_ value: JSONValue) {
+        host = value["host"]?.string?.lowercased()
+        path = value["path"]?.string
+        method = value["method"]?.string?.uppercased()
+        client = value["client"]?.string
+        status = value["status"].map { $0.string ?? $0.text }
+        flow = value["flow"]?.string
+        isRefused = value["refused"]?.bool
+        fields = (value["fields"]?.object?.members ?? []).map { (name: $0.key, value: $0.value.string ?? "") }
+    }
+
+    /// How an exchange differs from what is asked, one line each. Empty when it doesn't.
+    func differences(_ known: KnownExchange) -> [String] {
+        let exchange = known.exchange
+        var differences: [String] = []
+        func compare(_ name: String, _ expected: String?, _ found: String?, isPattern: Bool = false) {
+            guard let expected else { return }
+            let fits = found.map { isPattern ? Glob.matches(expected, $0) : $0 == expected } ?? false
+            if !fits { differences.append("\(name): expected \(expected), was \(found ?? "none")") }
+        }
+        compare("host", host, exchange.host, isPattern: true)
+        compare("path", path, exchange.path, isPattern: true)
+        compare("method", method, exchange.request.method)
+        compare("client", client, known.client)
+        compare("flow", flow, known.flow)
+        let found = String(exchange.response.status)
+        if let status, status != found, !(status.hasSuffix("xx") && status.first == found.first) {
+            differences.append("status: expected \(status), was \(found)")
+        }
+        if let isRefused, isRefused != (exchange.diagnosis != nil) {
+            differences.append(
+                isRefused ? "refused: it wasn't" : "refused: it was, because \(exchange.diagnosis ?? "")")
+        }
+        guard !fields.isEmpty else { return differences }
+        let sent = exchange.requestFindings
+        for field in fields {
+            let values = sent.filter { $0.name == field.name }.map(\.value)
+            guard !values.contains(field.value) else { continue }
+            differences.append("fields.\(field.name): expected \(field.value), was \(values.first ?? "missing")")
+        }
+        return differences
+    }
+}
+
+/// An exchange with what only its neighbours tell: its flow, and the client that the flow is for.
+struct KnownExchange: Sendable {
+    let exchange: RecordedExchange
+    let flow: String
+    let client: String?
+
+    static func all(_ exchanges: [RecordedExchange]) -> [KnownExchange] {
+        let flows = Flows.assign(exchanges)
+        var clients: [String: String] = [:]
+        let named = exchanges.map { exchange -> String? in
+            let client = exchange.client
+            if let client, let flow = flows[exchange.id], clients[flow] == nil { clients[flow] = client }
+            return client
+        }
+        return zip(exchanges, named).map { exchange, client in
+            let flow = flows[exchange.id] ?? exchange.id
+            return KnownExchange(exchange: exchange, flow: flow, client: client ?? clients[flow])
+        }
+    }
+}

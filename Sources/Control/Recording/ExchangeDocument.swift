@@ -1,0 +1,146 @@
+import HTTPServer
+import JOSE
+import Stage
+
+/// How an exchange is shown: as JSON, and as an entry of a HAR file.
+struct ExchangeDocument: Sendable {
+    let known: KnownExchange
+    private let mask: Mask?
+
+    init(_ known: KnownExchange, masksSecrets: Bool) {
+        self.known = known
+        mask = masksSecrets ? Mask(known.exchange) : nil
+    }
+
+    private func shown(_ text: String) -> String { mask?.apply(to: text) ?? text }
+
+    private func shown(encoded text: String) -> String { mask?.apply(toEncoded: text) ?? text }
+
+    private func shown(body text: String, type: String?) -> String {
+        type?.mediaType == "application/x-www-form-urlencoded" ? shown(encoded: text) : shown(text)
+    }
+
+    var json: JSONValue {
+        let exchange = known.exchange
+        var object = JSONObject([("id", .string(exchange.id)), ("flow", .string(known.flow))])
+        object["parent"] = exchange.parent.map { .string($0) }
+        object["time"] = .string(Timestamps.text(milliseconds: exchange.time))
+        object["durationMilliseconds"] = .number(Double(exchange.duration) / 1000)
+        object["host"] = exchange.host.map { .string($0) }
+        object["path"] = .string(exchange.path)
+        object["method"] = .string(exchange.request.method)
+        object["client"] = known.client.map { .string($0) }
+        object["status"] = .integer(Int64(exchange.response.status))
+        object["diagnosis"] = exchange.diagnosis.map { .string(shown($0)) }
+        object["fault"] = exchange.fault.map { .string($0) }
+        var request = JSONObject([("target", .string(shown(encoded: target)))])
+        request["headers"] = headers(exchange.request.headers)
+        add(body: exchange.request.body, type: exchange.request.header("Content-Type"), to: &request)
+        object["request"] = .object(request)
+        var response = JSONObject([("headers", headers(exchange.response.headers))])
+        switch exchange.response.delivery {
+        case .whole, .stream: break
+        case .dropped: response["disconnected"] = "beforeHeaders"
+        case .cut: response["disconnected"] = "midBody"
+        }
+        add(body: exchange.response.body, type: exchange.response.header("Content-Type"), to: &response)
+        object["response"] = .object(response)
+        let tokens = tokens
+        if !tokens.isEmpty { object["tokens"] = .array(tokens) }
+        return .object(object)
+    }
+
+    private var target: String {
+        let request = known.exchange.request
+        return request.path + (request.query.map { "?\($0)" } ?? "")
+    }
+
+    private func headers(_ headers: [(name: String, value: String)]) -> JSONValue {
+        .array(
+            headers.map { header in
+                let isURL = ["location", "referer"].contains(header.name.lowercased())
+                let value = isURL ? shown(encoded: header.value) : shown(header.value)
+                return ["name": .string(header.name), "value": .string(value)]
+            })
+    }
+
+    private func add(body: [UInt8], type: String?, to object: inout JSONObject) {
+        if let text = String(validating: body, as: UTF8.self) {
+            object["body"] = .string(shown(body: text, type: type))
+        } else {
+            object["bodyBase64"] = .string(Base64.encode(body))
+        }
+    }
+
+    /// The signed and unsigned JWTs in it, decoded.
+    private var tokens: [JSONValue] {
+        var seen: Set<String> = []
+        return (known.exchange.requestFindings + known.exchange.responseFindings).compactMap { finding in
+            guard finding.value.hasPrefix("eyJ"), seen.insert(finding.value).inserted,
+                let token = try? JWS(parsing: finding.value)
+            else { return nil }
+            return [
+                "place": .string(finding.place), "header": .object(token.header), "claims": .object(token.claims),
+                "signed": .bool(!token.signature.isEmpty),
+            ]
+        }
+    }
+
+    // MARK: - HAR
+
+    /// <http://www.softwareishard.com/blog/har-12-spec/#entries>
+    var harEntry: JSONValue {
+        let exchange = known.exchange
+        let base = "https://\(exchange.host ?? "localhost")"
+        let query = exchange.request.queryForm.fields.map { field -> JSONValue in
+            ["name": .string(field.name), "value": .string(shown(field.value))]
+        }
+        var request = JSONObject([
+            ("method", .string(exchange.request.method)),
+            ("url", .string(base + shown(encoded: exchange.path + (exchange.request.query.map { "?\($0)" } ?? "")))),
+            ("httpVersion", "HTTP/1.1"), ("cookies", []), ("headers", headers(exchange.request.headers)),
+            ("queryString", .array(query)), ("headersSize", -1),
+            ("bodySize", .integer(Int64(exchange.request.body.count))),
+        ])
+        if !exchange.request.body.isEmpty {
+            request["postData"] = [
+                "mimeType": .string(exchange.request.header("Content-Type") ?? ""),
+                "text": .string(
+                    shown(
+                        body: String(decoding: exchange.request.body, as: UTF8.self),
+                        type: exchange.request.header("Content-Type"))),
+            ]
+        }
+        let response: JSONValue = [
+            "status": .integer(Int64(exchange.response.status)), "statusText": "", "httpVersion": "HTTP/1.1",
+            "cookies": [], "headers": headers(exchange.response.headers),
+            "content": [
+                "size": .integer(Int64(exchange.response.body.count)),
+                "mimeType": .string(exchange.response.header("Content-Type") ?? ""),
+                "text": .string(
+                    shown(
+                        body: String(decoding: exchange.response.body, as: UTF8.self),
+                        type: exchange.response.header("Content-Type"))),
+            ],
+            "redirectURL": .string(shown(encoded: exchange.response.header("Location") ?? "")), "headersSize": -1,
+            "bodySize": .integer(Int64(exchange.response.body.count)),
+        ]
+        let milliseconds = Double(exchange.duration) / 1000
+        var entry = JSONObject([
+            ("startedDateTime", .string(Timestamps.fullText(microseconds: exchange.began))),
+            ("time", .number(milliseconds)), ("request", .object(request)), ("response", response), ("cache", [:]),
+            ("timings", ["send": 0, "wait": .number(milliseconds), "receive": 0]),
+        ])
+        entry["comment"] = exchange.diagnosis.map { .string(shown($0)) }
+        return .object(entry)
+    }
+
+    static func har(_ documents: [ExchangeDocument], version: String) -> JSONValue {
+        [
+            "log": [
+                "version": "1.2", "creator": ["name": "Understudy", "version": .string(version)],
+                "entries": .array(documents.map(\.harEntry)),
+            ]
+        ]
+    }
+}

@@ -1,0 +1,89 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// POST /_understudy/v1/verify: were these requests made? 200, or 409 with the differences
+
+extension ControlAPI {
+    private static let expectation = Shape.object(
+        Criteria.fields + [
+            .optional("times", .integer(0...1_000_000), "Exactly how many."),
+            .optional("atLeast", .integer(0...1_000_000), "How many at least; 1 unless something else is said."),
+            .optional("atMost", .integer(0...1_000_000), "How many at most."),
+        ])
+
+    private static let several = Shape.object([
+        .required("expectations", .sequence(of: expectation), "All of these.")
+    ])
+
+    /// What comes near is shown up to this many times.
+    private static let nearLimit = 3
+
+    func verify(_ exchange: Exchange) -> Response {
+        let body: JSONValue
+        do {
+            let value = try JSONValue(parsing: exchange.request.body)
+            let shape = value["expectations"] == nil ? ControlAPI.expectation : ControlAPI.several
+            let faults = shape.faults(in: SeedNode(value, file: "body"))
+            guard faults.isEmpty else { return ControlAnswer.error(faults) }
+            body = value
+        } catch {
+            return ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$")
+        }
+        let expectations = body["expectations"]?.array ?? [body]
+        let known = KnownExchange.all(exchange.world.recording.exchanges)
+        let results = expectations.map { check($0, known) }
+        let document = JSONValue.array(results.map(\.json))
+        let unmet = results.filter { !$0.isMet }
+        guard let first = unmet.first else {
+            return ControlAnswer.ok(["verified": true, "expectations": document])
+        }
+        let message =
+            first.message + (unmet.count > 1 ? "; \(unmet.count - 1) more of the expectations aren't met" : "")
+        var response = ControlAnswer.error(409, "unmet", message)
+        let answer: JSONValue = [
+            "error": ["code": "unmet", "message": .string(message)], "verified": false, "expectations": document,
+        ]
+        response.body = Array((answer.text + "\n").utf8)
+        return response
+    }
+
+    private struct Result {
+        let isMet: Bool
+        let message: String
+        let json: JSONValue
+    }
+
+    private func check(_ expectation: JSONValue, _ known: [KnownExchange]) -> Result {
+        let criteria = Criteria(expectation)
+        let compared = known.map { (known: $0, differences: criteria.differences($0)) }
+        let matched = compared.filter { $0.differences.isEmpty }.map { JSONValue.string($0.known.exchange.id) }
+        let times = expectation["times"]?.integer
+        let most = times ?? expectation["atMost"]?.integer
+        let least = times ?? expectation["atLeast"]?.integer ?? (expectation["atMost"] == nil ? 1 : 0)
+        let count = Int64(matched.count)
+        let isMet = count >= least && most.map { count <= $0 } ?? true
+        let wanted =
+            times.map { "exactly \($0)" } ?? (most.map { "\(least) to \($0)" } ?? "at least \(least)")
+        let message = "expected \(wanted) of \(expectation.text), found \(count)"
+        var json = JSONObject([
+            ("expected", expectation), ("met", .bool(isMet)), ("found", .integer(count)), ("matched", .array(matched)),
+        ])
+        guard !isMet else { return Result(isMet: true, message: "", json: .object(json)) }
+        json["message"] = .string(message)
+        if count < least {
+            // Those that differ least, the latest first.
+            let near = compared.filter { !$0.differences.isEmpty }.reversed()
+                .sorted { $0.differences.count < $1.differences.count }.prefix(ControlAPI.nearLimit)
+            json["near"] = .array(
+                near.map { entry in
+                    let mask = masksSecrets ? Mask(entry.known.exchange) : nil
+                    return [
+                        "id": .string(entry.known.exchange.id),
+                        "differences": .array(entry.differences.map { .string(mask?.apply(to: $0) ?? $0) }),
+                    ]
+                })
+        }
+        return Result(isMet: false, message: message, json: .object(json))
+    }
+}

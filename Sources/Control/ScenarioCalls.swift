@@ -1,0 +1,91 @@
+import HTTPServer
+import JOSE
+import Stage
+
+// GET /_understudy/v1/scenarios, GET and POST /_understudy/v1/scenarios/NAME
+
+extension ControlAPI {
+    func listScenarios(_ exchange: Exchange) -> Response {
+        let all = scenarios.map { scenario -> JSONValue in
+            ["name": .string(scenario.name), "title": .string(scenario.title), "happens": .string(scenario.happens)]
+        }
+        return ControlAnswer.ok(["scenarios": .array(all)])
+    }
+
+    /// Its orders; or, for people, a page.
+    func scenario(_ exchange: Exchange) -> Response {
+        guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
+        guard exchange.request.header("Accept")?.contains("text/html") ?? false else {
+            var document = JSONObject([("name", .string(scenario.name))])
+            for (key, value) in scenario.document.object?.members ?? [] { document[key] = value }
+            return ControlAnswer.ok(.object(document))
+        }
+        return page(scenario, exchange)
+    }
+
+    /// The body may give values for the scenario's parameters.
+    func playScenario(_ exchange: Exchange) async -> Response {
+        guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
+        let values: JSONObject
+        do {
+            let body = exchange.request.body
+            let value: JSONValue = body.isEmpty ? [:] : try JSONValue(parsing: body)
+            guard let object = value.object else {
+                return ControlAnswer.error(400, "invalidBody", "expected an object of parameters", path: "$")
+            }
+            values = object
+        } catch {
+            return ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$")
+        }
+        do throws(Scenario.Failure) {
+            try await exchange.play(scenario, with: values)
+        } catch {
+            return ControlAnswer.error(
+                error.response == nil ? 400 : 409, error.response == nil ? "invalidBody" : "orderRefused",
+                error.description)
+        }
+        return ControlAnswer.ok([
+            "scenario": .string(scenario.name), "title": .string(scenario.title), "happens": .string(scenario.happens),
+            "advice": .string(scenario.advice),
+        ])
+    }
+
+    private func find(_ exchange: Exchange) -> Scenario? {
+        scenarios.first { $0.name == exchange.parameters["name"] }
+    }
+
+    private func noSuchScenario(_ exchange: Exchange) -> Response {
+        let name = exchange.parameters["name"] ?? ""
+        let hint = Spelling.hint(name, among: scenarios.map(\.name))
+        return ControlAnswer.error(404, "noSuchScenario", "no scenario \(Diagnosis.quote(name))\(hint)")
+    }
+
+    private func page(_ scenario: Scenario, _ exchange: Exchange) -> Response {
+        var content: [HTML] = [
+            .tag("h1", [("class", "wide")], scenario.title), .tag("h2", [], "What happens"),
+            .tag("p", [], scenario.happens), .tag("h2", [], "What a correct client does"),
+            .tag("p", [], scenario.advice), .tag("h2", [], "Start it"),
+            .tag(
+                "pre", [],
+                "curl -X POST \(exchange.address.ownBase)\(ControlAPI.root)/scenarios/\(scenario.name)"),
+        ]
+        if !scenario.parameters.isEmpty {
+            content.append(.tag("p", [], "The body may be a JSON object with these members:"))
+            content.append(
+                .element(
+                    "table", attributes: [],
+                    children: scenario.parameters.map { parameter in
+                        .tag(
+                            "tr", [], .tag("td", [], .tag("code", [], parameter.name)),
+                            .tag("td", [], parameter.about), .tag("td", [], .tag("code", [], parameter.fallback)))
+                    }))
+        }
+        content.append(.tag("h2", [], "Its orders"))
+        for call in scenario.calls {
+            content.append(.tag("p", [], .tag("code", [], "\(call.method) \(call.target)")))
+            if let body = call.body { content.append(.tag("pre", [], body.indented())) }
+        }
+        return Page.response(
+            title: scenario.title, banner: "Understudy: a stand-in identity provider, for tests only", content)
+    }
+}

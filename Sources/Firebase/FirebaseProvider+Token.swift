@@ -1,0 +1,31 @@
+import JOSE
+import Stage
+
+extension FirebaseProvider {
+    /// A user of the project, by local ID or e-mail address, or one with the e-mail address of a seeded person.
+    package func token(for order: TokenOrder, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        guard let project = projects.project(id: order.client) else {
+            throw order.noSuchClient("project", hint: "")
+        }
+        let call = FirebaseCall(exchange, project: project, isAdmin: true, body: JSONObject())
+        let person = exchange.world.withState { state in order.account.flatMap { state.account($0)?.email } }
+        let (user, seconds) = call.withState { state, context -> (User?, Int64) in
+            let name = order.account
+            let first = state.order.first.flatMap { state.users[$0] }
+            guard let name else { return (first, context.seconds) }
+            let found = state.users[name] ?? state.user(email: name) ?? person.flatMap { state.user(email: $0) }
+            return (found, context.seconds)
+        }
+        guard let user else {
+            let message = order.account.map { "no user \(Diagnosis.quote($0)) in" } ?? "nobody has signed up in"
+            throw ControlRefusal(
+                ControlAnswer.error(
+                    404, "noSuchAccount", "\(message) project \(Diagnosis.quote(order.client))", path: "$.account"))
+        }
+        let session = ProjectState.Session(
+            localId: user.localId, provider: user.links.first?.providerId ?? "password", authTime: seconds)
+        var claims = call.claims(session, user, seconds: seconds)
+        claims["nonce"] = order.nonce.map { .string($0) }
+        return TokenDraft(claims: claims, owner: .firebase, withType: true, isSigned: call.signsTokens)
+    }
+}

@@ -1,0 +1,38 @@
+import HTTPServer
+import Stage
+
+// What the REST API can be ordered to answer. Its errors have no names, so they go by their messages.
+// https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
+
+extension GitHubProvider {
+    private static let limits = "using-the-rest-api/rate-limits-for-the-rest-api"
+
+    private static let restAnswers: [(message: String, status: Int, documentation: String?, retryAfter: String?)] = [
+        ("Requires authentication", 401, nil, nil),
+        ("Bad credentials", 401, "", nil),
+        ("Resource not accessible by integration", 403, nil, nil),
+        ("Not Found", 404, nil, nil),
+        ("Validation Failed", 422, nil, nil),
+        ("API rate limit exceeded", 403, limits, nil),
+        (
+            "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.", 403, limits,
+            "60"
+        ),
+        // Seen, but not documented.
+        ("Server Error", 502, "", nil),
+        ("Service unavailable", 503, "", nil),
+    ]
+
+    static func restErrors(_ endpoint: RESTEndpoint) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(restAnswers.map(\.message)) { order, exchange in
+            let known = restAnswers.first { $0.message == order.name } ?? restAnswers[0]
+            var answer = RESTAnswer.error(
+                known.status, order.description ?? known.message, known.documentation ?? endpoint.documentation
+            ).because(order.diagnosis)
+            if let seconds = known.retryAfter { answer.headers.append((name: "Retry-After", value: seconds)) }
+            let isEnterprise = exchange.address.host == GitHubProvider.host
+            return RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
+                .response(to: answer, .anonymous, rate: nil, version: versions[0])
+        }
+    }
+}

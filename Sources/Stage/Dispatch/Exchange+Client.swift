@@ -1,0 +1,30 @@
+import HTTPServer
+import JOSE
+
+extension Request {
+    /// The client that the request names: in its fields, in its credentials, or in the authorization request that a
+    /// sign-in page's form carries along.
+    package var namedClient: String? {
+        let query = queryForm
+        let body = bodyForm
+        for form in [body, query] {
+            if let client = form["client_id"] ?? form["app_id"] { return client }
+            if let carried = form["request"].flatMap({ Base64URL.decode($0) }).map({ Form(parsing: $0) }),
+                let client = carried["client_id"]
+            {
+                return client
+            }
+            if let target = form["return_to"], let mark = target.firstIndex(of: "?"),
+                let client = Form(parsing: target[mark...].dropFirst())["client_id"]
+            {
+                return client
+            }
+        }
+        if hasJSONBody, let object = try? JSONValue(parsing: self.body),
+            let client = object["client_id"]?.string ?? object["client"]?.string
+        {
+            return client
+        }
+        return BasicCredentials.read(self)?.user
+    }
+}

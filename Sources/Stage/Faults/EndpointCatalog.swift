@@ -1,0 +1,122 @@
+import HTTPServer
+import JOSE
+
+/// Every endpoint at which something can be ordered to go wrong, and whether an order fits.
+package struct EndpointCatalog: Sendable {
+    package struct Entry: Sendable {
+        /// A host or a pattern of hosts; `nil` is the daemon's own address.
+        package let host: String?
+        package let method: String
+        /// With `*` where a parameter stands.
+        package let path: String
+        package let traits: EndpointTraits
+
+        /// `POST appleid.apple.com/auth/token`
+        package var name: String { "\(method) \(host ?? "")\(path)" }
+
+        func takes(path pattern: String) -> Bool {
+            Glob.overlap(pattern, path) || traits.partOf.map { Glob.overlap(pattern, $0) } ?? false
+        }
+    }
+
+    package let entries: [Entry]
+
+    /// `controlRoot` stands before the paths of control calls.
+    package init(providers: [any Provider], controlRoot: String) {
+        var entries: [Entry] = []
+        func add(_ method: String, _ path: String, host: String?, _ route: Route) {
+            guard let traits = route.traits else { return }
+            let segments = path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
+                segment.hasPrefix(":") ? "*" : String(segment)
+            }
+            entries.append(
+                Entry(host: host, method: method, path: segments.joined(separator: "/"), traits: traits))
+        }
+        for provider in providers {
+            for (host, router) in provider.routes.sorted(by: { $0.key < $1.key }) {
+                for served in router.served {
+                    add(served.method, served.path, host: host.isEmpty ? nil : host, served.endpoint)
+                }
+            }
+            for call in provider.controlRoutes {
+                add(call.method, "\(controlRoot)/\(call.path)", host: nil, call.route)
+            }
+        }
+        self.entries = entries
+    }
+
+    /// Why the order in `node`, which has the shape of a fault, can't be carried out. Empty when it can.
+    package func faults(in node: SeedNode) -> [SeedFault] {
+        guard let effect = node["effect"] else { return [] }
+        let contradictions = EndpointCatalog.contradictions(in: effect)
+        guard contradictions.isEmpty else { return contradictions }
+        let match = FaultMatch(node["match"]?.value ?? [:])
+        let place = node["match"] ?? node
+        let atHost = entries.filter { match.takes(host: $0.host) }
+        guard !atHost.isEmpty else {
+            let hosts = Set(entries.compactMap(\.host)).sorted()
+            let hint = Spelling.hint(match.host ?? "", among: hosts)
+            return [
+                SeedFault(
+                    place["host"] ?? place,
+                    "no such host is played" + (hint.isEmpty ? ": \(hosts.joined(separator: ", "))" : hint))
+            ]
+        }
+        let atPath = atHost.filter { entry in match.path.map { entry.takes(path: $0) } ?? true }
+        guard !atPath.isEmpty else {
+            let paths = atHost.map(\.path)
+            let hint = Spelling.hint(match.path ?? "", among: paths)
+            let known = Set(paths).sorted().prefix(12).joined(separator: ", ")
+            return [
+                SeedFault(
+                    place["path"] ?? place,
+                    "nothing is served at this path" + (hint.isEmpty ? "; at this host: \(known)" : hint))
+            ]
+        }
+        let matched = atPath.filter { entry in match.method.map { $0 == entry.method } ?? true }
+        guard !matched.isEmpty else {
+            let methods = Set(atPath.map(\.method)).sorted().joined(separator: ", ")
+            return [SeedFault(place["method"] ?? place, "the endpoint takes \(methods)")]
+        }
+        return misfits(effect, matched)
+    }
+
+    private func misfits(_ node: SeedNode, _ matched: [Entry]) -> [SeedFault] {
+        let effect = FaultEffect(node.value)
+        let misfits = matched.map { $0.traits.misfit(effect) }
+        guard !misfits.contains(nil), let entry = matched.first, let member = misfits.first.flatMap({ $0 }) else {
+            return []
+        }
+        let hint = Spelling.hint(effect.error ?? "", among: member == "error" ? entry.traits.errors?.names ?? [] : [])
+        return [
+            SeedFault(
+                node[member] ?? node,
+                "\(member) doesn't fit \(entry.name)\(hint); what fits there: \(entry.traits.fitting)")
+        ]
+    }
+
+    /// What an effect can't be, wherever it is for.
+    private static func contradictions(in effect: SeedNode) -> [SeedFault] {
+        let value = FaultEffect(effect.value)
+        func has(_ name: String) -> Bool { effect[name] != nil }
+        for (part, whole) in [("headers", "status"), ("body", "status"), ("description", "error")]
+        where has(part) && !has(whole) {
+            return [SeedFault(effect[part] ?? effect, "\(part) goes with \(whole), which is missing")]
+        }
+        let replacing = ["status", "error"].filter(has) + (value.disconnect == .beforeHeaders ? ["disconnect"] : [])
+        if replacing.count > 1 {
+            return [
+                SeedFault(
+                    effect[replacing[1]] ?? effect,
+                    "an answer is replaced once: give \(replacing.joined(separator: " or "))")
+            ]
+        }
+        let isNothing =
+            value.answer == nil && value.delay == nil && value.disconnect == nil && value.error == nil
+            && value.token == nil && value.rotation == nil && value.keySet == nil && !value.isMalformed
+            && value.state == nil && !value.isCodeUsed
+        guard isNothing, case .object(let fields) = FaultEffect.shape else { return [] }
+        let names = fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }
+        return [SeedFault(effect, "nothing would happen: give one of \(names.joined(separator: ", "))")]
+    }
+}

@@ -1,0 +1,103 @@
+import HTTPServer
+import JOSE
+import Synchronization
+
+/// The fault that was ordered for an exchange.
+package final class Order: Sendable {
+    package let fault: Fault
+    private let used = Atomic<Bool>(false)
+
+    init(_ fault: Fault) { self.fault = fault }
+
+    /// Whether it has shown.
+    package var isUsed: Bool { used.load(ordering: .relaxed) }
+
+    package func use() { used.store(true, ordering: .relaxed) }
+
+    package var diagnosis: Diagnosis { Diagnosis(fault.summary) }
+}
+
+extension Exchange {
+    /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. Without `isSigned`, the token is left
+    /// unsigned. Every token that an endpoint mints comes from here.
+    package func mint(
+        _ owner: KeyOwner, _ claims: JSONObject, at time: Int64, withType: Bool = false, isSigned: Bool = true
+    ) throws(KeyError) -> String {
+        let ring = world.keys[owner]
+        guard let order, let tampering = order.fault.effect.token else {
+            guard isSigned else { return JWS.unsigned(header: KeyRing.unsignedHeader, claims: claims) }
+            return try ring.mint(claims, at: time, withType: withType)
+        }
+        order.use()
+        guard isSigned || tampering.signature != .valid else {
+            return KeyRing.unsigned(claims, at: time, tampering: tampering)
+        }
+        return try ring.mint(claims, at: time, withType: withType, tampering: tampering)
+    }
+
+    /// The JSON Web Key Set of `owner`, unless a fault orders otherwise.
+    package func keySet(_ owner: KeyOwner) -> JSONValue { KeyRing.jwks(published(owner)) }
+
+    /// The same keys as certificates.
+    package func certificates(_ owner: KeyOwner, commonName: String) throws(KeyError) -> JSONValue {
+        try KeyRing.certificates(published(owner), commonName: commonName)
+    }
+
+    private func published(_ owner: KeyOwner) -> [KeyForge.NamedKey] {
+        let ring = world.keys[owner]
+        guard let order, let keySet = order.fault.effect.keySet else { return ring.published }
+        order.use()
+        switch keySet {
+        case .empty: return []
+        case .stale: return ring.stale(at: world.withState { $0.clock.milliseconds })
+        }
+    }
+
+    /// The exchange that has used the code which is about to be given out: this one, if a fault orders a used code.
+    package var spentBy: String? {
+        guard let order, order.fault.effect.isCodeUsed else { return nil }
+        order.use()
+        return id
+    }
+
+    /// The redirect's `state`, unless a fault orders otherwise.
+    package func redirectState(_ field: Form.Field?) -> Form.Field? {
+        guard let order, let state = order.fault.effect.state else { return field }
+        order.use()
+        return state == .missing ? nil : Form.Field(name: "state", value: "another-\(field?.value ?? "state")")
+    }
+
+    /// What this authorization does without asking anybody: what a fault orders, or the queue of outcomes, or the client's
+    /// own interaction. `nil` shows the page.
+    package func outcome(
+        _ state: inout WorldState, provider: String, client: String, interaction: Interaction, account: String? = nil
+    ) -> Outcome? {
+        if let order, let error = order.fault.effect.error {
+            order.use()
+            return Outcome(id: order.fault.id, provider: provider, kind: .error, error: error)
+        }
+        return state.outcomes.take(provider: provider, client: client, account: account)
+            ?? interaction.standing(provider: provider)
+    }
+
+    /// The fields of the query, of a form, and the texts of a JSON object.
+    var fields: [String: String] {
+        var fields: [String: String] = [:]
+        for field in request.bodyForm.fields + request.queryForm.fields { fields[field.name] = field.value }
+        if request.hasJSONBody || (request.contentType == nil && request.body.first == UInt8(ascii: "{")),
+            let object = try? JSONValue(parsing: request.body).object
+        {
+            for (name, value) in object.members { fields[name] = value.string ?? value.text }
+        }
+        return fields
+    }
+}
+
+extension Response {
+    /// The body broken off in the middle.
+    func malformed() -> Response {
+        var response = self
+        response.body = Array(body.prefix(max(1, body.count / 2)))
+        return response
+    }
+}

@@ -1,0 +1,71 @@
+import FoundationEssentials
+import Stage
+
+/// `seed-data/scenarios/*.json`, embedded.
+enum BuiltInScenarios {
+    /// A test reads every one, so none can be at fault here.
+    static var all: [Scenario] { files.compactMap { try? Scenario(name: $0.name, $0.bytes) } }
+
+    private static let files: [(name: String, bytes: [UInt8])] = [
+        ("cancelled-sign-in", PackageResources.cancelled_sign_in_json),
+        ("clock-ahead", PackageResources.clock_ahead_json),
+        ("clock-behind", PackageResources.clock_behind_json),
+        ("credential-already-linked", PackageResources.credential_already_linked_json),
+        ("device-flow-slow-down", PackageResources.device_flow_slow_down_json),
+        ("expired-client-secret", PackageResources.expired_client_secret_json),
+        ("github-suspended-application", PackageResources.github_suspended_application_json),
+        ("hidden-email-off", PackageResources.hidden_email_off_json),
+        ("nonce-mismatch", PackageResources.nonce_mismatch_json),
+        ("provider-outage", PackageResources.provider_outage_json),
+        ("replayed-code", PackageResources.replayed_code_json),
+        ("revoked-grant", PackageResources.revoked_grant_json),
+        ("rotated-keys", PackageResources.rotated_keys_json),
+        ("second-factor", PackageResources.second_factor_json),
+        ("slow-provider", PackageResources.slow_provider_json),
+    ]
+
+    /// A page of Markdown with a section for each.
+    static var documentation: String {
+        var page = """
+            # Scenarios
+
+            Ready-made situations, each a list of orders to the control API. Start one in a world with
+            `POST /_understudy/v1/scenarios/NAME`, or in every world with `understudy serve --scenario NAME`; `POST reset` ends
+            it. A file of your own in the same form works, too: `--scenario PATH.json`. The same texts are served as pages at
+            `/_understudy/v1/scenarios/NAME`.
+
+            This file is printed by `understudy seed scenarios`.
+
+            """
+        for scenario in all {
+            page += "\n## \(scenario.title)\n\n`\(scenario.name)`\n\n"
+            page += "**What happens.** \(scenario.happens)\n\n**What a correct client does.** \(scenario.advice)\n"
+            guard !scenario.parameters.isEmpty else { continue }
+            page += "\n| member of the body | what it is | default |\n|---|---|---|\n"
+            for parameter in scenario.parameters {
+                page += "| `\(parameter.name)` | \(parameter.about) | `\(parameter.fallback)` |\n"
+            }
+        }
+        return page
+    }
+
+    /// By its name, or read from a file: a text with a `/` or `.json` at its end is a path.
+    static func find(_ text: String) throws(SeedFaults) -> Scenario {
+        func fault(_ message: String) -> SeedFaults {
+            SeedFaults(faults: [SeedFault(file: text, path: "$", message: message)])
+        }
+        guard text.contains("/") || text.hasSuffix(".json") else {
+            let all = all
+            guard let scenario = all.first(where: { $0.name == text }) else {
+                let hint = Spelling.hint(text, among: all.map(\.name))
+                throw fault(
+                    "no such scenario" + (hint.isEmpty ? ": \(all.map(\.name).joined(separator: ", "))" : hint))
+            }
+            return scenario
+        }
+        guard let data = try? Data(contentsOf: URL(filePath: text)) else { throw fault("the file can't be read") }
+        let file = text.split(separator: "/").last ?? Substring(text)
+        return try Scenario(
+            name: String(file.hasSuffix(".json") ? file.dropLast(".json".count) : file), Array(data), file: text)
+    }
+}

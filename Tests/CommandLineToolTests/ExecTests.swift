@@ -1,0 +1,111 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("understudy exec", .serialized)
+struct ExecTests {
+    @Test("the command finds the daemon in its environment, and gives the exit code")
+    func environment() throws {
+        let script = """
+            set -e
+            curl -sf "$UNDERSTUDY_CONTROL_URL/health" > /dev/null
+            curl -sf "$APPLE_BASE_URL/auth/keys" | grep -q kid
+            curl -sf -A tests "$GITHUB_API_URL/meta" > /dev/null
+            curl -sf "$GITHUB_BASE_URL/.well-known/oauth-authorization-server/login/oauth" > /dev/null
+            curl -sf "$GOOGLE_BASE_URL/.well-known/openid-configuration" > /dev/null
+            curl -s -d x=1 "$GOOGLE_TOKEN_URL" | grep -q invalid_client
+            curl -sf "$FACEBOOK_BASE_URL/.well-known/openid-configuration" > /dev/null
+            curl -s "$FACEBOOK_GRAPH_URL/me" | grep -q OAuthException
+            curl -sf -H 'Authorization: Bearer owner' "http://$FIREBASE_AUTH_EMULATOR_HOST/emulator/v1/projects/demo-app/config" > /dev/null
+            curl -sf "$UNDERSTUDY_URL/" > /dev/null
+            cat
+            echo "said on standard error" >&2
+            exit 7
+            """
+        let result = try Shell.run(
+            Tool.path, ["exec", "--", "bash", "-c", script], input: "from standard input",
+            environment: ["TMPDIR": NSTemporaryDirectory()])
+        #expect(result.status == 7, "\(result)")
+        #expect(result.output == "from standard input")
+        #expect(result.errors.hasPrefix("said on standard error\n"))
+    }
+
+    @Test("when the command fails, what was refused is told, and where the log is")
+    func failure() throws {
+        let script = "curl -s -d client_id=com.example.web $APPLE_BASE_URL/auth/token > /dev/null; exit 1"
+        let result = try Tool.run("exec", "--", "sh", "-c", script)
+        #expect(result.status == 1)
+        let lines = result.errors.split(separator: "\n")
+        #expect(lines.first?.hasPrefix("understudy refused POST appleid.apple.com/auth/token: ") ?? false)
+        let log = lines.last?.components(separatedBy: "the daemon's log is ").last ?? ""
+        #expect(try String(contentsOfFile: log, encoding: .utf8).contains("/auth/token"))
+        try FileManager.default.removeItem(atPath: log)
+        #expect(!result.errors.contains(" info "))
+    }
+
+    @Test("when it succeeds, nothing is left but its own output")
+    func success() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "exec-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let result = try Tool.run(
+            "exec", "--log-level", "debug", "--", "sh", "-c", "curl -s $APPLE_BASE_URL/nowhere > /dev/null; echo done",
+            environment: ["TMPDIR": folder.path()])
+        #expect(result.status == 0)
+        #expect(result.output == "done\n")
+        #expect(result.errors == "")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()).isEmpty)
+        let log = folder.appending(path: "kept.log").path()
+        _ = try Tool.run("exec", "--log-file", log, "--", "sh", "-c", "curl -s $APPLE_BASE_URL/nowhere")
+        #expect(try String(contentsOfFile: log, encoding: .utf8).contains("nothing is served"))
+    }
+
+    @Test("serve's options hold: seeds, scenarios, a port")
+    func options() throws {
+        let result = try Tool.run(
+            "exec", "--scenario", "provider-outage", "--mask-secrets", "--", "sh", "-c",
+            "curl -s -o /dev/null -w '%{http_code}' $APPLE_BASE_URL/auth/keys")
+        #expect(result.output == "503")
+        let bad = try Tool.run("exec", "--seed", "/nowhere.json", "--", "true")
+        #expect(bad.status == 1)
+        #expect(bad.errors.contains("/nowhere.json: $: no such file"))
+    }
+
+    @Test("a command that isn't there is 127, one that can't be run 126, none at all a usage error")
+    func missing() throws {
+        let missing = try Tool.run("exec", "--", "no-such-command")
+        #expect(missing.status == 127)
+        #expect(missing.errors == "understudy: can't run no-such-command: No such file or directory\n")
+        #expect(try Tool.run("exec", "--", "/etc/passwd").status == 126)
+        #expect(try Tool.run("exec").status == 64)
+    }
+
+    @Test("signals are handed on; the daemon ends with the command", arguments: [SIGTERM, SIGINT])
+    func signals(signal: Int32) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: Tool.path)
+        let script = "trap 'echo caught; exit 5' TERM INT; echo $UNDERSTUDY_URL; while :; do sleep 0.1; done"
+        process.arguments = ["exec", "--", "bash", "-c", script]
+        let output = Pipe()
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = Pipe()
+        try process.run()
+        var text = ""
+        while !text.hasSuffix("\n") {
+            text += String(decoding: output.fileHandleForReading.readData(ofLength: 1), as: UTF8.self)
+        }
+        kill(process.processIdentifier, signal)
+        text += String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 5)
+        #expect(text.hasSuffix("caught\n"))
+        let port = Int(text.split(separator: "\n")[0].split(separator: ":").last ?? "") ?? 0
+        #expect(throws: TransportError.self) { try TestClient(port: port).get("/") }
+    }
+
+    @Test("a signal that ends the command is 128 and its number")
+    func killed() throws {
+        #expect(try Tool.run("exec", "--", "sh", "-c", "kill -KILL $$").status == 137)
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import Stage
+import Synchronization
+import TestSupport
+import Testing
+import Understudy
+
+@Suite("Worlds", .serialized)
+struct WorldTests {
+    @Test("two hundred suites at once, each with its own clock and faults, none disturbing another")
+    func parallel() async throws {
+        let fixture = try FaultFixture()
+        let client = fixture.client
+        let failures = Mutex<[String]>([])
+        // Threads, as test runners have them: sixteen at a time.
+        let numbers = Mutex(Array(0..<200))
+        let threads = (0..<16).map { _ in
+            Thread {
+                while let number = numbers.withLock({ $0.popLast() }) {
+                    do { try WorldTests.suite(number, fixture, client) } catch {
+                        failures.withLock { $0.append("\(number): \(error)") }
+                    }
+                }
+            }
+        }
+        threads.forEach { $0.start() }
+        while threads.contains(where: { !$0.isFinished }) { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(failures.withLock { $0 } == [])
+        #expect(try client.get("\(FaultFixture.api)/health").json["worlds"] as? Int == 201)
+        #expect(try client.get("/appleid.apple.com/auth/keys").status == 200)
+        #expect(try client.get("\(FaultFixture.api)/clock").json["frozen"] as? Bool == false)
+    }
+
+    private struct Mismatch: Error {
+        let what: String
+    }
+
+    private static func expect(_ holds: Bool, _ what: @autoclosure () -> String) throws {
+        if !holds { throw Mismatch(what: what()) }
+    }
+
+    /// One test suite, in a world of its own.
+    private static func suite(_ number: Int, _ fixture: FaultFixture, _ client: TestClient) throws {
+        let world = "/~suite-\(number)"
+        let year = 2030 + number % 60
+        let day = String(format: "%02d", 1 + number % 28)
+        let time = "\(year)-03-\(day)T00:00:00Z"
+        try fixture.clock(["set": time, "freeze": true], world: world)
+        // Each orders another fault, of another length.
+        let status = 500 + number % 100
+        let times = 1 + number % 3
+        try fixture.order(["status": status], at: ["path": "/auth/keys"], ["times": times], world: world)
+        try fixture.order(
+            ["token": ["claims": ["nonce": "world \(number)"]]], at: ["path": "*/apple/authorizations"], world: world)
+        for round in 0..<4 {
+            let found = try client.get("\(world)/appleid.apple.com/auth/keys").status
+            try expect(found == (round < times ? status : 200), "round \(round): \(found)")
+        }
+        let credential = try Site.natives[0].call(client, world)
+        let claims = AppleFixture.claims(credential["identityToken"] ?? "")
+        try expect(claims["nonce"] as? String == "world \(number)", "nonce \(claims)")
+        let iat = ISO8601DateFormatter().date(from: time).map { Int($0.timeIntervalSince1970) }
+        try expect(claims["iat"] as? Int == iat, "iat \(claims)")
+        // Somebody signs up at Firebase: the only one in this world.
+        let made = try client.post(
+            "\(world)/identitytoolkit.googleapis.com/v1/accounts:signUp?key=demo-api-key",
+            json: ["email": "same@example.com", "password": "correct horse"])
+        try expect(made.status == 200, "sign-up \(made)")
+        let requests = try client.get("\(world)\(FaultFixture.api)/requests")
+        try expect((requests.json["requests"] as? [Any])?.count == 6, "recording \(requests.text.prefix(300))")
+        let clock = try client.get("\(world)\(FaultFixture.api)/clock")
+        try expect(clock["now"] == time, "clock \(clock)")
+        try expect(
+            try client.get("\(world)\(FaultFixture.api)/faults").json["faults"] as? [String] == [], "faults remain")
+    }
+
+    @Test("worlds are listed, and deleted with all that is in them")
+    func list() throws {
+        let fixture = try FaultFixture()
+        _ = try fixture.client.post("/~one\(FaultFixture.api)/accounts", json: ["id": "max"])
+        _ = try fixture.client.get("/~two/appleid.apple.com/auth/keys")
+        let listed =
+            try fixture.client.get("\(FaultFixture.api)/worlds").json["worlds"] as? [[String: Any]] ?? []
+        #expect(listed.compactMap { $0["name"] as? String } == ["default", "one", "two"])
+        #expect(listed[2]["requests"] as? Int == 1)
+        #expect(try fixture.client.request("DELETE", "\(FaultFixture.api)/worlds/one").status == 204)
+        #expect(try fixture.client.request("DELETE", "\(FaultFixture.api)/worlds/one").status == 404)
+        #expect(try fixture.client.request("DELETE", "\(FaultFixture.api)/worlds/default").status == 409)
+        #expect(try fixture.client.get("/~one\(FaultFixture.api)/accounts/max").status == 404)
+    }
+
+    @Test("a world that nobody has used for an hour is dropped; the default one stays")
+    func idle() throws {
+        let time = Mutex(0)
+        let registry = WorldRegistry(
+            seed: try Seed([]), forge: KeyForge(), now: { time.withLock { $0 } })
+        _ = registry.world("idle")
+        let kept = try #require(registry.world("kept"))
+        time.withLock { $0 = 3_500 }
+        #expect(registry.world("kept") === kept)
+        time.withLock { $0 = 3_700 }
+        #expect(registry.world("kept") === kept)
+        #expect(registry.count == 2)
+        #expect(registry.all.map(\.world.name) == ["default", "kept"])
+        time.withLock { $0 = 10_000 }
+        #expect(registry.all.map(\.world.name) == ["default"])
+        #expect(registry.world("kept") !== kept)
+    }
+
+    @Test("ten thousand worlds and no more; a world that isn't used yet costs less than 20 kB")
+    func limit() throws {
+        let registry = WorldRegistry(seed: try Seed([]), forge: KeyForge())
+        let before = try WorldTests.residentBytes()
+        for number in 1..<10_000 { #expect(registry.world("w\(number)") != nil) }
+        let cost = (try WorldTests.residentBytes() - before) / 9_999
+        #expect(cost < 20_000, "\(cost) bytes")
+        #expect(registry.world("one-too-many") == nil)
+        #expect(registry.drop("w1"))
+        #expect(registry.world("one-more") != nil)
+    }
+
+    private static func residentBytes() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return (Int(status[1]) ?? 0) * 4096
+    }
+
+    @Test("a name that can't be is a clear 404", arguments: ["", "a%20b", "a:b", String(repeating: "x", count: 65)])
+    func names(name: String) throws {
+        let fixture = try FaultFixture()
+        let answer = try fixture.client.get("/~\(name)/appleid.apple.com/auth/keys")
+        #expect(answer.status == 404)
+        #expect(answer.diagnosis.contains("a world's name is"))
+    }
+
+    @Test("a reset of one world is none of another's business")
+    func reset() throws {
+        let fixture = try FaultFixture()
+        for world in ["", "/~one"] {
+            try fixture.order(["status": 500], at: ["path": "/auth/keys"], ["times": NSNull()], world: world)
+        }
+        #expect(try fixture.client.request("POST", "/~one\(FaultFixture.api)/reset").status == 200)
+        #expect(try fixture.client.get("/~one/appleid.apple.com/auth/keys").status == 200)
+        #expect(try fixture.client.get("/appleid.apple.com/auth/keys").status == 500)
+    }
+}
