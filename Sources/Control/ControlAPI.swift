@@ -9,24 +9,27 @@ package struct ControlAPI: Sendable {
     let providers: [any Provider]
     let worlds: WorldRegistry
     let version: String
-    let scenarios: [Scenario]
-    let catalog: EndpointCatalog
+    private let allScenarios: Lazy<[Scenario]>
+    private let endpointCatalog: Lazy<EndpointCatalog>
     let masksSecrets: Bool
     /// Host names, beside loopback names and IP addresses, at which it answers.
     let hosts: Set<String>
 
     package init(
         providers: [any Provider], worlds: WorldRegistry, version: String, hosts: [String],
-        scenarios: [Scenario] = [], masksSecrets: Bool = false
+        scenarios: Lazy<[Scenario]>, masksSecrets: Bool
     ) {
-        self.scenarios = scenarios
+        allScenarios = scenarios
         self.masksSecrets = masksSecrets
-        catalog = EndpointCatalog(providers: providers, controlRoot: ControlAPI.root)
+        endpointCatalog = Lazy { EndpointCatalog(providers: providers, controlRoot: ControlAPI.root) }
         self.providers = providers
         self.worlds = worlds
         self.version = version
         self.hosts = Set(hosts.map { $0.lowercased() })
     }
+
+    var scenarios: [Scenario] { allScenarios.value }
+    var catalog: EndpointCatalog { endpointCatalog.value }
 
     package var routes: [ControlRoute] {
         let own: [ControlRoute] = [

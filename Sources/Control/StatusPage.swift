@@ -7,14 +7,17 @@ package struct StatusPage: Sendable {
     let providers: [any Provider]
     let version: String
     /// Those that every world begins with.
-    let scenarios: [Scenario]
+    let chosen: [Scenario]
+    let scenarios: Lazy<[Scenario]>
     let masksSecrets: Bool
 
     package init(
-        providers: [any Provider], version: String, scenarios: [Scenario] = [], masksSecrets: Bool = false
+        providers: [any Provider], version: String, chosen: [Scenario], scenarios: Lazy<[Scenario]>,
+        masksSecrets: Bool
     ) {
         self.providers = providers
         self.version = version
+        self.chosen = chosen
         self.scenarios = scenarios
         self.masksSecrets = masksSecrets
     }
@@ -46,9 +49,9 @@ package struct StatusPage: Sendable {
             [
                 .tag("h1", [("class", "wide")], "Understudy \(version) is running"),
                 .tag("p", [("class", "soft")], "A stand-in identity provider. World: \(exchange.world.name)."),
-                scenarios.isEmpty
+                chosen.isEmpty
                     ? .group([])
-                    : .tag("p", [], "It began with: \(scenarios.map(\.title).joined(separator: "; "))."),
+                    : .tag("p", [], "It began with: \(chosen.map(\.title).joined(separator: "; "))."),
                 .tag("h2", [], "Last failures"), failures(exchange.world),
                 .tag("h2", [], "Point a client here"),
                 .tag("p", [], "Replace https:// by this daemon's address and a slash:"),
@@ -73,7 +76,14 @@ package struct StatusPage: Sendable {
                     "p", [],
                     "The control API is at \(exchange.address.ownBase)\(ControlAPI.root)/: health, reset, clock, outcomes, "
                         + "faults, scenarios, requests, verify, accounts, tokens, worlds."),
+                .tag("h2", [], "Ready-made situations"),
+                .element("ul", attributes: [], children: scenarios.value.map { link(to: $0, exchange) }),
             ])
+    }
+
+    private func link(to scenario: Scenario, _ exchange: Exchange) -> HTML {
+        let address = "\(exchange.address.ownBase)\(ControlAPI.root)/scenarios/\(scenario.name)"
+        return .tag("li", [], .tag("a", [("href", address)], scenario.title))
     }
 
     private static let shownFailures = 10

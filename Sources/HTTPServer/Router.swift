@@ -8,31 +8,38 @@ package struct Router<Endpoint: Sendable>: Sendable {
     }
 
     private struct Route: Sendable {
+        let path: String
         let pattern: [String]
         var endpoints: [(method: String, endpoint: Endpoint)]
     }
 
     private var routes: [Route] = []
-    /// Routes without parameters, found in one step.
-    private var literals: [String: Int] = [:]
+    /// Routes by their path; those without parameters are found in one step.
+    private var places: [String: Int] = [:]
 
     package init() {}
 
     package mutating func add(_ method: String, _ pattern: String, _ endpoint: Endpoint) {
-        let segments = Router.segments(of: pattern)
-        if let place = routes.firstIndex(where: { $0.pattern == segments }) {
+        if let place = places[pattern] {
             routes[place].endpoints.append((method: method, endpoint: endpoint))
-            return
+        } else {
+            add(Route(path: pattern, pattern: Router.segments(of: pattern), endpoints: [(method, endpoint)]))
         }
-        routes.append(Route(pattern: segments, endpoints: [(method: method, endpoint: endpoint)]))
-        if !segments.contains(where: { $0.hasPrefix(":") }) { literals[pattern] = routes.count - 1 }
+    }
+
+    private mutating func add(_ route: Route) {
+        places[route.path] = routes.count
+        routes.append(route)
     }
 
     /// Adds what another router serves.
     package mutating func merge(_ other: Router) {
         for route in other.routes {
-            let pattern = "/" + route.pattern.joined(separator: "/")
-            for (method, endpoint) in route.endpoints { add(method, pattern, endpoint) }
+            if let place = places[route.path] {
+                routes[place].endpoints += route.endpoints
+            } else {
+                add(route)
+            }
         }
     }
 
@@ -40,7 +47,7 @@ package struct Router<Endpoint: Sendable>: Sendable {
     package var served: [(method: String, path: String, endpoint: Endpoint)] {
         routes.flatMap { route in
             route.endpoints.map { served in
-                (method: served.method, path: "/" + route.pattern.joined(separator: "/"), endpoint: served.endpoint)
+                (method: served.method, path: route.path, endpoint: served.endpoint)
             }
         }
     }
@@ -48,7 +55,8 @@ package struct Router<Endpoint: Sendable>: Sendable {
     /// `HEAD` finds what `GET` does. `path` is percent-encoded; parameters come back decoded.
     package func match(_ method: String, _ path: String) -> Match {
         let wanted = method == "HEAD" ? "GET" : method
-        if let place = literals[path] { return choose(routes[place], wanted, [:]) }
+        // A path that looks like a pattern isn't the one with parameters.
+        if let place = places[path], !path.contains("/:") { return choose(routes[place], wanted, [:]) }
         let segments = Router.segments(of: path)
         for route in routes where route.pattern.count == segments.count {
             var parameters: [String: String] = [:]

@@ -59,13 +59,19 @@ public enum Understudy {
         let providers = providers(for: seed)
         let chosen = try scenarios(options.scenarios)
         var own = Router<Route>()
+        let scenarios = Lazy {
+            let others = BuiltInScenarios.all.filter { scenario in !chosen.contains { $0.name == scenario.name } }
+            return (others + chosen).sorted { $0.name < $1.name }
+        }
         let status = StatusPage(
-            providers: providers, version: version, scenarios: chosen, masksSecrets: options.masksSecrets)
+            providers: providers, version: version, chosen: chosen, scenarios: scenarios,
+            masksSecrets: options.masksSecrets)
         own.add("GET", "/", Route(nil) { .now(status.response($0)) })
-        let builtIn = BuiltInScenarios.all.filter { scenario in !chosen.contains { $0.name == scenario.name } }
+        // Browsers ask for it by themselves; it is nobody's failure.
+        own.add("GET", "/favicon.ico", Route(nil) { _ in .now(Response(status: 204)) })
         ControlAPI(
             providers: providers, worlds: worlds, version: version, hosts: options.controlHosts,
-            scenarios: (builtIn + chosen).sorted { $0.name < $1.name }, masksSecrets: options.masksSecrets
+            scenarios: scenarios, masksSecrets: options.masksSecrets
         ).add(to: &own)
         let dispatcher = Dispatcher(
             providers: providers, own: own, worlds: worlds, scenarios: chosen, logger: options.logger)

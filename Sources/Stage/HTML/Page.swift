@@ -14,7 +14,7 @@ package enum Page {
                     .tag("meta", [("charset", "utf-8")]),
                     .tag("meta", [("name", "viewport"), ("content", "width=device-width, initial-scale=1")]),
                     .tag("meta", [("name", "color-scheme"), ("content", "light dark")]),
-                    .tag("title", [], title), .style(styleSheet)),
+                    .tag("link", [("rel", "icon"), ("href", "data:,")]), .tag("title", [], title), .style(styleSheet)),
                 .tag(
                     "body", [],
                     .tag("p", [("class", "banner"), ("role", "note")], banner),

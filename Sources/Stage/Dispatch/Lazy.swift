@@ -1,0 +1,18 @@
+import Synchronization
+
+/// A value that is made when it is first asked for, so that a start needn't wait for it.
+package final class Lazy<Value: Sendable>: Sendable {
+    private let made = Mutex<Value?>(nil)
+    private let make: @Sendable () -> Value
+
+    package init(_ make: @escaping @Sendable () -> Value) { self.make = make }
+
+    package var value: Value {
+        made.withLock { made in
+            if let made { return made }
+            let new = make()
+            made = new
+            return new
+        }
+    }
+}

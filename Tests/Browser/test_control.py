@@ -1,0 +1,61 @@
+"""The pages of the control API, and what a page of its own origin may ask of it."""
+
+import json
+import unittest
+import urllib.request
+
+from support import BrowserTestCase, wait
+
+
+class ControlPages(BrowserTestCase):
+    def ask(self, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(f"{self.origin}/_understudy/v1/{path}", data) as answer:
+            return json.load(answer)
+
+    def test_status_page_tells_failures(self):
+        self.ask("faults", {"match": {"path": "/auth/keys"}, "effect": {"status": 503}})
+        for path in ["appleid.apple.com/auth/keys", "api.github.com/user", "graph.facebook.com/me?access_token=none"]:
+            with self.assertRaises(urllib.error.HTTPError):
+                urllib.request.urlopen(f"{self.origin}/{path}")
+        for width, height, name in [(1280, 900, "wide"), (390, 844, "phone")]:
+            driver = self.browser(width=width, height=height, dark=name == "phone")
+            driver.get(self.origin)
+            self.assertIn("ordered fault fault-", driver.page_source)
+            self.assertIn("Authorization is missing", driver.page_source)
+            self.shot(driver, f"status-failures-{name}")
+            self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), width)
+            driver.find_element("link text", "The person cancels").click()
+            wait(driver, lambda d: "What a correct client does" in d.page_source)
+            driver.get(f"{self.origin}/_understudy/v1/scenarios/slow-provider")
+            self.shot(driver, f"scenario-{name}")
+            self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), width)
+
+    def test_event_stream(self):
+        driver = self.browser()
+        driver.get(self.origin)
+        driver.execute_script(
+            "window.got=[];window.source=new EventSource('/_understudy/v1/requests?path=/auth/keys');"
+            "source.addEventListener('exchange',e=>got.push(JSON.parse(e.data)))"
+        )
+        for _ in range(2):
+            urllib.request.urlopen(f"{self.origin}/appleid.apple.com/auth/keys").read()
+        wait(driver, lambda d: d.execute_script("return got.length") >= 2)
+        self.assertEqual(driver.execute_script("return got[got.length-1].host"), "appleid.apple.com")
+        driver.execute_script("source.close()")
+
+    def test_foreign_page_is_refused(self):
+        driver = self.browser()
+        driver.get(self.callback)
+        status = driver.execute_async_script(
+            "const done=arguments[1];fetch(arguments[0],{method:'POST',mode:'no-cors'})"
+            ".then(()=>fetch(arguments[0])).then(a=>done(a.status),e=>done('blocked'))",
+            f"{self.origin}/_understudy/v1/reset",
+        )
+        self.assertEqual(status, "blocked")
+        last = self.ask("accounts")
+        self.assertTrue(last["accounts"])
+
+
+if __name__ == "__main__":
+    unittest.main()
