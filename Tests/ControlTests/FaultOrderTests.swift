@@ -120,6 +120,11 @@ struct FaultOrderTests {
             (#"{"effect":{"stauts":500}}"#, "$.effect.stauts", "did you mean \"status\"?"),
             (#"{"effect":{"status":99}}"#, "$.effect.status", "from 200 to 599"),
             (#"{"effect":{"body":"x"}}"#, "$.effect.body", "goes with status"),
+            (
+                #"{"effect":{"status":200,"headers":{"A B":"x"}}}"#, "$.effect.headers[\"A B\"]",
+                "can't be a header's name"
+            ),
+            (#"{"effect":{"status":200,"headers":{"A":"x\r\ny"}}}"#, "$.effect.headers.A", "control characters"),
             (#"{"effect":{"delay":"soon"}}"#, "$.effect.delay", "a duration"),
             (#"{"effect":{"status":500,"error":"invalid_grant"}}"#, "$.effect.error", "give status or error"),
             (#"{"effect":{"status":500},"probability":2}"#, "$.probability", "from 0.0 to 1.0"),

@@ -47,6 +47,14 @@ struct Criteria: Sendable {
         fields = (value["fields"]?.object?.members ?? []).map { (name: $0.key, value: $0.value.string ?? "") }
     }
 
+    /// Whether an exchange may be meant, as far as it tells without its neighbours.
+    func mayTake(_ exchange: RecordedExchange) -> Bool {
+        var alone = self
+        alone.client = nil
+        alone.flow = nil
+        return alone.differences(KnownExchange(exchange: exchange, flow: exchange.id, client: nil)).isEmpty
+    }
+
     /// How an exchange differs from what is asked, one line each. Empty when it doesn't.
     func differences(_ known: KnownExchange) -> [String] {
         let exchange = known.exchange

@@ -32,7 +32,8 @@ extension ControlAPI {
         let recording = exchange.world.recording
         return .later { [self] done in
             let waiter = Waiter { [self] exchanges in done(answer(find(query, in: exchanges), query)) }
-            let (already, number) = recording.listen { [self] _ in
+            let (already, number) = recording.listen { [self] new in
+                guard query.criteria.mayTake(new) else { return }
                 if find(query, in: recording.exchanges).count >= query.count { waiter.settle(recording) }
             }
             waiter.listens(as: number, to: recording)
@@ -147,7 +148,7 @@ extension ControlAPI {
                 }
             }
         }
-        let (_, number) = recording.listen { _ in flush() }
+        let (_, number) = recording.listen { if query.criteria.mayTake($0) { flush() } }
         stream.whenClosed { recording.stopListening(number) }
         flush()
         RequestStream.keepAlive(stream)

@@ -95,6 +95,20 @@ package struct EndpointCatalog: Sendable {
         ]
     }
 
+    /// A header that HTTP has no room for: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
+    private static func headerFault(in effect: SeedNode) -> SeedFault? {
+        guard case .object(let headers)? = effect["headers"]?.content else { return nil }
+        let separators = Array("\"(),/:;<=>?@[\\]{}".utf8)
+        for (name, node) in headers {
+            let isName =
+                !name.isEmpty && name.utf8.allSatisfy { (0x21..<0x7F).contains($0) && !separators.contains($0) }
+            guard isName else { return SeedFault(node, "\(Diagnosis.quote(name)) can't be a header's name") }
+            let isValue = (node.string ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+            guard isValue else { return SeedFault(node, "a header's value can't hold control characters") }
+        }
+        return nil
+    }
+
     /// What an effect can't be, wherever it is for.
     private static func contradictions(in effect: SeedNode) -> [SeedFault] {
         let value = FaultEffect(effect.value)
@@ -103,6 +117,7 @@ package struct EndpointCatalog: Sendable {
         where has(part) && !has(whole) {
             return [SeedFault(effect[part] ?? effect, "\(part) goes with \(whole), which is missing")]
         }
+        if let fault = headerFault(in: effect) { return [fault] }
         let replacing = ["status", "error"].filter(has) + (value.disconnect == .beforeHeaders ? ["disconnect"] : [])
         if replacing.count > 1 {
             return [
