@@ -150,7 +150,7 @@ extension AppleProvider {
     private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
         guard settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
             exchange.request.header("Accept")?.contains("text/html") ?? false,
-            let here = WebAddress("http://\(exchange.address.authority)"),
+            let here = WebAddress("\(exchange.address.scheme)://\(exchange.address.authority)"),
             let there = WebAddress(request.redirectURI), there.isSameSite(as: here)
         else { return nil }
         let base = exchange.address.subdomainBase(of: AppleProvider.host)

@@ -21,11 +21,24 @@ typedef struct {
   MHD_RequestCompletedCallback completed;
   MHD_NotifyConnectionCallback connection;
   MHD_LogCallback log;
+  // PEM; NULL without TLS. libmicrohttpd keeps the pointers until the daemon stops.
+  const char *tls_certificate;
+  const char *tls_key;
 } understudy_daemon_options;
 
 static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon_options *o) {
   unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
+  if (o->tls_certificate != NULL) flags |= MHD_USE_TLS;
+  struct MHD_OptionItem tls[] = {
+      {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)o->tls_certificate},
+      {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)o->tls_key},
+      // GnuTLS's way to say TLS 1.2 and 1.3 only.
+      {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
+      {MHD_OPTION_END, 0, NULL},
+  };
+  struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
   struct MHD_OptionItem options[] = {
+      {MHD_OPTION_ARRAY, 0, o->tls_certificate != NULL ? tls : plain},
       {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)o->log, o->context},
       {MHD_OPTION_LISTEN_SOCKET, o->listening_socket, NULL},
       {MHD_OPTION_CONNECTION_LIMIT, o->connection_limit, NULL},

@@ -22,6 +22,15 @@ struct DaemonOptions: ParsableArguments {
     @Option(help: "The port; 0 takes a free one. (default: 9099; with exec, 0)")
     var port: UInt16?
 
+    @Option(help: "A port for HTTPS beside HTTP; 0 takes a free one. Needs \"understudy ca init\".")
+    var tlsPort: UInt16?
+
+    @Flag(help: "HTTPS only, on the TLS port.")
+    var tlsOnly = false
+
+    @Option(help: ArgumentHelp("The folder of the certificate authority.", valueName: "path"))
+    var caDirectory: String?
+
     @Option(
         name: .customLong("control-host"),
         help: ArgumentHelp("Another host name at which the control API answers. May be repeated.", valueName: "name"))
@@ -47,6 +56,10 @@ struct DaemonOptions: ParsableArguments {
         options.port =
             try port ?? Environment.value("PORT", as: UInt16.self, expected: "a port, 0 to 65535") ?? defaultPort
         options.controlHosts = controlHosts.isEmpty ? Environment.list("CONTROL_HOST") : controlHosts
+        options.tlsPort = try tlsPort ?? Environment.value("TLS_PORT", as: UInt16.self, expected: "a port, 0 to 65535")
+        options.isTLSOnly =
+            try tlsOnly || Environment.value("TLS_ONLY", as: Bool.self, expected: "true or false") ?? false
+        options.authority = LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY"))
         options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios
         options.masksSecrets =
             try maskSecrets || Environment.value("MASK_SECRETS", as: Bool.self, expected: "true or false") ?? false

@@ -12,7 +12,8 @@ struct ServeCommand: ParsableCommand {
     func run() throws {
         var signals = Signals([SIGINT, SIGTERM])
         let server = try options.start(defaultPort: 9099)
-        Terminal.print("understudy listening on \(server.url)")
+        let secure = server.tlsURL.map { $0 == server.url ? "" : " and \($0)" } ?? ""
+        Terminal.print("understudy listening on \(server.url)\(secure)")
         ResidentMemory.releaseCode()
         _ = signals.wait()
         server.stop()

@@ -9,7 +9,8 @@ struct UnderstudyCommand: ParsableCommand {
             + "command line wins.",
         version: Understudy.version,
         subcommands: [
-            ServeCommand.self, ExecCommand.self, SeedCommand.self, ExplainCommand.self,
+            ServeCommand.self, ExecCommand.self, SeedCommand.self, AuthorityCommand.self, HostsCommand.self,
+            ExplainCommand.self,
         ],
         defaultSubcommand: nil)
 }

@@ -42,7 +42,7 @@ package struct StatusPage: Sendable {
 
     private func page(_ exchange: Exchange) -> Response {
         let accounts = exchange.world.withState { $0.accounts }
-        let origin = "http://\(exchange.address.authority)"
+        let origin = "\(exchange.address.scheme)://\(exchange.address.authority)"
         let hosts = Set(providers.flatMap { $0.routes.keys }).filter { !$0.isEmpty }.sorted()
         return Page.response(
             title: "Understudy", banner: "For tests only. Nothing here is secret, and nobody's real account is used.",

@@ -9,10 +9,14 @@ package struct Request: Sendable {
     /// In the order of arrival, names as sent.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
+    /// Whether it came over our own TLS.
+    package var isSecure: Bool
 
     package init(
-        method: String, target: String, headers: [(name: String, value: String)] = [], body: [UInt8] = []
+        method: String, target: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
+        isSecure: Bool = false
     ) {
+        self.isSecure = isSecure
         self.method = method
         self.headers = headers
         self.body = body

@@ -7,6 +7,17 @@ import Glibc
 package final class Server: Sendable {
     package typealias Handler = @Sendable (Request) -> Reply
 
+    /// A certificate with its chain and its key, in PEM.
+    package struct TLS: Sendable {
+        package let chain: String
+        package let key: String
+
+        package init(chain: String, key: String) {
+            self.chain = chain
+            self.key = key
+        }
+    }
+
     package struct Options: Sendable {
         package var host = "127.0.0.1"
         /// 0 takes a free port.
@@ -19,6 +30,8 @@ package final class Server: Sendable {
         package var connectionLimit = 4096
         /// For each address that isn't loopback.
         package var connectionLimitPerAddress = 64
+        /// Speaks TLS 1.2 and 1.3 with this certificate.
+        package var tls: TLS?
         /// How long `stop` waits for requests in flight.
         package var stopGrace = Duration.milliseconds(1500)
         /// Headers for what the server itself refuses before the handler sees it, given why.

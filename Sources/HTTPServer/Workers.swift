@@ -9,6 +9,7 @@ final class Workers: Sendable {
     let inFlight = Atomic<Int>(0)
     let isStopping = Atomic<Bool>(false)
     private let handler: Server.Handler
+    private let secrets: CopiedTLS?
     private let suspended = Mutex<[ObjectIdentifier: Transaction]>([:])
     private let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
     private let daemons = Mutex<Daemons>(Daemons())
@@ -22,6 +23,7 @@ final class Workers: Sendable {
     init(_ options: Server.Options, handler: @escaping Server.Handler) throws(ListenError) {
         self.options = options
         self.handler = handler
+        secrets = options.tls.map { CopiedTLS($0) }
         gate = ConnectionGate(limit: options.connectionLimit, limitPerAddress: options.connectionLimitPerAddress)
         understudy_raise_file_limit()
         signal(SIGPIPE, SIG_IGN)
@@ -41,6 +43,10 @@ final class Workers: Sendable {
             daemonOptions.completed = completedCallback
             daemonOptions.connection = connectionCallback
             daemonOptions.log = logCallback
+            if let secrets {
+                daemonOptions.tls_certificate = UnsafePointer(secrets.chain)
+                daemonOptions.tls_key = UnsafePointer(secrets.key)
+            }
             guard let daemon = understudy_start_daemon(&daemonOptions) else {
                 close(listener.descriptor)
                 stop()
@@ -133,7 +139,7 @@ final class Workers: Sendable {
         if transaction.discarded > 0 { return send(tooLarge, on: transaction) }
         let request = Request(
             method: method, target: transaction.target, headers: Workers.headers(of: transaction.connection),
-            body: transaction.body)
+            body: transaction.body, isSecure: secrets != nil)
         switch handler(request) {
         case .now(let response):
             return send(response, on: transaction)
@@ -195,5 +201,21 @@ final class Workers: Sendable {
             _ = MHD_get_connection_values(connection, .HEADER_KIND, collectHeader, pointer)
         }
         return headers
+    }
+}
+
+/// PEM texts in memory that stays where it is for as long as libmicrohttpd reads it.
+private final class CopiedTLS: @unchecked Sendable {
+    let chain: UnsafeMutablePointer<CChar>?
+    let key: UnsafeMutablePointer<CChar>?
+
+    init(_ tls: Server.TLS) {
+        chain = strdup(tls.chain)
+        key = strdup(tls.key)
+    }
+
+    deinit {
+        free(chain)
+        free(key)
     }
 }

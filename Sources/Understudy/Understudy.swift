@@ -33,6 +33,12 @@ public enum Understudy {
         public var host = "127.0.0.1"
         /// 0 takes a free port.
         public var port: UInt16 = 0
+        /// The port for HTTPS, beside HTTP and with the same answers; 0 takes a free one, `nil` has none.
+        public var tlsPort: UInt16?
+        /// HTTPS only: ``port`` isn't listened on.
+        public var isTLSOnly = false
+        /// Who vouches for the certificate; there must be one before TLS is asked for.
+        public var authority = LocalAuthority()
         /// Host names, beside loopback names and IP addresses, at which the control API answers.
         public var controlHosts: [String] = []
         /// Scenarios that every world begins with: names of built-in ones, or paths of files.
@@ -82,8 +88,14 @@ public enum Understudy {
         serverOptions.log = { options.logger.debug("libmicrohttpd: \($0)") }
         if let workers = options.workers { serverOptions.workers = workers }
         do {
-            let server = try Server(serverOptions) { dispatcher.handle($0) }
-            return RunningServer(server, host: options.host, worlds: worlds)
+            let plain = options.isTLSOnly ? nil : try Server(serverOptions) { dispatcher.handle($0) }
+            guard let tlsPort = options.tlsPort ?? (options.isTLSOnly ? 0 : nil) else {
+                return RunningServer(plain: plain, secure: nil, host: options.host, worlds: worlds)
+            }
+            serverOptions.port = tlsPort
+            serverOptions.tls = try options.authority.certificate(for: certifiedNames(for: seed))
+            let secure = try Server(serverOptions) { dispatcher.handle($0) }
+            return RunningServer(plain: plain, secure: secure, host: options.host, worlds: worlds)
         } catch {
             throw StartError(description: "\(error)")
         }
@@ -123,7 +135,7 @@ public enum Understudy {
         }
     }
 
-    private static func providers(for seed: Seed) -> [any Provider] {
+    static func providers(for seed: Seed) -> [any Provider] {
         [
             AppleProvider(seed: seed), GitHubProvider(seed: seed), GoogleProvider(seed: seed),
             FacebookProvider(seed: seed), FirebaseProvider(seed: seed),
@@ -159,21 +171,31 @@ public struct StartError: Error, CustomStringConvertible, Sendable {
 
 /// A server that runs until ``stop()`` or until it is let go.
 public final class RunningServer: Sendable {
-    private let server: Server
+    private let plain: Server?
+    private let secure: Server?
     private let host: String
     private let worlds: WorldRegistry
 
-    init(_ server: Server, host: String, worlds: WorldRegistry) {
-        self.server = server
+    init(plain: Server?, secure: Server?, host: String, worlds: WorldRegistry) {
+        self.plain = plain
+        self.secure = secure
         self.host = host
         self.worlds = worlds
     }
 
-    /// The port that is listened on.
-    public var port: Int { Int(server.port) }
+    /// The port that is listened on: HTTP's, or with TLS alone HTTPS's.
+    public var port: Int { Int((plain ?? secure)?.port ?? 0) }
 
-    /// `http://` with host and port, without a slash at the end.
-    public var url: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+    /// HTTPS's port; `nil` without TLS.
+    public var tlsPort: Int? { (secure?.port).map(Int.init) }
+
+    /// `http://` (with TLS alone `https://`) with host and port, without a slash at the end.
+    public var url: String { "\(plain == nil ? "https" : "http")://\(authority):\(port)" }
+
+    /// `https://` with host and port; `nil` without TLS.
+    public var tlsURL: String? { tlsPort.map { "https://\(authority):\($0)" } }
+
+    private var authority: String { host.contains(":") ? "[\(host)]" : host }
 
     /// The last requests that were refused, in all worlds, the oldest first: `POST appleid.apple.com/auth/token: ` and the
     /// diagnosis.
@@ -185,5 +207,8 @@ public final class RunningServer: Sendable {
     }
 
     /// Stops accepting, finishes what is in flight, at most two seconds. Calling it again does nothing.
-    public func stop() { server.stop() }
+    public func stop() {
+        plain?.stop()
+        secure?.stop()
+    }
 }

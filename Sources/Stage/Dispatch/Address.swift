@@ -19,9 +19,12 @@ package struct Address: Sendable, Equatable {
     package let world: String
     /// `Host` as it was sent.
     package let authority: String
+    /// Whether it came over our own TLS.
+    private let isSecure: Bool
 
     package init(_ request: Request, knows isKnown: (String) -> Bool) {
         authority = request.header("Host") ?? "localhost"
+        isSecure = request.isSecure
         var rest = request.path
         var world = "default"
         if rest.hasPrefix("/~") {
@@ -65,22 +68,27 @@ package struct Address: Sendable, Equatable {
         return String(rest)
     }
 
+    /// `http` or `https`.
+    package var scheme: String { isSecure ? "https" : "http" }
+
     private var worldPrefix: String { world == "default" ? "" : "/~\(world)" }
 
     /// Where `host` is found, in this request's form and world, without a trailing slash.
     package func base(of host: String) -> String {
         switch form {
-        case .prefix: "http://\(authority)\(worldPrefix)/\(host)"
-        case .subdomain: "http://\(host).localhost\(portSuffix)\(worldPrefix)"
+        case .prefix: "\(scheme)://\(authority)\(worldPrefix)/\(host)"
+        case .subdomain: "\(scheme)://\(host).localhost\(portSuffix)\(worldPrefix)"
         case .real: "https://\(host)\(portSuffix)\(worldPrefix)"
         }
     }
 
     /// The daemon's own address in this request's world: what stands under no host.
-    package var ownBase: String { "http://\(form == .prefix ? authority : "localhost\(portSuffix)")\(worldPrefix)" }
+    package var ownBase: String {
+        "\(scheme)://\(form == .prefix ? authority : "localhost\(portSuffix)")\(worldPrefix)"
+    }
 
     /// The same in the subdomain form, which is another site than `localhost`.
     package func subdomainBase(of host: String) -> String {
-        "http://\(host).localhost\(portSuffix)\(worldPrefix)"
+        "\(scheme)://\(host).localhost\(portSuffix)\(worldPrefix)"
     }
 }

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Understudy
+
+struct AuthorityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ca", abstract: "The local certificate authority, for HTTPS.",
+        discussion:
+            "It may vouch for the hosts that the daemon plays and for this machine, and nothing installs it by itself.",
+        subcommands: [Init.self, Path.self, InstallHint.self])
+
+    struct Folder: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "The authority's folder. (default: understudy in XDG_DATA_HOME, or ~/.local/share)", valueName: "path"))
+        var caDirectory: String?
+
+        var authority: LocalAuthority {
+            LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY"))
+        }
+
+        /// The authority, or a line that says how to get one.
+        func existing() throws -> LocalAuthority {
+            guard authority.exists else {
+                Terminal.complain(
+                    "understudy: there is no authority in \(authority.directory): run \"understudy ca init\"")
+                throw ExitCode(1)
+            }
+            return authority
+        }
+    }
+
+    struct Init: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "init", abstract: "Make the authority: P-256, ten years, its key readable by you alone.")
+
+        @OptionGroup var folder: Folder
+
+        @Flag(help: "Replace the one there is; clients must trust the new one anew.")
+        var force = false
+
+        func run() throws {
+            let authority = folder.authority
+            do { try authority.make(replacing: force) } catch {
+                Terminal.complain("understudy: \(error)")
+                throw ExitCode(1)
+            }
+            Terminal.print(authority.certificatePath)
+            Terminal.complain("How to trust it: understudy ca install-hint")
+        }
+    }
+
+    struct Path: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "path", abstract: "Print the path of the authority's certificate.")
+
+        @OptionGroup var folder: Folder
+
+        func run() throws { Terminal.print(try folder.existing().certificatePath) }
+    }
+
+    struct InstallHint: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "install-hint", abstract: "Print how each platform and runtime comes to trust it.")
+
+        @OptionGroup var folder: Folder
+
+        func run() throws {
+            let authority = try folder.existing()
+            for hint in TrustHint.all {
+                Terminal.print("# \(hint.place)\(hint.note.isEmpty ? "" : ": \(hint.note)")")
+                for command in hint.commands(authority.certificatePath) { Terminal.print(command) }
+                Terminal.print("")
+            }
+        }
+    }
+}

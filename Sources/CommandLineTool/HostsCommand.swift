@@ -1,0 +1,26 @@
+import ArgumentParser
+import Understudy
+
+struct HostsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hosts", abstract: "Print lines for a hosts file: every provider host, at the daemon's address.")
+
+    @Option(help: "The daemon's address.")
+    var address = "127.0.0.1"
+
+    @Option(
+        name: .customLong("seed"),
+        help: ArgumentHelp("Seed files, whose Firebase projects have hosts, too.", valueName: "path"))
+    var seeds: [String] = []
+
+    func run() throws {
+        do {
+            for host in try Understudy.hosts(seeds: seeds.isEmpty ? [.builtIn] : seeds.map { .path($0) }) {
+                Terminal.print("\(address) \(host)")
+            }
+        } catch {
+            Terminal.complain("understudy: \(error)")
+            throw ExitCode(1)
+        }
+    }
+}

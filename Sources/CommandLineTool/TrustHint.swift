@@ -1,0 +1,57 @@
+/// How a platform or runtime comes to trust a certificate.
+struct TrustHint: Sendable {
+    let place: String
+    let note: String
+    /// Given the certificate's path.
+    let commands: @Sendable (String) -> [String]
+
+    private init(_ place: String, _ note: String = "", _ commands: @escaping @Sendable (String) -> [String]) {
+        self.place = place
+        self.note = note
+        self.commands = commands
+    }
+
+    /// Those for one command come first: they change nothing on the machine.
+    static let all: [TrustHint] = [
+        TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
+        TrustHint("OpenSSL: Ruby, PHP, wget, and Go on Linux", "in place of the system's own") {
+            ["export SSL_CERT_FILE=\($0)"]
+        },
+        TrustHint("Python, requests and httpx") { ["export REQUESTS_CA_BUNDLE=\($0)", "export SSL_CERT_FILE=\($0)"] },
+        TrustHint("Node.js", "beside the built-in ones") { ["export NODE_EXTRA_CA_CERTS=\($0)"] },
+        TrustHint("git") { ["export GIT_SSL_CAINFO=\($0)"] },
+        TrustHint("Java", "a truststore of its own; the password is changeit") {
+            [
+                "keytool -importcert -noprompt -alias understudy -file \($0) -keystore understudy.p12 -storetype PKCS12 -storepass changeit",
+                "export JAVA_TOOL_OPTIONS=\"-Djavax.net.ssl.trustStore=understudy.p12 -Djavax.net.ssl.trustStorePassword=changeit\"",
+            ]
+        },
+        TrustHint(".NET on Linux", "a folder of certificates in PEM") {
+            ["export SSL_CERT_FILE=\($0)"]
+        },
+        TrustHint("Debian, Ubuntu", "the whole machine") {
+            [
+                "sudo install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt",
+                "sudo update-ca-certificates",
+            ]
+        },
+        TrustHint("Alpine", "the whole machine; needs the package ca-certificates") {
+            [
+                "sudo install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt",
+                "sudo update-ca-certificates",
+            ]
+        },
+        TrustHint("macOS", "the login keychain") {
+            ["security add-trusted-cert -r trustRoot -k ~/Library/Keychains/login.keychain-db \($0)"]
+        },
+        TrustHint("iOS simulator", "the one that is booted") { ["xcrun simctl keychain booted add-root-cert \($0)"] },
+        TrustHint(
+            "Android emulator", "then Settings, Security, Install a certificate; the app must trust users' authorities"
+        ) {
+            ["adb push \($0) /sdcard/Download/understudy-ca.crt"]
+        },
+        TrustHint("Chromium and Firefox on Linux", "Chromium's store; needs the package libnss3-tools") {
+            ["certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n understudy -i \($0)"]
+        },
+    ]
+}

@@ -1,0 +1,106 @@
+import COpenSSL
+
+/// A certificate authority of our own: <https://www.rfc-editor.org/rfc/rfc5280>. It may vouch for a few names only, so that
+/// whoever trusts it trusts it with nothing else.
+package struct CertificateAuthority: Sendable {
+    package let key: Key
+    /// PEM.
+    package let certificate: String
+
+    /// Reads one that was made before.
+    package init(key: Key, certificate: String) {
+        self.key = key
+        self.certificate = certificate
+    }
+
+    /// Makes one for hosts and everything below them, and for this machine's loopback addresses. Times are in seconds
+    /// since 1970.
+    package init(commonName: String, hosts: [String], from start: Int64, to end: Int64) throws(KeyError) {
+        key = try Key.generateP256()
+        var constraints = hosts.map { "permitted;DNS:\($0)" }
+        constraints += ["permitted;IP:127.0.0.0/255.0.0.0", "permitted;IP:::1/\(CertificateAuthority.fullMask)"]
+        certificate = try Certificate.make(
+            key, commonName: commonName, serial: CertificateAuthority.serial(), from: start, to: end, issuer: nil,
+            extensions: [
+                (NID_basic_constraints, "critical,CA:TRUE,pathlen:0"),
+                (NID_key_usage, "critical,keyCertSign,cRLSign"), (NID_subject_key_identifier, "hash"),
+                (NID_name_constraints, "critical," + constraints.joined(separator: ",")),
+            ])
+    }
+
+    private static let fullMask = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
+
+    private static func serial() -> [UInt8] {
+        var random = Randomness(seed: nil)
+        // Positive, and never empty.
+        return [0x40] + random.bytes(15)
+    }
+
+    /// A server's certificate for `hosts` and IP addresses, with its key; both in PEM, the chain after the certificate.
+    package func issue(
+        hosts: [String], addresses: [String], from start: Int64, to end: Int64
+    ) throws(KeyError) -> (chain: String, key: String) {
+        let own = try Key.generateP256()
+        let names = hosts.map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }
+        let leaf = try Certificate.make(
+            own, commonName: "Understudy, for tests only", serial: CertificateAuthority.serial(), from: start, to: end,
+            issuer: self,
+            extensions: [
+                (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
+                (NID_ext_key_usage, "serverAuth"), (NID_subject_key_identifier, "hash"),
+                (NID_authority_key_identifier, "keyid:always"),
+                (NID_subject_alt_name, names.joined(separator: ",")),
+            ])
+        return (chain: leaf + certificate, key: try own.pem())
+    }
+}
+
+extension Certificate {
+    /// A version 3 certificate, signed by `issuer` or, without one, by its own key.
+    static func make(
+        _ key: Key, commonName: String, serial: [UInt8], from start: Int64, to end: Int64,
+        issuer: CertificateAuthority?, extensions: [(kind: Int32, value: String)]
+    ) throws(KeyError) -> String {
+        OpenSSL.prepare()
+        guard let certificate = X509_new() else { throw KeyError("a certificate can't be made") }
+        defer { X509_free(certificate) }
+        let number = BN_bin2bn(serial, Int32(serial.count), nil)
+        defer { BN_free(number) }
+        let name = X509_get_subject_name(certificate)
+        let parent = try issuer.map { issuer throws(KeyError) in try read(issuer.certificate) } ?? nil
+        defer { X509_free(parent) }
+        guard X509_set_version(certificate, 2) == 1,
+            BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil,
+            ASN1_TIME_set(X509_getm_notBefore(certificate), time_t(start)) != nil,
+            ASN1_TIME_set(X509_getm_notAfter(certificate), time_t(end)) != nil,
+            X509_NAME_add_entry_by_txt(
+                name, "CN", 0x1000 | 1, Array(commonName.utf8), Int32(commonName.utf8.count), -1, 0) == 1,
+            X509_set_issuer_name(certificate, parent.map { X509_get_subject_name($0) } ?? name) == 1,
+            X509_set_pubkey(certificate, key.pointer) == 1
+        else { throw KeyError("a certificate can't be made") }
+        for entry in extensions {
+            var context = X509V3_CTX()
+            X509V3_set_ctx(&context, parent ?? certificate, certificate, nil, nil, 0)
+            guard let made = X509V3_EXT_conf_nid(nil, &context, entry.kind, entry.value) else {
+                throw KeyError("a certificate can't hold \(entry.value)")
+            }
+            defer { X509_EXTENSION_free(made) }
+            guard X509_add_ext(certificate, made, -1) == 1 else { throw KeyError("a certificate can't be made") }
+        }
+        let signer = issuer?.key ?? key
+        guard signer.isPrivate, X509_sign(certificate, signer.pointer, OpenSSL.sha256) > 0 else {
+            throw KeyError("a certificate can't be signed")
+        }
+        return try Key.written { PEM_write_bio_X509($0, certificate) }
+    }
+
+    private static func read(_ pem: String) throws(KeyError) -> OpaquePointer? {
+        let bytes = Array(pem.utf8)
+        guard let input = BIO_new_mem_buf(bytes, Int32(bytes.count)) else { throw KeyError("out of memory") }
+        defer { BIO_free(input) }
+        guard let certificate = PEM_read_bio_X509(input, nil, nil, nil) else {
+            throw KeyError("the authority's certificate can't be read")
+        }
+        return certificate
+    }
+}

@@ -1,0 +1,100 @@
+import FoundationEssentials
+import HTTPServer
+import JOSE
+import Stage
+
+/// The local certificate authority: a certificate and a key in a folder of the person's own. Nothing installs it anywhere.
+public struct LocalAuthority: Sendable {
+    /// Why it can't be made or used, in one line that says what to do.
+    public struct Failure: Error, CustomStringConvertible, Sendable {
+        /// The line.
+        public let description: String
+    }
+
+    static let certificateName = "understudy-ca.pem"
+    static let keyName = "understudy-ca.key"
+    private static let day: Int64 = 86_400
+
+    /// The folder that holds it.
+    public let directory: String
+
+    /// `directory`, or `understudy` in the folder for a person's own data (`XDG_DATA_HOME`).
+    public init(directory: String? = nil) { self.directory = directory ?? LocalAuthority.usualDirectory }
+
+    private static var usualDirectory: String {
+        let environment = ProcessInfo.processInfo.environment
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return "\(data)/understudy" }
+        return "\(environment["HOME"] ?? "")/.local/share/understudy"
+    }
+
+    /// The certificate that clients are to trust, in PEM.
+    public var certificatePath: String { "\(directory)/\(LocalAuthority.certificateName)" }
+    /// Its key, which only its owner can read.
+    public var keyPath: String { "\(directory)/\(LocalAuthority.keyName)" }
+
+    /// Whether there is one.
+    public var exists: Bool { FileManager.default.fileExists(atPath: certificatePath) }
+
+    /// Makes a new one: P-256, ten years, for the hosts that the daemon plays and for this machine alone.
+    ///
+    /// - Throws: ``Failure`` when there is one already and it isn't to be replaced, or when it can't be written.
+    public func make(replacing: Bool = false) throws {
+        guard replacing || !exists else {
+            throw Failure(
+                description:
+                    "there is one already: \(certificatePath). With --force it is replaced, and must be trusted anew")
+        }
+        do {
+            let now = MachineClock.milliseconds / 1000
+            let authority = try CertificateAuthority(
+                commonName: "Understudy, for tests only: \(LocalAuthority.owner)", hosts: Understudy.certifiedDomains(),
+                from: now - LocalAuthority.day, to: now + 3650 * LocalAuthority.day)
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try LocalAuthority.write(try authority.key.pem(), to: keyPath, mode: 0o600)
+            try LocalAuthority.write(authority.certificate, to: certificatePath, mode: 0o644)
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(description: "the authority can't be written to \(directory): \(error)")
+        }
+    }
+
+    private static var owner: String {
+        let environment = ProcessInfo.processInfo.environment
+        return environment["USER"] ?? environment["LOGNAME"] ?? "local"
+    }
+
+    /// Made anew beside its place and moved there, so that it is never there with the wrong mode.
+    private static func write(_ text: String, to path: String, mode: Int) throws {
+        let draft = "\(path).new"
+        try? FileManager.default.removeItem(atPath: draft)
+        guard
+            FileManager.default.createFile(
+                atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
+        else { throw Failure(description: "can't write \(draft)") }
+        try? FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: draft, toPath: path)
+    }
+
+    /// A server's certificate for `hosts`, good for thirteen months: it is made at every start.
+    func certificate(for hosts: [String]) throws -> Server.TLS {
+        guard let certificate = try? String(contentsOfFile: certificatePath, encoding: .utf8),
+            let key = try? String(contentsOfFile: keyPath, encoding: .utf8)
+        else {
+            throw Failure(
+                description:
+                    "TLS needs a certificate authority, and there is none in \(directory): run \"understudy ca init\"")
+        }
+        do {
+            let authority = CertificateAuthority(key: try Key(pem: Array(key.utf8)), certificate: certificate)
+            let now = MachineClock.milliseconds / 1000
+            let issued = try authority.issue(
+                hosts: hosts, addresses: ["127.0.0.1", "::1"], from: now - LocalAuthority.day,
+                to: now + 395 * LocalAuthority.day)
+            return Server.TLS(chain: issued.chain, key: issued.key)
+        } catch {
+            throw Failure(description: "the authority in \(directory) can't be used: \(error)")
+        }
+    }
+}
