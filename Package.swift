@@ -18,9 +18,11 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CNamespaces"),
         .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "JOSE", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"], swiftSettings: strict),
+        .target(name: "Proxy", dependencies: ["HTTPServer"], swiftSettings: strict),
         .target(name: "Courier", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(
             name: "Stage",
@@ -35,7 +37,7 @@ let package = Package(
         .target(name: "Control", dependencies: ["Stage"], swiftSettings: strict),
         .target(
             name: "Understudy",
-            dependencies: ["Apple", "GitHub", "Google", "Facebook", "Firebase", "Control"],
+            dependencies: ["Apple", "GitHub", "Google", "Facebook", "Firebase", "Control", "Proxy"],
             resources: [
                 .embedInCode("Resources/default.json"),
                 .embedInCode("Resources/AuthKey_ABC123DEFG.pub.pem"),
@@ -66,7 +68,9 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "CommandLineTool",
-            dependencies: ["Understudy", "JOSE", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "Understudy", "JOSE", "CNamespaces", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["Understudy"], path: "Tests/TestSupport", swiftSettings: strict),

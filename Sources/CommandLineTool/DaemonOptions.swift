@@ -28,6 +28,12 @@ struct DaemonOptions: ParsableArguments {
     @Flag(help: "HTTPS only, on the TLS port.")
     var tlsOnly = false
 
+    @Option(help: "A port for an HTTP proxy that leads provider hosts here; 0 takes a free one. Brings TLS along.")
+    var proxyPort: UInt16?
+
+    @Flag(help: "Let the proxy pass other hosts through, to the network.")
+    var proxyPassthrough = false
+
     @Option(help: ArgumentHelp("The folder of the certificate authority.", valueName: "path"))
     var caDirectory: String?
 
@@ -45,8 +51,20 @@ struct DaemonOptions: ParsableArguments {
     @Option(help: "text or json. (default: text)")
     var logFormat: LogFormat?
 
+    var usesProxy: Bool { proxyPort != nil || Environment.value("PROXY_PORT") != nil }
+
+    /// The seeds, or the built-in one.
+    var inputs: [Understudy.SeedInput] {
+        let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
+        return paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
+    }
+
+    var authority: LocalAuthority { LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY")) }
+
     /// Starts the daemon, or says in one line why it can't.
-    func start(defaultPort: UInt16) throws -> RunningServer {
+    func start(
+        defaultPort: UInt16, change: (inout Understudy.Options) -> Void = { _ in }
+    ) throws -> RunningServer {
         let level =
             try logLevel ?? Environment.value("LOG_LEVEL", as: Logger.Level.self, expected: "a log level") ?? .info
         let format =
@@ -59,14 +77,19 @@ struct DaemonOptions: ParsableArguments {
         options.tlsPort = try tlsPort ?? Environment.value("TLS_PORT", as: UInt16.self, expected: "a port, 0 to 65535")
         options.isTLSOnly =
             try tlsOnly || Environment.value("TLS_ONLY", as: Bool.self, expected: "true or false") ?? false
-        options.authority = LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY"))
+        options.proxyPort =
+            try proxyPort ?? Environment.value("PROXY_PORT", as: UInt16.self, expected: "a port, 0 to 65535")
+        options.proxyPassesThrough =
+            try proxyPassthrough
+            || Environment.value("PROXY_PASSTHROUGH", as: Bool.self, expected: "true or false") ?? false
+        options.authority = authority
         options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios
         options.masksSecrets =
             try maskSecrets || Environment.value("MASK_SECRETS", as: Bool.self, expected: "true or false") ?? false
-        let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
+        change(&options)
         let server: RunningServer
         do {
-            server = try Understudy.start(seeds: paths.isEmpty ? [.builtIn] : paths.map { .path($0) }, options: options)
+            server = try Understudy.start(seeds: inputs, options: options)
         } catch {
             Terminal.complain("understudy: \(error)")
             throw ExitCode(1)

@@ -5,15 +5,23 @@ import Understudy
 struct ExecCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "exec", abstract: "Start the daemon for one command, on a free port, and stop it afterwards.",
-        usage: "understudy exec [<serve's options>] [--log-file <path>] -- <command> [<argument> ...]",
+        usage: "understudy exec [<serve's options>] [--intercept] [--log-file <path>] -- <command> [<argument> ...]",
         discussion: """
             The command finds the daemon in its environment: UNDERSTUDY_URL, UNDERSTUDY_CONTROL_URL, \
             FIREBASE_AUTH_EMULATOR_HOST, APPLE_BASE_URL, GITHUB_BASE_URL, GITHUB_API_URL, GOOGLE_BASE_URL, \
-            GOOGLE_TOKEN_URL, FACEBOOK_BASE_URL and FACEBOOK_GRAPH_URL. Input and output are the command's alone. \
-            Exits with its exit code; 127 when there is no such command, 128 and the signal when a signal ended it.
+            GOOGLE_TOKEN_URL, FACEBOOK_BASE_URL and FACEBOOK_GRAPH_URL. With --proxy-port it gets the proxy instead, and with \
+            --intercept the real host names themselves lead to the daemon: for this command alone. Input and output are the \
+            command's own. Exits with its exit code; 127 when there is no such command, 128 and the signal when a signal \
+            ended it.
             """)
 
     @OptionGroup var options: DaemonOptions
+
+    @Flag(help: "Let the command see the daemon under the real host names (Linux: user and mount namespaces).")
+    var intercept = false
+
+    @Flag(help: "With --intercept: a network in which there is nothing but the daemon.")
+    var isolate = false
 
     @Option(
         help: ArgumentHelp(
@@ -27,6 +35,7 @@ struct ExecCommand: ParsableCommand {
         guard !command.isEmpty else {
             throw ValidationError("Give a command after --, such as: understudy exec -- env")
         }
+        guard intercept || !isolate else { throw ValidationError("--isolate goes with --intercept.") }
     }
 
     /// How many refusals are shown when the command fails.
@@ -35,17 +44,27 @@ struct ExecCommand: ParsableCommand {
     func run() throws {
         var signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGCHLD])
         // Why it doesn't start is the person's to see; what it says later isn't.
-        let server = try options.start(defaultPort: 0)
+        let surroundings: Surroundings
+        do { surroundings = try Surroundings(options, intercepts: intercept, isolated: isolate) } catch let code
+            as ExitCode
+        {
+            throw code
+        } catch {
+            Terminal.complain("understudy: \(error)")
+            throw ExitCode(1)
+        }
+        let server = surroundings.server
         let log = try LogFile(at: logFile ?? Environment.value("LOG_FILE"))
         log.takeStandardError()
         let process: ChildProcess
         do {
             process = try ChildProcess(
-                command, environment: ExecCommand.environment(for: server), standardError: log.own)
+                command, environment: surroundings.variables, standardError: log.own)
         } catch {
             server.stop()
             log.complain("understudy: \(error)")
             log.discard()
+            surroundings.discard()
             throw ExitCode(error.exitCode)
         }
         let code = wait(for: process, &signals)
@@ -53,11 +72,12 @@ struct ExecCommand: ParsableCommand {
         server.stop()
         if code != 0 {
             for refusal in refusals { log.complain("understudy refused \(refusal)") }
-            log.complain(
-                "understudy: \(command[0]) exited with \(code)\(log.path.map { "; the daemon's log is \($0)" } ?? "")")
+            let place = log.path.map { "; the daemon's log is \($0)" } ?? ""
+            log.complain("understudy: \(command[0]) exited with \(code)\(place)")
         } else {
             log.discard()
         }
+        surroundings.discard()
         throw ExitCode(code)
     }
 
@@ -75,20 +95,5 @@ struct ExecCommand: ParsableCommand {
                 asked += 1
             }
         }
-    }
-
-    private static func environment(for server: RunningServer) -> [(name: String, value: String)] {
-        let url = server.url
-        return [
-            (name: "UNDERSTUDY_URL", value: url), (name: "UNDERSTUDY_CONTROL_URL", value: "\(url)/_understudy/v1"),
-            (name: "FIREBASE_AUTH_EMULATOR_HOST", value: String(url.dropFirst("http://".count))),
-            (name: "APPLE_BASE_URL", value: "\(url)/appleid.apple.com"),
-            (name: "GITHUB_BASE_URL", value: "\(url)/github.com"),
-            (name: "GITHUB_API_URL", value: "\(url)/api.github.com"),
-            (name: "GOOGLE_BASE_URL", value: "\(url)/accounts.google.com"),
-            (name: "GOOGLE_TOKEN_URL", value: "\(url)/oauth2.googleapis.com/token"),
-            (name: "FACEBOOK_BASE_URL", value: "\(url)/www.facebook.com"),
-            (name: "FACEBOOK_GRAPH_URL", value: "\(url)/graph.facebook.com"),
-        ]
     }
 }

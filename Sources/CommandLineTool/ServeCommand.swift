@@ -13,7 +13,8 @@ struct ServeCommand: ParsableCommand {
         var signals = Signals([SIGINT, SIGTERM])
         let server = try options.start(defaultPort: 9099)
         let secure = server.tlsURL.map { $0 == server.url ? "" : " and \($0)" } ?? ""
-        Terminal.print("understudy listening on \(server.url)\(secure)")
+        let proxy = server.proxyURL.map { ", proxy on \($0)" } ?? ""
+        Terminal.print("understudy listening on \(server.url)\(secure)\(proxy)")
         ResidentMemory.releaseCode()
         _ = signals.wait()
         server.stop()

@@ -6,10 +6,10 @@ package struct ListenError: Error, CustomStringConvertible, Sendable {
 }
 
 /// A bound, listening TCP socket.
-struct Listener {
-    let descriptor: Int32
+package struct Listener {
+    package let descriptor: Int32
     /// As bound: the real port when 0 was asked for.
-    let port: UInt16
+    package let port: UInt16
 
     enum Address {
         case v4(in_addr)
@@ -29,6 +29,32 @@ struct Listener {
         if inet_pton(AF_INET, host, &v4) == 1 { return [.v4(v4)] }
         if inet_pton(AF_INET6, host, &v6) == 1 { return [.v6(v6)] }
         throw ListenError(description: "can't listen on \"\(host)\": give an IP address or localhost")
+    }
+
+    /// Listeners on every address that `host` stands for, all on one port; 0 takes a free one.
+    package static func all(on host: String, port: UInt16) throws(ListenError) -> [Listener] {
+        let addresses = try addresses(of: host)
+        // With port 0 the first address chooses; if the second finds that port taken, choose again.
+        var attempts = port == 0 ? 20 : 1
+        while true {
+            attempts -= 1
+            var listeners: [Listener] = []
+            do throws(ListenError) {
+                for address in addresses {
+                    let port = listeners.first?.port ?? port
+                    if let listener = try Listener(address, host: host, port: port) {
+                        listeners.append(listener)
+                    }
+                }
+                if listeners.isEmpty {
+                    throw ListenError(description: "can't listen on \(host): this machine has no such address")
+                }
+                return listeners
+            } catch {
+                for listener in listeners { close(listener.descriptor) }
+                if attempts <= 0 { throw error }
+            }
+        }
     }
 
     /// Binds and listens. `nil` when the machine lacks the address family, which only matters for the first address.

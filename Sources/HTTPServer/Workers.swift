@@ -27,7 +27,7 @@ final class Workers: Sendable {
         gate = ConnectionGate(limit: options.connectionLimit, limitPerAddress: options.connectionLimitPerAddress)
         understudy_raise_file_limit()
         signal(SIGPIPE, SIG_IGN)
-        let listeners = try Workers.listen(options)
+        let listeners = try Listener.all(on: options.host, port: options.port)
         for listener in listeners {
             var daemonOptions = understudy_daemon_options()
             daemonOptions.listening_socket = listener.descriptor
@@ -61,31 +61,6 @@ final class Workers: Sendable {
 
     /// The port that is listened on.
     var port: UInt16 { daemons.withLock { $0.port } }
-
-    private static func listen(_ options: Server.Options) throws(ListenError) -> [Listener] {
-        let addresses = try Listener.addresses(of: options.host)
-        // With port 0 the first address chooses; if the second finds that port taken, choose again.
-        var attempts = options.port == 0 ? 20 : 1
-        while true {
-            attempts -= 1
-            var listeners: [Listener] = []
-            do throws(ListenError) {
-                for address in addresses {
-                    let port = listeners.first?.port ?? options.port
-                    if let listener = try Listener(address, host: options.host, port: port) {
-                        listeners.append(listener)
-                    }
-                }
-                if listeners.isEmpty {
-                    throw ListenError(description: "can't listen on \(options.host): this machine has no such address")
-                }
-                return listeners
-            } catch {
-                for listener in listeners { close(listener.descriptor) }
-                if attempts <= 0 { throw error }
-            }
-        }
-    }
 
     /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still suspended,
     /// and closes everything. Safe to call twice.

@@ -6,6 +6,7 @@ import GitHub
 import Google
 import HTTPServer
 import Logging
+import Proxy
 import Stage
 
 /// A stand-in identity provider for tests: start it in process, or run the `understudy` command.
@@ -37,6 +38,11 @@ public enum Understudy {
         public var tlsPort: UInt16?
         /// HTTPS only: ``port`` isn't listened on.
         public var isTLSOnly = false
+        /// The port for an HTTP proxy that leads played hosts here; needs TLS, which it brings along. 0 takes a free one,
+        /// `nil` has none.
+        public var proxyPort: UInt16?
+        /// Whether the proxy lets other hosts through, to the network.
+        public var proxyPassesThrough = false
         /// Who vouches for the certificate; there must be one before TLS is asked for.
         public var authority = LocalAuthority()
         /// Host names, beside loopback names and IP addresses, at which the control API answers.
@@ -89,16 +95,36 @@ public enum Understudy {
         if let workers = options.workers { serverOptions.workers = workers }
         do {
             let plain = options.isTLSOnly ? nil : try Server(serverOptions) { dispatcher.handle($0) }
-            guard let tlsPort = options.tlsPort ?? (options.isTLSOnly ? 0 : nil) else {
+            let needsTLS = options.isTLSOnly || options.proxyPort != nil
+            guard let tlsPort = options.tlsPort ?? (needsTLS ? 0 : nil) else {
                 return RunningServer(plain: plain, secure: nil, host: options.host, worlds: worlds)
             }
             serverOptions.port = tlsPort
             serverOptions.tls = try options.authority.certificate(for: certifiedNames(for: seed))
             let secure = try Server(serverOptions) { dispatcher.handle($0) }
-            return RunningServer(plain: plain, secure: secure, host: options.host, worlds: worlds)
+            let proxy = try options.proxyPort.map { port in
+                try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
+            }
+            return RunningServer(plain: plain, secure: secure, proxy: proxy, host: options.host, worlds: worlds)
         } catch {
             throw StartError(description: "\(error)")
         }
+    }
+
+    private static func startProxy(
+        _ port: UInt16, _ options: Options, plain: Server?, secure: Server, plays: @escaping @Sendable (String) -> Bool
+    ) throws -> ProxyServer {
+        var proxyOptions = ProxyServer.Options()
+        proxyOptions.host = options.host
+        proxyOptions.port = port
+        let isEverywhere = ["localhost", "0.0.0.0", "::"].contains(options.host)
+        proxyOptions.upstream = isEverywhere ? "127.0.0.1" : options.host
+        proxyOptions.httpPort = plain?.port
+        proxyOptions.tlsPort = secure.port
+        proxyOptions.plays = plays
+        proxyOptions.passesThrough = options.proxyPassesThrough
+        proxyOptions.log = { options.logger.info("proxy: \($0)") }
+        return try ProxyServer(proxyOptions)
     }
 
     /// Checks seed files and returns their faults, one line each: file, JSON path, what is wrong. Empty when all is well.
@@ -173,10 +199,14 @@ public struct StartError: Error, CustomStringConvertible, Sendable {
 public final class RunningServer: Sendable {
     private let plain: Server?
     private let secure: Server?
+    private let proxy: ProxyServer?
     private let host: String
     private let worlds: WorldRegistry
 
-    init(plain: Server?, secure: Server?, host: String, worlds: WorldRegistry) {
+    init(
+        plain: Server?, secure: Server?, proxy: ProxyServer? = nil, host: String, worlds: WorldRegistry
+    ) {
+        self.proxy = proxy
         self.plain = plain
         self.secure = secure
         self.host = host
@@ -191,6 +221,9 @@ public final class RunningServer: Sendable {
 
     /// `http://` (with TLS alone `https://`) with host and port, without a slash at the end.
     public var url: String { "\(plain == nil ? "https" : "http")://\(authority):\(port)" }
+
+    /// `http://` with host and port of the proxy; `nil` without one.
+    public var proxyURL: String? { proxy.map { "http://\(authority):\($0.port)" } }
 
     /// `https://` with host and port; `nil` without TLS.
     public var tlsURL: String? { tlsPort.map { "https://\(authority):\($0)" } }
@@ -208,6 +241,7 @@ public final class RunningServer: Sendable {
 
     /// Stops accepting, finishes what is in flight, at most two seconds. Calling it again does nothing.
     public func stop() {
+        proxy?.stop()
         plain?.stop()
         secure?.stop()
     }

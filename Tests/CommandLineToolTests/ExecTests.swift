@@ -23,7 +23,7 @@ struct ExecTests {
             exit 7
             """
         let result = try Shell.run(
-            Tool.path, ["exec", "--", "bash", "-c", script], input: "from standard input",
+            Tool.path, ["exec", "--log-file", "/dev/null", "--", "bash", "-c", script], input: "from standard input",
             environment: ["TMPDIR": NSTemporaryDirectory()])
         #expect(result.status == 7, "\(result)")
         #expect(result.output == "from standard input")
@@ -85,7 +85,7 @@ struct ExecTests {
         let process = Process()
         process.executableURL = URL(filePath: Tool.path)
         let script = "trap 'echo caught; exit 5' TERM INT; echo $UNDERSTUDY_URL; while :; do sleep 0.1; done"
-        process.arguments = ["exec", "--", "bash", "-c", script]
+        process.arguments = ["exec", "--log-file", "/dev/null", "--", "bash", "-c", script]
         let output = Pipe()
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
@@ -106,6 +106,7 @@ struct ExecTests {
 
     @Test("a signal that ends the command is 128 and its number")
     func killed() throws {
-        #expect(try Tool.run("exec", "--", "sh", "-c", "kill -KILL $$").status == 137)
+        let result = try Tool.run("exec", "--log-file", "/dev/null", "--", "sh", "-c", "kill -KILL $$")
+        #expect(result.status == 137)
     }
 }

@@ -9,6 +9,9 @@ public struct LocalAuthority: Sendable {
     public struct Failure: Error, CustomStringConvertible, Sendable {
         /// The line.
         public let description: String
+
+        /// With that line.
+        public init(_ description: String) { self.description = description }
     }
 
     static let certificateName = "understudy-ca.pem"
@@ -41,8 +44,7 @@ public struct LocalAuthority: Sendable {
     public func make(replacing: Bool = false) throws {
         guard replacing || !exists else {
             throw Failure(
-                description:
-                    "there is one already: \(certificatePath). With --force it is replaced, and must be trusted anew")
+                "there is one already: \(certificatePath). With --force it is replaced, and must be trusted anew")
         }
         do {
             let now = MachineClock.milliseconds / 1000
@@ -56,7 +58,7 @@ public struct LocalAuthority: Sendable {
         } catch let failure as Failure {
             throw failure
         } catch {
-            throw Failure(description: "the authority can't be written to \(directory): \(error)")
+            throw Failure("the authority can't be written to \(directory): \(error)")
         }
     }
 
@@ -72,7 +74,7 @@ public struct LocalAuthority: Sendable {
         guard
             FileManager.default.createFile(
                 atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
-        else { throw Failure(description: "can't write \(draft)") }
+        else { throw Failure("can't write \(draft)") }
         try? FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: draft, toPath: path)
     }
@@ -83,8 +85,7 @@ public struct LocalAuthority: Sendable {
             let key = try? String(contentsOfFile: keyPath, encoding: .utf8)
         else {
             throw Failure(
-                description:
-                    "TLS needs a certificate authority, and there is none in \(directory): run \"understudy ca init\"")
+                "TLS needs a certificate authority, and there is none in \(directory): run \"understudy ca init\"")
         }
         do {
             let authority = CertificateAuthority(key: try Key(pem: Array(key.utf8)), certificate: certificate)
@@ -94,7 +95,7 @@ public struct LocalAuthority: Sendable {
                 to: now + 395 * LocalAuthority.day)
             return Server.TLS(chain: issued.chain, key: issued.key)
         } catch {
-            throw Failure(description: "the authority in \(directory) can't be used: \(error)")
+            throw Failure("the authority in \(directory) can't be used: \(error)")
         }
     }
 }

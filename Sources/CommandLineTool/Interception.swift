@@ -1,0 +1,100 @@
+import CNamespaces
+import FoundationEssentials
+import Glibc
+import Understudy
+
+/// A view of the machine for one command, in which the provider hosts are the daemon: a hosts file and a trust bundle of its
+/// own, by Linux's namespaces. Nothing outside changes.
+struct Interception {
+    /// Why it can't be, what is missing, and how to do it by hand.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ what: String) {
+            description = """
+                \(what)
+                By hand: run "understudy hosts" into /etc/hosts, "understudy serve --port 80 --tls-port 443" as root, and trust \
+                the authority ("understudy ca install-hint"); or use "understudy exec --proxy-port 0".
+                """
+        }
+    }
+
+    /// Where the daemon is to listen, on ports 80 and 443: a loopback address that nobody else uses.
+    let address: String
+    /// Whether the command has a network of its own, with nothing in it but the daemon.
+    let isIsolated: Bool
+
+    /// Enters the view. Only while there is one thread: a thread that exists keeps its own.
+    init(hosts: [String], bundle: String, directory: String, isolated: Bool) throws {
+        address = "127.77.0.1"
+        isIsolated = try isolated || !Interception.mayListen(at: address)
+        try Interception.enter(withNetwork: isIsolated)
+        guard understudy_make_mounts_private() == 0 else {
+            throw Failure("mounts can't be made private: \(String(cString: strerror(errno)))")
+        }
+        let known = (try? String(contentsOfFile: "/etc/hosts", encoding: .utf8)) ?? "127.0.0.1 localhost\n"
+        let lines = hosts.map { "\(address) \($0)\n" }.joined()
+        let file = "\(directory)/hosts"
+        // The first line that names a host counts.
+        try (lines + known).write(toFile: file, atomically: true, encoding: .utf8)
+        guard chmod(file, 0o644) == 0, understudy_bind(file, "/etc/hosts") == 0 else {
+            throw Failure("a hosts file can't be put in place: \(String(cString: strerror(errno)))")
+        }
+        for path in TrustBundle.systemPaths where access(path, F_OK) == 0 {
+            guard understudy_bind(bundle, path) == 0 else {
+                throw Failure("a trust bundle can't be put at \(path): \(String(cString: strerror(errno)))")
+            }
+        }
+    }
+
+    private static func enter(withNetwork: Bool) throws {
+        let network = withNetwork ? understudy_new_network : 0
+        let (user, group) = (geteuid(), getegid())
+        if user != 0 || understudy_unshare(understudy_new_mounts | network) != 0 {
+            guard understudy_unshare(understudy_new_user | understudy_new_mounts | network) == 0 else {
+                throw Failure(
+                    "user namespaces aren't allowed here (\(String(cString: strerror(errno)))): see the sysctls "
+                        + "kernel.unprivileged_userns_clone, user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns, "
+                        + "or run it as root")
+            }
+            // Whoever runs it stays who they are.
+            try? "deny".write(toFile: "/proc/self/setgroups", atomically: false, encoding: .utf8)
+            guard write("\(user) \(user) 1", to: "/proc/self/uid_map"),
+                write("\(group) \(group) 1", to: "/proc/self/gid_map")
+            else { throw Failure("the user namespace can't be set up: \(String(cString: strerror(errno)))") }
+        }
+        if withNetwork, understudy_raise_loopback() != 0 {
+            throw Failure("the loopback device can't be raised: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private static func write(_ text: String, to path: String) -> Bool {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        return Glibc.write(descriptor, bytes, bytes.count) == bytes.count
+    }
+
+    /// Whether ports 80 and 443 can be had without a network of our own.
+    private static func mayListen(at address: String) throws -> Bool {
+        for port in [80, 443] as [UInt16] {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            var one: Int32 = 1
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+            var ip = in_addr()
+            inet_pton(AF_INET, address, &ip)
+            var place = sockaddr_in(
+                sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian, sin_addr: ip,
+                sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
+            let result = withUnsafePointer(to: &place) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            if result != 0 { return false }
+        }
+        return true
+    }
+}

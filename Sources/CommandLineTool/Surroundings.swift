@@ -1,0 +1,98 @@
+import FoundationEssentials
+import Glibc
+import Understudy
+
+/// The daemon for one command, and how the command finds it.
+struct Surroundings {
+    let server: RunningServer
+    /// For the command's environment.
+    let variables: [(name: String, value: String)]
+    /// Files that are the command's for as long as it runs.
+    private let folder: String?
+
+    /// Starts the daemon: by its own address, behind a proxy, or under the real names.
+    init(_ options: DaemonOptions, intercepts: Bool, isolated: Bool) throws {
+        guard intercepts || options.usesProxy else {
+            server = try options.start(defaultPort: 0)
+            variables = Surroundings.own(server) + Surroundings.addresses(server.url)
+            folder = nil
+            return
+        }
+        let folder = try Surroundings.makeFolder()
+        self.folder = folder
+        do {
+            let authority = try Surroundings.authority(options, in: folder)
+            let bundle = try TrustBundle(authority: authority.certificatePath, in: folder)
+            guard intercepts else {
+                server = try options.start(defaultPort: 0) { $0.authority = authority }
+                variables =
+                    Surroundings.own(server) + Surroundings.proxy(server.proxyURL ?? "") + bundle.variables
+                return
+            }
+            let hosts = try Understudy.hosts(seeds: options.inputs)
+            let view = try Interception(hosts: hosts, bundle: bundle.path, directory: folder, isolated: isolated)
+            server = try options.start(defaultPort: 80) { changed in
+                changed.authority = authority
+                changed.host = view.address
+                changed.port = 80
+                changed.tlsPort = 443
+            }
+            if view.isIsolated {
+                Terminal.complain("understudy: the command has a network of its own, with nothing in it but the daemon")
+            }
+            variables = Surroundings.own(server) + bundle.variables
+        } catch {
+            try? FileManager.default.removeItem(atPath: folder)
+            throw error
+        }
+    }
+
+    func discard() {
+        if let folder { try? FileManager.default.removeItem(atPath: folder) }
+    }
+
+    private static func makeFolder() throws -> String {
+        var template = Array("\(Environment.variable("TMPDIR") ?? "/tmp")/understudy-exec-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw LocalAuthority.Failure(
+                "a folder for the command can't be made: \(String(cString: strerror(errno)))")
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The person's own authority, or one for this command alone.
+    private static func authority(_ options: DaemonOptions, in folder: String) throws -> LocalAuthority {
+        if options.authority.exists { return options.authority }
+        let own = LocalAuthority(directory: "\(folder)/ca")
+        try own.make()
+        return own
+    }
+
+    // MARK: - Variables
+
+    private static func own(_ server: RunningServer) -> [(name: String, value: String)] {
+        [
+            (name: "UNDERSTUDY_URL", value: server.url),
+            (name: "UNDERSTUDY_CONTROL_URL", value: "\(server.url)/_understudy/v1"),
+        ]
+    }
+
+    private static func addresses(_ url: String) -> [(name: String, value: String)] {
+        [
+            (name: "FIREBASE_AUTH_EMULATOR_HOST", value: String(url.dropFirst("http://".count))),
+            (name: "APPLE_BASE_URL", value: "\(url)/appleid.apple.com"),
+            (name: "GITHUB_BASE_URL", value: "\(url)/github.com"),
+            (name: "GITHUB_API_URL", value: "\(url)/api.github.com"),
+            (name: "GOOGLE_BASE_URL", value: "\(url)/accounts.google.com"),
+            (name: "GOOGLE_TOKEN_URL", value: "\(url)/oauth2.googleapis.com/token"),
+            (name: "FACEBOOK_BASE_URL", value: "\(url)/www.facebook.com"),
+            (name: "FACEBOOK_GRAPH_URL", value: "\(url)/graph.facebook.com"),
+        ]
+    }
+
+    /// In both cases: programs differ in which they read.
+    private static func proxy(_ url: String) -> [(name: String, value: String)] {
+        ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].map { (name: $0, value: url) }
+            + ["NO_PROXY", "no_proxy"].map { (name: $0, value: "localhost,127.0.0.1,::1") }
+    }
+}

@@ -1,0 +1,27 @@
+import FoundationEssentials
+
+/// What the machine trusts, and the local authority beside it, in one file for one command.
+struct TrustBundle {
+    /// Where systems keep theirs: Debian and Alpine, Fedora, OpenSUSE.
+    static let systemPaths = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+    ]
+
+    let path: String
+
+    /// Writes it into `directory`.
+    init(authority: String, in directory: String) throws {
+        let known = (Environment.variable("SSL_CERT_FILE").map { [$0] } ?? []) + TrustBundle.systemPaths
+        let system = known.lazy.compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }.first ?? ""
+        let own = try String(contentsOfFile: authority, encoding: .utf8)
+        path = "\(directory)/trusted.pem"
+        try (system + "\n" + own).write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    /// For libraries that ask the environment.
+    var variables: [(name: String, value: String)] {
+        [
+            "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO",
+        ].map { (name: $0, value: path) }
+    }
+}

@@ -1,0 +1,69 @@
+import Glibc
+
+/// Bytes between two sockets.
+enum Pipe {
+    /// `nil` when the connection broke, empty at its end.
+    static func read(from descriptor: Int32) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            return count < 0 ? nil : Array(buffer.prefix(count))
+        }
+    }
+
+    static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    /// Carries bytes both ways until both sides have ended, one breaks, or it is time to stop.
+    static func join(_ left: Int32, _ right: Int32, until isOver: () -> Bool) {
+        var ends = [left, right]
+        while !isOver() {
+            var waiting = ends.map { pollfd(fd: $0, events: $0 < 0 ? 0 : Int16(POLLIN), revents: 0) }
+            guard poll(&waiting, 2, ProxyState.patience) > 0 else { continue }
+            for place in 0..<2 where ends[place] >= 0 && waiting[place].revents != 0 {
+                let (from, to) = place == 0 ? (left, right) : (right, left)
+                guard let part = read(from: from), write(part[...], to: to) else { return }
+                if part.isEmpty {
+                    // This side has said all; the other may go on.
+                    shutdown(to, Int32(SHUT_WR))
+                    ends[place] = -1
+                }
+            }
+            if ends == [-1, -1] { return }
+        }
+    }
+}
+
+/// Connects to a host, by name or address.
+enum Connector {
+    static func connect(_ host: String, _ port: UInt16) throws(Refusal) -> Int32 {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_ADDRCONFIG
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, String(port), &hints, &found) == 0, let first = found else {
+            throw Refusal(502, "Bad Gateway", "\(host) isn't a name that is known here")
+        }
+        defer { freeaddrinfo(first) }
+        var next: UnsafeMutablePointer<addrinfo>? = first
+        while let entry = next?.pointee {
+            let descriptor = socket(
+                entry.ai_family, entry.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), entry.ai_protocol)
+            if descriptor >= 0 {
+                if Glibc.connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0 { return descriptor }
+                close(descriptor)
+            }
+            next = entry.ai_next
+        }
+        throw Refusal(502, "Bad Gateway", "\(host):\(port) doesn't answer")
+    }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import HTTPServer
+import Synchronization
+
+/// An HTTP proxy that leads to the daemon: `CONNECT` to a host that it plays ends at its own TLS
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>), and a plain request in absolute form at its HTTP. Any other
+/// host is refused, unless it is to be let through.
+package final class ProxyServer: Sendable {
+    package struct Options: Sendable {
+        package var host = "127.0.0.1"
+        /// 0 takes a free port.
+        package var port: UInt16 = 0
+        /// Where the daemon listens.
+        package var upstream = "127.0.0.1"
+        /// `nil` when it serves HTTPS alone.
+        package var httpPort: UInt16?
+        package var tlsPort: UInt16 = 0
+        /// Whether the daemon plays a host.
+        package var plays: @Sendable (String) -> Bool = { _ in false }
+        /// Whether other hosts are let through.
+        package var passesThrough = false
+        package var log: @Sendable (String) -> Void = { _ in }
+
+        package init() {}
+    }
+
+    private let state: ProxyState
+
+    /// Starts listening.
+    package init(_ options: Options) throws(ListenError) { state = try ProxyState(options) }
+
+    /// The port that is listened on.
+    package var port: UInt16 { state.port }
+
+    /// Stops accepting and closes every tunnel.
+    package func stop() { state.stop() }
+
+    deinit { state.stop() }
+}
+
+/// What the proxy's threads share.
+final class ProxyState: Sendable {
+    /// More connections at once are refused.
+    private static let limit = 512
+
+    let options: ProxyServer.Options
+    let isStopping = Atomic<Bool>(false)
+    let port: UInt16
+    private let count = Atomic<Int>(0)
+    private let listeners: [Int32]
+
+    init(_ options: ProxyServer.Options) throws(ListenError) {
+        self.options = options
+        signal(SIGPIPE, SIG_IGN)
+        let bound = try Listener.all(on: options.host, port: options.port)
+        listeners = bound.map(\.descriptor)
+        port = bound.first?.port ?? options.port
+        for listener in bound {
+            _ = fcntl(listener.descriptor, F_SETFL, O_NONBLOCK)
+            WorkThread.start { [self] in accept(from: listener.descriptor) }
+        }
+    }
+
+    func stop() {
+        guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        // Each thread looks up at least this often.
+        for _ in 0..<50 where count.load(ordering: .relaxed) > 0 { usleep(20_000) }
+    }
+
+    /// How long a thread waits before it looks whether to stop, in milliseconds.
+    static let patience: Int32 = 100
+
+    private func accept(from listener: Int32) {
+        defer { close(listener) }
+        while !isStopping.load(ordering: .relaxed) {
+            var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
+            let descriptor = Glibc.accept(listener, nil, nil)
+            guard descriptor >= 0 else { continue }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            guard count.add(1, ordering: .relaxed).newValue <= ProxyState.limit else {
+                count.subtract(1, ordering: .relaxed)
+                close(descriptor)
+                continue
+            }
+            WorkThread.start { [self] in
+                Tunnel(descriptor, self).run()
+                close(descriptor)
+                count.subtract(1, ordering: .relaxed)
+            }
+        }
+    }
+}
+
+/// A thread of its own: a tunnel waits for its two ends for as long as they like.
+enum WorkThread {
+    private final class Box {
+        let work: @Sendable () -> Void
+
+        init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+    }
+
+    static func start(_ work: @escaping @Sendable () -> Void) {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 256 << 10)
+        let context = Unmanaged.passRetained(Box(work)).toOpaque()
+        var thread = pthread_t()
+        let failure = pthread_create(&thread, &attributes, run, context)
+        // Without a thread nothing can be done for it.
+        if failure != 0 { Unmanaged<Box>.fromOpaque(context).release() }
+    }
+
+    private static let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        if let context { Unmanaged<Box>.fromOpaque(context).takeRetainedValue().work() }
+        return nil
+    }
+}

@@ -1,0 +1,159 @@
+import Glibc
+import HTTPServer
+
+/// One connection to the proxy, from its first request to its end.
+struct Tunnel {
+    /// Bytes of a request's header.
+    private static let headerLimit = 32 << 10
+    /// Milliseconds until the header must be there.
+    private static let headerPatience = 30_000
+
+    private let client: Int32
+    private let state: ProxyState
+
+    init(_ client: Int32, _ state: ProxyState) {
+        self.client = client
+        self.state = state
+    }
+
+    func run() {
+        guard let head = readHead() else { return }
+        do throws(Refusal) {
+            let request = try ProxyRequest(head)
+            let upstream = try connect(for: request)
+            defer { close(upstream) }
+            if request.isTunnel {
+                let established = Array("HTTP/1.1 200 Connection Established\r\n\r\n".utf8)
+                guard Pipe.write(established[...], to: client) else { return }
+                guard Pipe.write(head[request.end...], to: upstream) else { return }
+            } else {
+                guard Pipe.write(head[...], to: upstream) else { return }
+            }
+            Pipe.join(client, upstream) { state.isStopping.load(ordering: .relaxed) }
+        } catch {
+            state.options.log(error.advice)
+            _ = Pipe.write(error.answer[...], to: client)
+        }
+    }
+
+    /// What has come when the header is whole; `nil` when it doesn't become whole.
+    private func readHead() -> [UInt8]? {
+        var head: [UInt8] = []
+        var patience = Tunnel.headerPatience
+        while patience > 0, head.count < Tunnel.headerLimit, !state.isStopping.load(ordering: .relaxed) {
+            var waiting = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, ProxyState.patience) > 0 else {
+                patience -= Int(ProxyState.patience)
+                continue
+            }
+            guard let part = Pipe.read(from: client), !part.isEmpty else { return nil }
+            head += part
+            if head.firstRange(of: Array("\r\n\r\n".utf8)) != nil { return head }
+        }
+        return nil
+    }
+
+    private func connect(for request: ProxyRequest) throws(Refusal) -> Int32 {
+        let options = state.options
+        guard options.plays(request.host) else {
+            guard options.passesThrough else {
+                throw Refusal(
+                    403, "Forbidden",
+                    "\(request.host) isn't a host that is played here; --proxy-passthrough lets other hosts through")
+            }
+            return try Connector.connect(request.host, request.port)
+        }
+        let target =
+            switch request.port {
+            case 443: options.tlsPort
+            case 80: options.httpPort
+            default: UInt16?.none
+            }
+        guard let target, !(request.port == 443 && !request.isTunnel) else {
+            throw Refusal(
+                403, "Forbidden", "\(request.host) is played at port 443 (by CONNECT) and 80, not at \(request.port) so"
+            )
+        }
+        return try Connector.connect(options.upstream, target)
+    }
+}
+
+/// Why a request to the proxy isn't carried out.
+struct Refusal: Error {
+    let status: Int
+    let reason: String
+    let advice: String
+
+    init(_ status: Int, _ reason: String, _ advice: String) {
+        self.status = status
+        self.reason = reason
+        // One line of ASCII: it travels in a header.
+        self.advice = String(decoding: advice.utf8.map { (0x20..<0x7F).contains($0) ? $0 : 0x3F }, as: UTF8.self)
+    }
+
+    var answer: [UInt8] {
+        let body = "understudy: \(advice)\n"
+        return Array(
+            ("HTTP/1.1 \(status) \(reason)\r\nContent-Type: text/plain\r\nUnderstudy-Diagnosis: \(advice)\r\n"
+                + "Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)").utf8)
+    }
+}
+
+/// The first request on a connection.
+struct ProxyRequest {
+    let isTunnel: Bool
+    let host: String
+    let port: UInt16
+    /// Where the header ends.
+    let end: Int
+
+    init(_ head: [UInt8]) throws(Refusal) {
+        let blank = head.firstRange(of: Array("\r\n\r\n".utf8))
+        end = blank?.upperBound ?? head.count
+        let line = head.prefix { $0 != 0x0D && $0 != 0x0A }
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 3, words[2].hasPrefix("HTTP/1.") else {
+            throw Refusal(400, "Bad Request", "this is an HTTP proxy, and the request isn't HTTP")
+        }
+        isTunnel = words[0] == "CONNECT"
+        var authority = words[1]
+        var usual: UInt16 = 443
+        if !isTunnel {
+            guard authority.lowercased().hasPrefix("http://") else {
+                throw Refusal(
+                    400, "Bad Request",
+                    "this is a proxy: it takes CONNECT, and http:// URLs in absolute form; the daemon has a port of its own"
+                )
+            }
+            authority = authority.dropFirst("http://".count).prefix { $0 != "/" && $0 != "?" }
+            usual = 80
+        }
+        guard let (host, port) = ProxyRequest.split(authority, usual: usual) else {
+            throw Refusal(400, "Bad Request", "\(authority.prefix(200)) isn't a host with a port")
+        }
+        self.host = host
+        self.port = port
+    }
+
+    private static func split(_ authority: Substring, usual: UInt16) -> (host: String, port: UInt16)? {
+        var host = authority
+        var port = usual
+        if authority.hasPrefix("[") {
+            guard let end = authority.firstIndex(of: "]") else { return nil }
+            host = authority[..<end].dropFirst()
+            let rest = authority[end...].dropFirst()
+            if !rest.isEmpty {
+                guard rest.hasPrefix(":"), let number = UInt16(rest.dropFirst()) else { return nil }
+                port = number
+            }
+        } else if let colon = authority.lastIndex(of: ":") {
+            guard let number = UInt16(authority[colon...].dropFirst()) else { return nil }
+            host = authority[..<colon]
+            port = number
+        }
+        guard !host.isEmpty, host.utf8.count <= 253, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            return nil
+        }
+        return (host.lowercased(), port)
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import TestSupport
+import Testing
+import Understudy
+
+@Suite("The proxy")
+struct ProxyTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString)").path()
+
+    private func start(_ change: (inout Understudy.Options) -> Void = { _ in }) throws -> RunningServer {
+        let authority = LocalAuthority(directory: folder)
+        if !authority.exists { try authority.make() }
+        var options = Understudy.Options()
+        options.authority = authority
+        options.proxyPort = 0
+        change(&options)
+        return try Understudy.start(options: options)
+    }
+
+    private func curl(_ server: RunningServer, _ arguments: String...) throws -> Shell.Result {
+        // No resolver is asked: the proxy gets the name.
+        try Shell.run(
+            "curl",
+            ["-s", "-S", "--noproxy", "", "--proxy", server.proxyURL ?? "", "--cacert", "\(folder)/understudy-ca.pem"]
+                + arguments)
+    }
+
+    private func remove() { try? FileManager.default.removeItem(atPath: folder) }
+
+    @Test("real names over HTTPS, by CONNECT; and over HTTP, in absolute form")
+    func played() throws {
+        defer { remove() }
+        let server = try start()
+        defer { server.stop() }
+        let keys = try curl(server, "-f", "https://appleid.apple.com/auth/keys")
+        #expect(keys.output.contains("\"keys\""), "\(keys)")
+        let document = try curl(server, "-f", "https://appleid.apple.com/.well-known/openid-configuration")
+        #expect(document.output.contains("\"token_endpoint\":\"https://appleid.apple.com/auth/token\""))
+        #expect(try curl(server, "-f", "https://any-project.firebaseapp.com/__/auth/handler").status == 22)
+        #expect(try curl(server, "-f", "http://appleid.apple.com/auth/keys").output.contains("\"keys\""))
+        // Many requests on one connection, and large ones.
+        let body = String(repeating: "x", count: 500_000)
+        let file = "\(folder)/body"
+        try body.write(toFile: file, atomically: true, encoding: .utf8)
+        let large = try curl(
+            server, "-o", "/dev/null", "-w", "%{http_code} ", "--data-binary", "@\(file)",
+            "https://appleid.apple.com/auth/token", "--next", "-s", "--noproxy", "", "--proxy", server.proxyURL ?? "",
+            "--cacert", "\(folder)/understudy-ca.pem", "-o", "/dev/null", "-w", "%{http_code}",
+            "https://appleid.apple.com/auth/keys")
+        #expect(large.output == "400 200", "\(large)")
+        let recorded = try TestClient(port: server.port).get("/_understudy/v1/requests?host=appleid.apple.com")
+        #expect((recorded.json["requests"] as? [Any])?.count == 5)
+    }
+
+    @Test(
+        "any other host is refused, and told why; nothing goes out",
+        arguments: [
+            ("https://example.com/", "example.com isn't a host that is played here"),
+            ("http://example.com/", "example.com isn't a host that is played here"),
+            ("https://appleid.apple.com:8443/", "played at port 443"),
+        ])
+    func refused(url: String, advice: String) throws {
+        defer { remove() }
+        let server = try start()
+        defer { server.stop() }
+        let result = try curl(server, "-v", url)
+        #expect(result.errors.contains("403 Forbidden"))
+        #expect((result.errors + result.output).contains(advice), "\(result)")
+    }
+
+    @Test(
+        "what isn't a proxy request is refused",
+        arguments: [
+            "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "CONNECT appleid.apple.com HTTP\r\n\r\n", "\r\n\r\n", "x\r\n\r\n",
+            "CONNECT :443 HTTP/1.1\r\n\r\n", "CONNECT appleid.apple.com:99999 HTTP/1.1\r\n\r\n",
+            "CONNECT [::1 HTTP/1.1\r\n\r\n", "GET https://appleid.apple.com/ HTTP/1.1\r\n\r\n",
+            "GET http:///x HTTP/1.1\r\n\r\n", "CONNECT a\u{0}b:443 HTTP/1.1\r\n\r\n",
+        ])
+    func mistakes(request: String) throws {
+        defer { remove() }
+        let server = try start()
+        defer { server.stop() }
+        let port = Int(server.proxyURL?.split(separator: ":").last ?? "") ?? 0
+        let wire = try Wire(port: port)
+        wire.send(request)
+        let answer = try wire.receive()
+        #expect(answer.status == 400)
+        #expect(!answer.diagnosis.isEmpty)
+    }
+
+    @Test("with pass-through, another host is reached; stopping ends its tunnel")
+    func passThrough() throws {
+        defer { remove() }
+        let other = try Receiver()
+        defer { other.stop() }
+        let server = try start { $0.proxyPassesThrough = true }
+        let path = other.url.replacingOccurrences(of: "127.0.0.1", with: "localhost")
+        #expect(try curl(server, "-f", "-d", "x=1", path).status == 0)
+        #expect(other.requests.count == 1)
+        #expect(try curl(server, "-f", "-p", "-d", "x=2", path).status == 0)
+        #expect(other.requests.count == 2)
+        #expect(try curl(server, "-f", "https://appleid.apple.com/auth/keys").status == 0)
+        let port = Int(server.proxyURL?.split(separator: ":").last ?? "") ?? 0
+        let idle = try Wire(port: port)
+        idle.send("CONNECT appleid.apple.com:443 HTTP/1.1\r\n\r\n")
+        #expect(try idle.receive().status == 200)
+        let begin = ContinuousClock.now
+        server.stop()
+        #expect(ContinuousClock.now - begin < .seconds(3))
+        #expect(idle.isClosed)
+    }
+
+    @Test("fifty tunnels at once")
+    func many() throws {
+        defer { remove() }
+        let server = try start()
+        defer { server.stop() }
+        let urls = (0..<50).map { "https://appleid.apple.com/auth/keys?\($0)" }
+        let result = try Shell.run(
+            "curl",
+            [
+                "-s", "--noproxy", "", "--proxy", server.proxyURL ?? "", "--cacert", "\(folder)/understudy-ca.pem",
+                "-Z",
+                "--parallel-immediate", "--parallel-max", "50", "-w", "%{http_code}\n",
+            ]
+                + urls.flatMap { ["-o", "/dev/null", $0] })
+        #expect(result.output == String(repeating: "200\n", count: 50), "\(result)")
+    }
+}
