@@ -95,12 +95,13 @@ extension Certificate {
     }
 
     private static func read(_ pem: String) throws(KeyError) -> OpaquePointer? {
-        let bytes = Array(pem.utf8)
-        guard let input = BIO_new_mem_buf(bytes, Int32(bytes.count)) else { throw KeyError("out of memory") }
-        defer { BIO_free(input) }
-        guard let certificate = PEM_read_bio_X509(input, nil, nil, nil) else {
-            throw KeyError("the authority's certificate can't be read")
+        // The BIO reads the bytes where they lie, so they must lie still until it has.
+        let certificate = Array(pem.utf8).withUnsafeBytes { bytes -> OpaquePointer? in
+            guard let input = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+            defer { BIO_free(input) }
+            return PEM_read_bio_X509(input, nil, nil, nil)
         }
+        guard let certificate else { throw KeyError("the authority's certificate can't be read") }
         return certificate
     }
 }
