@@ -24,6 +24,6 @@ ENV UNDERSTUDY_HOST=0.0.0.0 UNDERSTUDY_PORT=9099
 EXPOSE 9099
 # bash opens the connection itself, so that the image needs no HTTP client.
 HEALTHCHECK --interval=2s --timeout=2s --retries=15 CMD ["/bin/bash", "-c", \
-    "exec 3<>/dev/tcp/127.0.0.1/9099 && printf 'GET /_understudy/v1/health HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && grep -q '\"status\":\"ok\"' <&3"]
+    "exec 3<>/dev/tcp/127.0.0.1/${UNDERSTUDY_HEALTH_PORT:-9099} && printf 'GET /_understudy/v1/health HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && grep -q '\"status\":\"ok\"' <&3"]
 ENTRYPOINT ["/usr/bin/understudy"]
 CMD ["serve"]

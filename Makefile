@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench install uninstall schema scenarios test-browser test-clients test-sanitizers test-readme clean
+.PHONY: run test build setup format lint bench install uninstall deb test-container schema scenarios test-browser test-clients test-sanitizers test-readme clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -37,7 +37,7 @@ test-browser: build
 
 # Real client libraries, and GitHub CLI behind TLS.
 test-clients: build
-	$(call need,gh socat openssl python3-venv)
+	$(call need,gh socat openssl python3-venv golang-go)
 	Tests/Clients/run $(BINARY)
 
 # The hostile input again, under Address and Thread Sanitizer. Leaks aren't looked for: the leak checker doesn't see
@@ -72,9 +72,24 @@ scenarios: build
 
 install: build
 	install -D -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/understudy
+	for unit in understudy.service understudy.socket; do \
+		install -d $(DESTDIR)$(PREFIX)/lib/systemd/system; \
+		sed 's|@PREFIX@|$(PREFIX)|' packaging/$$unit > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit; \
+	done
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/understudy
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,understudy.service understudy.socket)
+
+# .build/understudy_VERSION_ARCHITECTURE.deb
+deb: build
+	$(call need,dpkg-dev)
+	packaging/deb $(BINARY)
+
+# The package in a Debian of its own: installs, starts, is removed. Needs root.
+test-container: deb
+	$(call need,debootstrap curl)
+	Tests/Container/run .build/understudy_*.deb
 
 clean:
 	rm -rf .build

@@ -11,7 +11,7 @@ struct ServeCommand: ParsableCommand {
 
     func run() throws {
         var signals = Signals([SIGINT, SIGTERM])
-        let server = try options.start(defaultPort: 9099)
+        let server = try options.start(defaultPort: 9099) { $0.listeningSockets = SocketActivation.sockets() }
         let secure = server.tlsURL.map { $0 == server.url ? "" : " and \($0)" } ?? ""
         let proxy = server.proxyURL.map { ", proxy on \($0)" } ?? ""
         Terminal.print("understudy listening on \(server.url)\(secure)\(proxy)")

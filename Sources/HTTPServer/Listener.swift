@@ -57,6 +57,13 @@ package struct Listener {
         }
     }
 
+    /// One that listens already.
+    init(listening descriptor: Int32) {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        self.descriptor = descriptor
+        port = Listener.boundPort(of: descriptor)
+    }
+
     /// Binds and listens. `nil` when the machine lacks the address family, which only matters for the first address.
     init?(_ address: Address, host: String, port: UInt16) throws(ListenError) {
         let family =

@@ -30,6 +30,8 @@ package final class Server: Sendable {
         package var connectionLimit = 4096
         /// For each address that isn't loopback.
         package var connectionLimitPerAddress = 64
+        /// Sockets that listen already, as a service manager hands them on; in their place `host` and `port` mean nothing.
+        package var listening: [Int32] = []
         /// Speaks TLS 1.2 and 1.3 with this certificate.
         package var tls: TLS?
         /// How long `stop` waits for requests in flight.

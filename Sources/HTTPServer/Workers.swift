@@ -27,7 +27,9 @@ final class Workers: Sendable {
         gate = ConnectionGate(limit: options.connectionLimit, limitPerAddress: options.connectionLimitPerAddress)
         understudy_raise_file_limit()
         signal(SIGPIPE, SIG_IGN)
-        let listeners = try Listener.all(on: options.host, port: options.port)
+        let listeners =
+            options.listening.isEmpty
+            ? try Listener.all(on: options.host, port: options.port) : options.listening.map { Listener(listening: $0) }
         for listener in listeners {
             var daemonOptions = understudy_daemon_options()
             daemonOptions.listening_socket = listener.descriptor

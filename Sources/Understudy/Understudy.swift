@@ -34,6 +34,8 @@ public enum Understudy {
         public var host = "127.0.0.1"
         /// 0 takes a free port.
         public var port: UInt16 = 0
+        /// Descriptors of sockets that listen already, for HTTP: ``host`` and ``port`` then mean nothing.
+        public var listeningSockets: [Int32] = []
         /// The port for HTTPS, beside HTTP and with the same answers; 0 takes a free one, `nil` has none.
         public var tlsPort: UInt16?
         /// HTTPS only: ``port`` isn't listened on.
@@ -90,6 +92,7 @@ public enum Understudy {
         var serverOptions = Server.Options()
         serverOptions.host = options.host
         serverOptions.port = options.port
+        serverOptions.listening = options.listeningSockets
         serverOptions.refusalHeaders = { dispatcher.refusalHeaders(reason: $0) }
         serverOptions.log = { options.logger.debug("libmicrohttpd: \($0)") }
         if let workers = options.workers { serverOptions.workers = workers }
@@ -100,6 +103,7 @@ public enum Understudy {
                 return RunningServer(plain: plain, secure: nil, host: options.host, worlds: worlds)
             }
             serverOptions.port = tlsPort
+            serverOptions.listening = []
             serverOptions.tls = try options.authority.certificate(for: certifiedNames(for: seed))
             let secure = try Server(serverOptions) { dispatcher.handle($0) }
             let proxy = try options.proxyPort.map { port in

@@ -49,6 +49,23 @@ class RealNames:
         result = run(self.way, ["curl", "-s", "-f", "https://appleid.apple.com/auth/keys"])
         self.assertIn("SEEDkey001", result.stdout, result.stderr)
 
+    def test_go(self):
+        """Go's net/http, which asks the environment for both."""
+        if not shutil.which("go"):
+            self.skipTest("Go isn't here")
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "get.go")
+            source.write_text(
+                'package main\nimport ("fmt"; "io"; "net/http")\nfunc main() {\n'
+                '\tanswer, err := http.Get("https://appleid.apple.com/auth/keys")\n\tif err != nil { panic(err) }\n'
+                "\tbody, _ := io.ReadAll(answer.Body)\n\tfmt.Println(string(body))\n}\n")
+            # Built outside: the compiler wants its cache, not the network.
+            subprocess.run(
+                ["go", "build", "-o", f"{folder}/get", str(source)], check=True,
+                env=os.environ | {"GOCACHE": f"{folder}/cache", "GOPATH": folder, "GO111MODULE": "off", "CGO_ENABLED": "0"})
+            result = run(self.way, [f"{folder}/get"])
+        self.assertIn("SEEDkey001", result.stdout, result.stderr)
+
     def test_gh(self):
         """GitHub CLI, with a token that a sign-in brought."""
         if not shutil.which("gh"):

@@ -1,0 +1,18 @@
+import Foundation
+import TestSupport
+import Testing
+import Understudy
+
+@Suite("docker-compose.yml")
+struct ComposeTests {
+    @Test("has an alias for every host that the daemon plays")
+    func aliases() throws {
+        let text = try Repository.read("docker-compose.yml")
+        let section = try #require(
+            text.components(separatedBy: "aliases:\n").last?.components(separatedBy: "    read_only").first)
+        let aliases = section.split(separator: "\n").filter { $0.contains("- ") }.map {
+            $0.trimmingCharacters(in: CharacterSet(charactersIn: " -"))
+        }
+        #expect(aliases == (try Understudy.hosts()))
+    }
+}
