@@ -1,11 +1,20 @@
 import COpenSSL
 
-/// Self-signed X.509 certificates, which is how Google publishes keys for clients that want no JWK.
+/// X.509 certificates: <https://www.rfc-editor.org/rfc/rfc5280>.
 package enum Certificate {
-    /// A certificate for `key`, valid between two times (seconds since 1970). The serial number follows from
-    /// `serial`, so that the same call makes the same bytes.
+    /// A certificate for `key`, signed by itself, which is how Google publishes keys for clients that want no JWK. Valid
+    /// between two times (seconds since 1970). The serial number follows from `serial`, so that the same call makes the same
+    /// bytes.
     package static func selfSigned(
         _ key: Key, commonName: String, serial: [UInt8], from start: Int64, to end: Int64
+    ) throws(KeyError) -> String {
+        try make(key, commonName: commonName, serial: serial, from: start, to: end, issuer: nil, extensions: [])
+    }
+
+    /// A version 3 certificate, signed by `issuer` or, without one, by its own key.
+    static func make(
+        _ key: Key, commonName: String, serial: [UInt8], from start: Int64, to end: Int64,
+        issuer: CertificateAuthority?, extensions: [(kind: Int32, value: String)]
     ) throws(KeyError) -> String {
         OpenSSL.prepare()
         guard let certificate = X509_new() else { throw KeyError("a certificate can't be made") }
@@ -13,15 +22,41 @@ package enum Certificate {
         let number = BN_bin2bn(serial, Int32(serial.count), nil)
         defer { BN_free(number) }
         let name = X509_get_subject_name(certificate)
-        guard key.isPrivate, X509_set_version(certificate, 2) == 1,
+        let parent = try issuer.map { issuer throws(KeyError) in try read(issuer.certificate) } ?? nil
+        defer { X509_free(parent) }
+        guard X509_set_version(certificate, 2) == 1,
             BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil,
             ASN1_TIME_set(X509_getm_notBefore(certificate), time_t(start)) != nil,
             ASN1_TIME_set(X509_getm_notAfter(certificate), time_t(end)) != nil,
             X509_NAME_add_entry_by_txt(
                 name, "CN", 0x1000 | 1, Array(commonName.utf8), Int32(commonName.utf8.count), -1, 0) == 1,
-            X509_set_issuer_name(certificate, name) == 1, X509_set_pubkey(certificate, key.pointer) == 1,
-            X509_sign(certificate, key.pointer, OpenSSL.sha256) > 0
+            X509_set_issuer_name(certificate, parent.map { X509_get_subject_name($0) } ?? name) == 1,
+            X509_set_pubkey(certificate, key.pointer) == 1
         else { throw KeyError("a certificate can't be made") }
+        for entry in extensions {
+            var context = X509V3_CTX()
+            X509V3_set_ctx(&context, parent ?? certificate, certificate, nil, nil, 0)
+            guard let made = X509V3_EXT_conf_nid(nil, &context, entry.kind, entry.value) else {
+                throw KeyError("a certificate can't hold \(entry.value)")
+            }
+            defer { X509_EXTENSION_free(made) }
+            guard X509_add_ext(certificate, made, -1) == 1 else { throw KeyError("a certificate can't be made") }
+        }
+        let signer = issuer?.key ?? key
+        guard signer.isPrivate, X509_sign(certificate, signer.pointer, OpenSSL.sha256) > 0 else {
+            throw KeyError("a certificate can't be signed")
+        }
         return try Key.written { PEM_write_bio_X509($0, certificate) }
+    }
+
+    private static func read(_ pem: String) throws(KeyError) -> OpaquePointer? {
+        // The BIO reads the bytes where they lie, so they must lie still until it has.
+        let certificate = Array(pem.utf8).withUnsafeBytes { bytes -> OpaquePointer? in
+            guard let input = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+            defer { BIO_free(input) }
+            return PEM_read_bio_X509(input, nil, nil, nil)
+        }
+        guard let certificate else { throw KeyError("the authority's certificate can't be read") }
+        return certificate
     }
 }
