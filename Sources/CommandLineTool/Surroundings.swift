@@ -79,7 +79,7 @@ struct Surroundings {
 
     private static func addresses(_ url: String) -> [(name: String, value: String)] {
         [
-            (name: "FIREBASE_AUTH_EMULATOR_HOST", value: String(url.dropFirst("http://".count))),
+            (name: "FIREBASE_AUTH_EMULATOR_HOST", value: String(url.drop { $0 != "/" }.dropFirst(2))),
             (name: "APPLE_BASE_URL", value: "\(url)/appleid.apple.com"),
             (name: "GITHUB_BASE_URL", value: "\(url)/github.com"),
             (name: "GITHUB_API_URL", value: "\(url)/api.github.com"),

@@ -12,10 +12,11 @@ struct TrustBundle {
     /// Writes it into `directory`.
     init(authority: String, in directory: String) throws {
         let known = (Environment.variable("SSL_CERT_FILE").map { [$0] } ?? []) + TrustBundle.systemPaths
-        let system = known.lazy.compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }.first ?? ""
-        let own = try String(contentsOfFile: authority, encoding: .utf8)
+        // Bytes: bundles name their authorities in comments of any encoding.
+        let system = known.lazy.compactMap { try? Data(contentsOf: URL(filePath: $0)) }.first ?? Data()
+        let own = try Data(contentsOf: URL(filePath: authority))
         path = "\(directory)/trusted.pem"
-        try (system + "\n" + own).write(toFile: path, atomically: true, encoding: .utf8)
+        try (system + Data("\n".utf8) + own).write(to: URL(filePath: path))
     }
 
     /// For libraries that ask the environment.

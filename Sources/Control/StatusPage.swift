@@ -97,13 +97,14 @@ package struct StatusPage: Sendable {
         return .element(
             "table", attributes: [],
             children: failures.reversed().map { exchange in
+                let mask = masksSecrets ? Mask(exchange) : nil
                 let line = exchange.diagnosis ?? ""
                 let status = String(exchange.response.status)
                 let place = "\(exchange.request.method) \(exchange.host ?? "")\(exchange.path)"
                 return .tag(
                     "tr", [], .tag("td", [], .tag("code", [], exchange.id)),
-                    .tag("td", [], .text("\(status) "), .tag("code", [], place)),
-                    .tag("td", [], masksSecrets ? Mask(exchange).apply(to: line) : line))
+                    .tag("td", [], .text("\(status) "), .tag("code", [], mask?.apply(to: place) ?? place)),
+                    .tag("td", [], mask?.apply(to: line) ?? line))
             })
     }
 

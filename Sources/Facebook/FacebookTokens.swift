@@ -16,7 +16,8 @@ struct GraphError: Error, Sendable {
     let diagnosis: Diagnosis
 
     /// What the Graph API can be ordered to answer: codes, or codes and subcodes, as
-    /// <https://developers.facebook.com/docs/graph-api/guides/error-handling> lists them.
+    /// <https://developers.facebook.com/docs/graph-api/guides/error-handling> lists them. Messages aren't documented there;
+    /// an order's `description` replaces them.
     private static let known: [(name: String, code: Int64, subcode: Int64?, message: String)] = [
         ("1", 1, nil, "An unknown error occurred"), ("2", 2, nil, "Service temporarily unavailable"),
         ("4", 4, nil, "(#4) Application request limit reached"), ("10", 10, nil, "(#10) Permission denied"),

@@ -83,9 +83,12 @@ struct GoogleRequest: Sendable {
 }
 
 extension GoogleProvider {
-    /// Errors that stay at Google's own page, status 403:
-    /// <https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors>
-    static let ownPageErrors = ["admin_policy_enforced", "org_internal", "disallowed_useragent", "deleted_client"]
+    /// Errors that stay at Google's own page: <https://support.google.com/accounts/answer/16668185>, whose codes stand before
+    /// the names.
+    private static let ownPages: [(name: String, status: Int)] = [
+        ("admin_policy_enforced", 400), ("deleted_client", 401), ("disallowed_useragent", 403), ("org_internal", 403),
+    ]
+    static let ownPageErrors = ownPages.map(\.name)
 
     /// `email` and `profile` are written out in answers.
     static func fullName(ofScope scope: String) -> String {
@@ -105,9 +108,10 @@ extension GoogleProvider {
         case .cancel: return failed(exchange, request, "access_denied", "a cancel was ordered as an outcome")
         case .error:
             let (error, reason) = (outcome?.error ?? "", "this error was ordered as an outcome")
-            return GoogleProvider.ownPageErrors.contains(error)
-                ? refusal(GoogleRequest.Refusal(name: error, status: 403, diagnosis: Diagnosis(reason)))
-                : failed(exchange, request, error, reason)
+            guard let page = GoogleProvider.ownPages.first(where: { $0.name == error }) else {
+                return failed(exchange, request, error, reason)
+            }
+            return refusal(GoogleRequest.Refusal(name: error, status: page.status, diagnosis: Diagnosis(reason)))
         case .approve: break
         case nil:
             if request.prompts.contains("none") {

@@ -104,7 +104,7 @@ public enum Understudy {
             }
             serverOptions.port = tlsPort
             serverOptions.listening = []
-            serverOptions.tls = try options.authority.certificate(for: certifiedNames(for: seed))
+            serverOptions.tls = try options.authority.certificate(for: certifiedNames(for: seed), at: options.host)
             let secure = try Server(serverOptions) { dispatcher.handle($0) }
             let proxy = try options.proxyPort.map { port in
                 try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }

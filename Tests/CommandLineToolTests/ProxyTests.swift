@@ -5,31 +5,31 @@ import Understudy
 
 @Suite("The proxy")
 struct ProxyTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString)").path()
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
 
     private func start(_ change: (inout Understudy.Options) -> Void = { _ in }) throws -> RunningServer {
-        let authority = LocalAuthority(directory: folder)
-        if !authority.exists { try authority.make() }
-        var options = Understudy.Options()
-        options.authority = authority
-        options.proxyPort = 0
-        change(&options)
-        return try Understudy.start(options: options)
+        try folder.start {
+            $0.proxyPort = 0
+            change(&$0)
+        }
     }
 
     private func curl(_ server: RunningServer, _ arguments: String...) throws -> Shell.Result {
-        // No resolver is asked: the proxy gets the name.
-        try Shell.run(
-            "curl",
-            ["-s", "-S", "--noproxy", "", "--proxy", server.proxyURL ?? "", "--cacert", "\(folder)/understudy-ca.pem"]
-                + arguments)
+        try Shell.run("curl", options(server) + arguments)
     }
 
-    private func remove() { try? FileManager.default.removeItem(atPath: folder) }
+    /// No resolver is asked: the proxy gets the name.
+    private func options(_ server: RunningServer) -> [String] {
+        [
+            "--silent", "--show-error", "--noproxy", "", "--proxy", server.proxyURL ?? "", "--cacert",
+            folder.certificate,
+        ]
+    }
 
     @Test("real names over HTTPS, by CONNECT; and over HTTP, in absolute form")
     func played() throws {
-        defer { remove() }
         let server = try start()
         defer { server.stop() }
         let keys = try curl(server, "-f", "https://appleid.apple.com/auth/keys")
@@ -40,14 +40,14 @@ struct ProxyTests {
         #expect(try curl(server, "-f", "http://appleid.apple.com/auth/keys").output.contains("\"keys\""))
         // Many requests on one connection, and large ones.
         let body = String(repeating: "x", count: 500_000)
-        let file = "\(folder)/body"
+        let file = "\(folder.path)/body"
         try body.write(toFile: file, atomically: true, encoding: .utf8)
-        let large = try curl(
-            server, "-o", "/dev/null", "-w", "%{http_code} ", "--data-binary", "@\(file)",
-            "https://appleid.apple.com/auth/token", "--next", "-s", "--noproxy", "", "--proxy", server.proxyURL ?? "",
-            "--cacert", "\(folder)/understudy-ca.pem", "-o", "/dev/null", "-w", "%{http_code}",
-            "https://appleid.apple.com/auth/keys")
-        #expect(large.output == "400 200", "\(large)")
+        let shown = ["-o", "/dev/null", "-w", "%{http_code} "]
+        let large = try Shell.run(
+            "curl",
+            options(server) + shown + ["--data-binary", "@\(file)", "https://appleid.apple.com/auth/token", "--next"]
+                + options(server) + shown + ["https://appleid.apple.com/auth/keys"])
+        #expect(large.output == "400 200 ", "\(large)")
         let recorded = try TestClient(port: server.port).get("/_understudy/v1/requests?host=appleid.apple.com")
         #expect((recorded.json["requests"] as? [Any])?.count == 5)
     }
@@ -60,7 +60,6 @@ struct ProxyTests {
             ("https://appleid.apple.com:8443/", "played at port 443"),
         ])
     func refused(url: String, advice: String) throws {
-        defer { remove() }
         let server = try start()
         defer { server.stop() }
         let result = try curl(server, "-v", url)
@@ -77,7 +76,6 @@ struct ProxyTests {
             "GET http:///x HTTP/1.1\r\n\r\n", "CONNECT a\u{0}b:443 HTTP/1.1\r\n\r\n",
         ])
     func mistakes(request: String) throws {
-        defer { remove() }
         let server = try start()
         defer { server.stop() }
         let port = Int(server.proxyURL?.split(separator: ":").last ?? "") ?? 0
@@ -90,7 +88,6 @@ struct ProxyTests {
 
     @Test("with pass-through, another host is reached; stopping ends its tunnel")
     func passThrough() throws {
-        defer { remove() }
         let other = try Receiver()
         defer { other.stop() }
         let server = try start { $0.proxyPassesThrough = true }
@@ -112,17 +109,12 @@ struct ProxyTests {
 
     @Test("fifty tunnels at once")
     func many() throws {
-        defer { remove() }
         let server = try start()
         defer { server.stop() }
         let urls = (0..<50).map { "https://appleid.apple.com/auth/keys?\($0)" }
         let result = try Shell.run(
             "curl",
-            [
-                "-s", "--noproxy", "", "--proxy", server.proxyURL ?? "", "--cacert", "\(folder)/understudy-ca.pem",
-                "-Z",
-                "--parallel-immediate", "--parallel-max", "50", "-w", "%{http_code}\n",
-            ]
+            options(server) + ["-Z", "--parallel-immediate", "--parallel-max", "50", "-w", "%{http_code}\n"]
                 + urls.flatMap { ["-o", "/dev/null", $0] })
         #expect(result.output == String(repeating: "200\n", count: 50), "\(result)")
     }

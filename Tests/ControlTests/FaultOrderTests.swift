@@ -94,6 +94,12 @@ struct FaultOrderTests {
         #expect(try fixture.client.post(signUp, json: [:] as [String: String]).status == 500)
         try fixture.order(["status": 500], at: ["client": "demo-app"])
         #expect(try fixture.client.post(signUp, json: [:] as [String: String]).status == 500)
+        // JSON is read as such, even where it calls itself a form, as it does by "curl -d".
+        try fixture.order(["status": 500], at: ["client": AppleFixture.app])
+        let native = try fixture.client.request(
+            "POST", Site.natives[0].path, headers: ["Content-Type": "application/x-www-form-urlencoded"],
+            body: Array(#" {"client":"\#(AppleFixture.app)","account":"ada"}"#.utf8))
+        #expect(native.status == 500)
         // A token of GitHub's tells whose it is.
         let token = other["access_token"] ?? ""
         try fixture.order(["status": 500], at: ["host": "api.github.com", "client": GitHubFixture.asking])
@@ -153,6 +159,10 @@ struct FaultOrderTests {
             (
                 #"{"effect":{"malformedJSON":true},"match":{"host":"github.com","path":"/login/oauth/authorize"}}"#,
                 "$.effect.malformedJSON", "what fits there: status, delay, disconnect, error (access_denied"
+            ),
+            (
+                #"{"effect":{"error":"access_denied","description":"x"},"match":{"path":"/login/oauth/authorize"}}"#,
+                "$.effect.description", "what fits there: status, delay, disconnect, error (access_denied"
             ),
             (#"{"effect":{"jwks":"empty"},"match":{"path":"/auth/token"}}"#, "$.effect.jwks", "what fits there"),
             (#"{"effect":{"code":"used"},"match":{"path":"/auth/keys"}}"#, "$.effect.code", "what fits there"),

@@ -131,6 +131,36 @@ struct FaultTests {
         #expect(try Site.signIn(at: "apple", fixture.client)["error_description"] == "The moon is full.")
     }
 
+    @Test("GitHub's primary rate limit, with the headers that clients go by; the secondary one without")
+    func rateLimits() throws {
+        let site = try #require(Site.apis.first { $0.host == "api.github.com" })
+        try fixture.order(["error": "API rate limit exceeded"], at: site.match)
+        let primary = try site.call(fixture.client, "")
+        #expect(primary.status == 403)
+        #expect(primary.header("X-RateLimit-Remaining") == "0")
+        #expect(Int(primary.header("X-RateLimit-Reset") ?? "") ?? 0 > Int(Date().timeIntervalSince1970))
+        let name = try #require(try errors(of: site).first { $0.contains("secondary rate limit") })
+        try fixture.order(["error": name], at: site.match)
+        let secondary = try site.call(fixture.client, "")
+        #expect(secondary.header("Retry-After") == "60")
+        #expect(secondary.header("X-RateLimit-Remaining") == nil)
+    }
+
+    @Test(
+        "errors that stay at Google's own page, with the statuses that its help page gives",
+        arguments: [
+            ("admin_policy_enforced", 400), ("deleted_client", 401), ("disallowed_useragent", 403),
+            ("org_internal", 403),
+        ])
+    func ownPages(error: String, status: Int) throws {
+        let site = try #require(Site.authorizations.first { $0.provider == "google" })
+        try fixture.order(["error": error], at: site.match)
+        let answer = try site.call(fixture.client, "")
+        #expect(answer.status == status)
+        #expect(answer.location.isEmpty)
+        #expect(answer.text.contains(error))
+    }
+
     // MARK: - Authorizations
 
     @Test("a redirect without state, and with another one", arguments: Site.authorizations)
@@ -211,6 +241,11 @@ struct FaultTests {
         return try site?.call(fixture.client, "").text ?? ""
     }
 
+    private func keyIDs(of provider: String) throws -> Set<String> {
+        let set = try JSONSerialization.jsonObject(with: Data(try keySet(of: provider).utf8)) as? [String: Any]
+        return Set((set?["keys"] as? [[String: Any]] ?? []).compactMap { $0["kid"] as? String })
+    }
+
     private func verify(_ token: String, _ provider: String) async throws -> Bool {
         struct Anything: JWTPayload {
             func verify(using algorithm: some JWTAlgorithm) async throws {}
@@ -282,9 +317,16 @@ struct FaultTests {
     @Test("keys rotate, the old ones kept or dropped", arguments: Site.minting, ["keep", "drop"])
     func rotation(site: Site, rotation: String) async throws {
         let before = FaultTests.token(try site.call(fixture.client, ""))
+        let published = try keyIDs(of: site.provider)
         try fixture.order(["rotateKeys": rotation], at: site.match)
         let after = FaultTests.token(try site.call(fixture.client, ""))
-        guard site.provider != "firebase" else { return }
+        guard site.provider != "firebase" else {
+            // By prefix its tokens are unsigned, but its keys rotate all the same.
+            let now = try keyIDs(of: site.provider)
+            #expect(!now.subtracting(published).isEmpty)
+            #expect(published.isSubset(of: now) == (rotation == "keep"))
+            return
+        }
         #expect(try JWS(parsing: before).keyID != (try JWS(parsing: after).keyID))
         #expect(try await verify(after, site.provider))
         // Of several that are published the oldest goes; a single one is the oldest itself.

@@ -104,7 +104,8 @@ struct ScenarioTests {
         let address = AppleFixture.claims(native["identityToken"] ?? "")["email"] as? String ?? ""
         let decision = try fixture.client.get(
             "\(FaultFixture.api)/apple/relay?from=noreply@demo-app.firebaseapp.com&to=\(address)")
-        #expect(decision.json["accepted"] as? Bool != true, "\(decision)")
+        #expect(decision.json["forwarded"] as? Bool == false, "\(decision)")
+        #expect(decision["reason"] == "switchedOff")
     }
 
     @Test("rotated keys: the next token has a new one, and the old ones are gone")
@@ -255,6 +256,18 @@ struct ScenarioTests {
         let fixture = try FaultFixture(options: options)
         #expect(try fixture.client.get("\(FaultFixture.api)/clock").json["frozen"] as? Bool == true)
         #expect(try fixture.client.get("\(FaultFixture.api)/scenarios/mine")["title"] == "Mine")
+        // A call for which Firebase asks a provider, at the start of every world.
+        let asking = text.replacingOccurrences(
+            of: #"{"call":"POST clock","body":{"freeze":true}}"#,
+            with: """
+                {"call":"POST //identitytoolkit.googleapis.com/v1/accounts:signInWithIdp?key=demo-api-key",
+                 "accept":["INVALID_IDP_RESPONSE"],
+                 "body":{"requestUri":"http://localhost","postBody":"providerId=github.com&access_token=none"}}
+                """)
+        try asking.write(toFile: file, atomically: true, encoding: .utf8)
+        let asked = try FaultFixture(options: options)
+        let recorded = try asked.client.get("\(FaultFixture.api)/requests?host=api.github.com")
+        #expect((recorded.json["requests"] as? [Any])?.count == 1, "\(recorded)")
         try text.replacingOccurrences(of: "POST clock", with: "PUSH clock").write(
             toFile: file, atomically: true, encoding: .utf8)
         let error = #expect(throws: StartError.self) { try FaultFixture(options: options) }

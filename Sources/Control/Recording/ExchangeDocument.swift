@@ -17,7 +17,8 @@ struct ExchangeDocument: Sendable {
     private func shown(encoded text: String) -> String { mask?.apply(toEncoded: text) ?? text }
 
     private func shown(body text: String, type: String?) -> String {
-        type?.mediaType == "application/x-www-form-urlencoded" ? shown(encoded: text) : shown(text)
+        let isForm = type?.mediaType == "application/x-www-form-urlencoded" && !Array(text.utf8).holdsJSON
+        return isForm ? shown(encoded: text) : shown(text)
     }
 
     var json: JSONValue {
@@ -27,7 +28,7 @@ struct ExchangeDocument: Sendable {
         object["time"] = .string(Timestamps.text(milliseconds: exchange.time))
         object["durationMilliseconds"] = .number(Double(exchange.duration) / 1000)
         object["host"] = exchange.host.map { .string($0) }
-        object["path"] = .string(exchange.path)
+        object["path"] = .string(shown(encoded: exchange.path))
         object["method"] = .string(exchange.request.method)
         object["client"] = known.client.map { .string($0) }
         object["status"] = .integer(Int64(exchange.response.status))
@@ -67,6 +68,9 @@ struct ExchangeDocument: Sendable {
     private func add(body: [UInt8], type: String?, to object: inout JSONObject) {
         if let text = String(validating: body, as: UTF8.self) {
             object["body"] = .string(shown(body: text, type: type))
+        } else if mask != nil {
+            // A secret can't be seen, nor covered, in base64.
+            object["body"] = .string(shown(body: String(decoding: body, as: UTF8.self), type: type))
         } else {
             object["bodyBase64"] = .string(Base64.encode(body))
         }

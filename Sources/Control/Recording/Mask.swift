@@ -8,7 +8,9 @@ struct Mask: Sendable {
         "accesstoken", "appsecretproof", "authorizationcode", "clientassertion", "clientsecret", "code",
         "codeverifier", "devicecode", "fbexchangetoken", "idtoken", "identitytoken", "inputtoken",
         "mfapendingcredential", "newpassword", "oauthaccesstoken", "oauthidtoken", "oobcode", "password",
-        "pendingtoken", "privatekey", "refreshtoken", "secret", "sessioncookie", "sessioninfo", "sharedsecretkey",
+        "passwordhash",
+        "pendingtoken", "privatekey", "refreshtoken", "salt", "secret", "sessioncookie", "sessioninfo",
+        "sharedsecretkey",
         "temporaryproof", "token", "verificationcode",
     ]
     private static let headers: Set<String> = ["authorization", "cookie", "set-cookie"]
@@ -34,7 +36,9 @@ struct Mask: Sendable {
             let spellings: Set<String> = [
                 value, PercentCoding.encode(Array(value.utf8)),
                 String(Form(fields: [Form.Field(name: "", value: value)]).encoded.dropFirst()),
-                String(JSONValue.string(value).text.dropFirst().dropLast()),
+                String(JSONValue.string(value).text.dropFirst().dropLast()), HTML.escape(value),
+                // A message in a page's attribute is JSON first and HTML then.
+                HTML.escape(String(JSONValue.string(value).text.dropFirst().dropLast())),
             ]
             secrets += spellings.map { (value: $0, mark: mark) }
         }

@@ -13,9 +13,9 @@ import Stage
 extension FirebaseProvider {
     func handlerRoutes(below prefix: String) -> Router<Route> {
         var router = Router<Route>()
-        router.add("GET", "\(prefix)/handler", Route { .now(handler($0, $0.request.queryForm)) })
-        router.add("POST", "\(prefix)/handler", Route { .now(handler($0, $0.request.bodyForm)) })
-        router.add("GET", "\(prefix)/iframe", Route { .now(FirebaseProvider.iframe($0)) })
+        router.add("GET", "\(prefix)/handler", Route(.page) { .now(handler($0, $0.request.queryForm)) })
+        router.add("POST", "\(prefix)/handler", Route(.page) { .now(handler($0, $0.request.bodyForm)) })
+        router.add("GET", "\(prefix)/iframe", Route(.page) { .now(FirebaseProvider.iframe($0)) })
         return router
     }
 

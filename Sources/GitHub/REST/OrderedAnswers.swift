@@ -5,6 +5,7 @@ import Stage
 // https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
 
 extension GitHubProvider {
+    private static let primaryLimit = "API rate limit exceeded"
     private static let limits = "using-the-rest-api/rate-limits-for-the-rest-api"
 
     private static let restAnswers: [(message: String, status: Int, documentation: String?, retryAfter: String?)] = [
@@ -13,7 +14,7 @@ extension GitHubProvider {
         ("Resource not accessible by integration", 403, nil, nil),
         ("Not Found", 404, nil, nil),
         ("Validation Failed", 422, nil, nil),
-        ("API rate limit exceeded", 403, limits, nil),
+        (primaryLimit, 403, limits, nil),
         (
             "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.", 403, limits,
             "60"
@@ -30,9 +31,15 @@ extension GitHubProvider {
                 known.status, order.description ?? known.message, known.documentation ?? endpoint.documentation
             ).because(order.diagnosis)
             if let seconds = known.retryAfter { answer.headers.append((name: "Retry-After", value: seconds)) }
+            // The primary limit is told by its headers, which clients go by.
+            var rate: RateStatus?
+            if known.message == primaryLimit {
+                let now = exchange.world.seconds
+                rate = RateStatus(limit: 5000, used: 5000, resetsAt: now + 3600, isRefused: true)
+            }
             let isEnterprise = exchange.address.host == GitHubProvider.host
             return RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
-                .response(to: answer, .anonymous, rate: nil, version: versions[0])
+                .response(to: answer, .anonymous, rate: rate, version: versions[0])
         }
     }
 }

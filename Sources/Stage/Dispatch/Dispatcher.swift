@@ -82,7 +82,8 @@ package final class Dispatcher: Sendable {
         }
         let passage = Passage(
             request: request, id: id, parent: parent, address: address, world: world, began: began)
-        guard !scenarios.isEmpty, parent != Scenario.parent, !world.preparation.isDone else {
+        // What the daemon asks itself has no need to wait: a scenario's own calls mustn't, nor what they ask in turn.
+        guard !scenarios.isEmpty, parent == nil, !world.preparation.isDone else {
             return answer(passage)
         }
         return prepared(passage)

@@ -20,9 +20,7 @@ extension Request {
                 return client
             }
         }
-        if hasJSONBody, let object = try? JSONValue(parsing: self.body),
-            let client = object["client_id"]?.string ?? object["client"]?.string
-        {
+        if let object = jsonBody, let client = object["client_id"]?.string ?? object["client"]?.string {
             return client
         }
         return BasicCredentials.read(self)?.user

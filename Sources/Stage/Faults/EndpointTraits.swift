@@ -36,6 +36,8 @@ package struct EndpointTraits: Sendable {
     package var publishes: KeyOwner?
     /// Whether it is an authorization endpoint: redirects with `state` and a code.
     package var authorizes = false
+    /// Whether it gives out codes without a redirect.
+    package var givesCodes = false
     /// Whether it answers JSON.
     package var answersJSON = true
     /// The endpoint of which this is a part, for a sign-in page's form.
@@ -69,14 +71,13 @@ package struct EndpointTraits: Sendable {
             errors: Errors(names, takesOthers: takesOthers, answer: nil), mints: mints, givesCodes: givesCodes)
     }
 
-    /// Whether it gives out codes without a redirect.
-    package var givesCodes = false
-
     /// Why `effect` doesn't fit here: the member of the effect that doesn't. `nil` when it fits.
     package func misfit(_ effect: FaultEffect) -> String? {
         if let error = effect.error {
             guard let errors, errors.takesOthers || errors.names.contains(error) else { return "error" }
         }
+        // As an outcome, an error travels by its name alone.
+        if effect.description != nil, errors?.answer == nil { return "description" }
         if effect.token != nil, mints == nil { return "token" }
         if effect.rotation != nil, mints == nil, publishes == nil { return "rotateKeys" }
         if effect.keySet != nil, publishes == nil { return "jwks" }
@@ -91,6 +92,7 @@ package struct EndpointTraits: Sendable {
         var names = ["status", "delay", "disconnect"]
         if let errors {
             names.append("error (\(errors.names.joined(separator: ", "))\(errors.takesOthers ? ", and others" : ""))")
+            if errors.answer != nil { names.append("description") }
         }
         if mints != nil { names.append("token") }
         if mints != nil || publishes != nil { names.append("rotateKeys") }

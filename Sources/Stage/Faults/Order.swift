@@ -84,11 +84,7 @@ extension Exchange {
     var fields: [String: String] {
         var fields: [String: String] = [:]
         for field in request.bodyForm.fields + request.queryForm.fields { fields[field.name] = field.value }
-        if request.hasJSONBody || (request.contentType == nil && request.body.first == UInt8(ascii: "{")),
-            let object = try? JSONValue(parsing: request.body).object
-        {
-            for (name, value) in object.members { fields[name] = value.string ?? value.text }
-        }
+        for (name, value) in request.jsonBody?.object?.members ?? [] { fields[name] = value.string ?? value.text }
         return fields
     }
 }

@@ -14,8 +14,11 @@ extension RecordedExchange {
     package var requestFindings: [Finding] {
         var finder = Finder()
         finder.add(request.queryForm, "request.query")
-        finder.add(request.bodyForm, "request.body")
-        if request.hasJSONBody { finder.add(json: request.body, "request.body") }
+        if let json = request.jsonBody {
+            finder.add(json, name: "", "request.body")
+        } else {
+            finder.add(request.bodyForm, "request.body")
+        }
         let words = (request.header("Authorization") ?? "").split(separator: " ")
         if words.count == 2, ["bearer", "token", "firebase"].contains(words[0].lowercased()) {
             finder.add("access_token", String(words[1]), "request.headers.Authorization")
@@ -28,11 +31,12 @@ extension RecordedExchange {
         var finder = Finder()
         if let location = response.header("Location") { finder.add(url: location, "response.headers.Location") }
         let type = response.header("Content-Type")?.mediaType ?? ""
+        let text = { String(decoding: self.response.body, as: UTF8.self) }
         switch type {
         case "application/x-www-form-urlencoded": finder.add(Form(parsing: response.body), "response.body")
-        case "text/html": finder.add(page: String(decoding: response.body, as: UTF8.self), "response.body")
-        case _ where type == "application/json" || type.hasSuffix("+json"):
-            finder.add(json: response.body, "response.body")
+        case "text/html": finder.add(page: text(), "response.body")
+        case "application/xml", "text/xml": finder.add(elements: text(), "response.body")
+        case _ where response.body.holdsJSON: finder.add(json: response.body, "response.body")
         default: break
         }
         return finder.findings
@@ -76,7 +80,7 @@ private struct Finder {
         add(value, name: "", place)
     }
 
-    private mutating func add(_ value: JSONValue, name: String, _ place: String) {
+    mutating func add(_ value: JSONValue, name: String, _ place: String) {
         switch value {
         case .string(let text): add(name, text, place)
         case .array(let items):
@@ -88,8 +92,20 @@ private struct Finder {
         }
     }
 
-    /// The fields of our own pages' forms: `name="…" value="…"`.
+    /// XML's elements that hold only text: `<name>…</name>`.
+    mutating func add(elements text: String, _ place: String) {
+        for part in text.split(separator: "<") where !part.hasPrefix("/") {
+            guard let end = part.firstIndex(of: ">") else { continue }
+            let name = String(part[..<end])
+            add(name, Finder.unescaped(part[end...].dropFirst()), "\(place).\(name)")
+        }
+    }
+
+    /// The fields of our own pages' forms, `name="…" value="…"`, and the message to a popup's opener, `data-message="…"`.
     mutating func add(page: String, _ place: String) {
+        for tag in page.split(separator: "<").filter({ $0.contains(" data-message=\"") }) {
+            if let message = Finder.attribute("data-message", of: tag) { add(json: Array(message.utf8), place) }
+        }
         for tag in page.split(separator: "<").filter({ $0.hasPrefix("input ") }) {
             guard let name = Finder.attribute("name", of: tag), let value = Finder.attribute("value", of: tag) else {
                 continue
@@ -100,7 +116,11 @@ private struct Finder {
 
     private static func attribute(_ name: String, of tag: Substring) -> String? {
         guard let start = tag.firstRange(of: " \(name)=\"") else { return nil }
-        var value = String(tag[start.upperBound...].prefix { $0 != "\"" })
+        return unescaped(tag[start.upperBound...].prefix { $0 != "\"" })
+    }
+
+    private static func unescaped(_ text: Substring) -> String {
+        var value = String(text)
         for (entity, character) in [("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")]
         where value.contains("&") {
             value = value.split(separator: entity, omittingEmptySubsequences: false).joined(separator: character)

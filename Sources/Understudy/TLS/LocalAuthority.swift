@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import HTTPServer
 import JOSE
 import Stage
@@ -67,20 +68,23 @@ public struct LocalAuthority: Sendable {
         return environment["USER"] ?? environment["LOGNAME"] ?? "local"
     }
 
-    /// Made anew beside its place and moved there, so that it is never there with the wrong mode.
-    private static func write(_ text: String, to path: String, mode: Int) throws {
+    /// Written beside its place and moved there: it is never there in part, or with another mode.
+    private static func write(_ text: String, to path: String, mode: mode_t) throws {
+        func failure() -> Failure { Failure("\(path) can't be written: \(String(cString: strerror(errno)))") }
         let draft = "\(path).new"
-        try? FileManager.default.removeItem(atPath: draft)
-        guard
-            FileManager.default.createFile(
-                atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
-        else { throw Failure("can't write \(draft)") }
-        try? FileManager.default.removeItem(atPath: path)
-        try FileManager.default.moveItem(atPath: draft, toPath: path)
+        unlink(draft)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw failure() }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        // The umask may have taken something from the certificate's mode.
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count, fchmod(descriptor, mode) == 0,
+            rename(draft, path) == 0
+        else { throw failure() }
     }
 
-    /// A server's certificate for `hosts`, good for thirteen months: it is made at every start.
-    func certificate(for hosts: [String]) throws -> Server.TLS {
+    /// A server's certificate for `hosts` and this machine's addresses, `address` among them if it is loopback, good for thirteen months: it is made at every start.
+    func certificate(for hosts: [String], at address: String) throws -> Server.TLS {
         guard let certificate = try? String(contentsOfFile: certificatePath, encoding: .utf8),
             let key = try? String(contentsOfFile: keyPath, encoding: .utf8)
         else {
@@ -90,8 +94,9 @@ public struct LocalAuthority: Sendable {
         do {
             let authority = CertificateAuthority(key: try Key(pem: Array(key.utf8)), certificate: certificate)
             let now = MachineClock.milliseconds / 1000
+            let own = Set(["127.0.0.1", "::1"] + (address.hasPrefix("127.") ? [address] : [])).sorted()
             let issued = try authority.issue(
-                hosts: hosts, addresses: ["127.0.0.1", "::1"], from: now - LocalAuthority.day,
+                hosts: hosts, addresses: own, from: now - LocalAuthority.day,
                 to: now + 395 * LocalAuthority.day)
             return Server.TLS(chain: issued.chain, key: issued.key)
         } catch {

@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+import Understudy
+
+@Suite("understudy ca")
+struct AuthorityTests {
+    @Test("init makes an authority whose key is its owner's alone, and replaces none unasked")
+    func make() throws {
+        let folder = try Folder()
+        let options = ["--ca-directory", folder.path]
+        let missing = try Shell.run(Tool.path, ["ca", "path"] + options)
+        #expect(missing.status == 1)
+        #expect(missing.errors.contains("run \"understudy ca init\""))
+        let made = try Shell.run(Tool.path, ["ca", "init"] + options)
+        #expect(made.status == 0)
+        #expect(made.output == "\(folder.certificate)\n")
+        let mode = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/understudy-ca.key")[
+            .posixPermissions]
+        #expect(mode as? Int == 0o600)
+        let first = try String(contentsOfFile: folder.certificate, encoding: .utf8)
+        let again = try Shell.run(Tool.path, ["ca", "init"] + options)
+        #expect(again.status == 1)
+        #expect(again.errors.contains("--force"))
+        #expect(try String(contentsOfFile: folder.certificate, encoding: .utf8) == first)
+        #expect(try Shell.run(Tool.path, ["ca", "init", "--force"] + options).status == 0)
+        #expect(try String(contentsOfFile: folder.certificate, encoding: .utf8) != first)
+        #expect(try Shell.run(Tool.path, ["ca", "path"] + options).output == "\(folder.certificate)\n")
+        let text = try Shell.run("openssl", ["x509", "-in", folder.certificate, "-noout", "-text"]).output
+        for part in ["DNS:appleid.apple.com", "DNS:api.github.com", "DNS:firebaseapp.com", "DNS:localhost"] {
+            #expect(text.contains(part))
+        }
+        // Ten years.
+        #expect(
+            try Shell.run("openssl", ["x509", "-in", folder.certificate, "-checkend", "315000000"]).status == 0)
+    }
+
+    @Test("hosts prints a line for every host, the seeded projects' included")
+    func hosts() throws {
+        let lines = try Tool.run("hosts", "--address", "127.0.0.2").output.split(separator: "\n")
+        for host in [
+            "appleid.apple.com", "github.com", "api.github.com", "accounts.google.com", "oauth2.googleapis.com",
+            "openidconnect.googleapis.com", "www.googleapis.com", "www.facebook.com", "graph.facebook.com",
+            "identitytoolkit.googleapis.com", "securetoken.googleapis.com", "demo-app.firebaseapp.com",
+        ] {
+            #expect(lines.contains("127.0.0.2 \(host)"))
+        }
+        #expect(lines.allSatisfy { !$0.contains("*") })
+    }
+
+    private static let clients: [(place: String, needs: String, command: String)] = [
+        ("curl", "curl", "curl -sf $URL"),
+        (
+            "Python", "python3",
+            "python3 -c 'import sys,urllib.request as u;print(u.urlopen(sys.argv[1]).read().decode())' $URL"
+        ),
+        (
+            "Node.js", "node",
+            "node -e 'fetch(process.argv[1]).then(a=>a.text()).then(console.log,e=>{console.error(e);process.exit(1)})' $URL"
+        ),
+        (
+            "git", "git",
+            "git -c http.followRedirects=true ls-remote $GIT 2>&1 | grep -q 'not found\\|404' && echo '\"keys\"'"
+        ),
+        (
+            "OpenSSL", "openssl",
+            "openssl s_client -verify_return_error -connect localhost:$PORT < /dev/null > /dev/null 2>&1 && echo '\"keys\"'"
+        ),
+        (
+            "Java", "java",
+            """
+            cat > Get.java <<'J'
+            public class Get { public static void main(String[] a) throws Exception {
+              System.out.println(new String(new java.net.URL(a[0]).openStream().readAllBytes())); } }
+            J
+            java Get.java $URL
+            """
+        ),
+    ]
+
+    @Test(
+        "what install-hint says makes a client trust the daemon, and without it the client doesn't",
+        arguments: clients.map(\.place))
+    func hints(place: String) throws {
+        let client = try #require(AuthorityTests.clients.first { $0.place == place })
+        guard try Shell.run("sh", ["-c", "command -v \(client.needs)"]).status == 0 else { return }
+        let folder = try Folder()
+        let server = try folder.start()
+        defer { server.stop() }
+        let hints = try Shell.run(Tool.path, ["ca", "install-hint", "--ca-directory", folder.path]).output
+        let section = try #require(hints.components(separatedBy: "# ").first { $0.hasPrefix(client.place) })
+        let commands = section.split(separator: "\n").dropFirst().joined(separator: "\n")
+        // Nothing that this machine has set already.
+        let clean =
+            "cd \(folder.path); unset CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS "
+            + "GIT_SSL_CAINFO JAVA_TOOL_OPTIONS\n"
+        let port = server.tlsPort ?? 0
+        let variables =
+            "PORT=\(port) URL=https://localhost:\(port)/appleid.apple.com/auth/keys GIT=https://localhost:\(port)/nowhere\n"
+        let trusted = try Shell.run("bash", ["-c", clean + commands + "\n" + variables + client.command])
+        #expect(trusted.output.contains("\"keys\""), "\(trusted)")
+        let untrusted = try Shell.run("bash", ["-c", clean + variables + client.command])
+        #expect(!untrusted.output.contains("\"keys\""), "\(untrusted)")
+    }
+}

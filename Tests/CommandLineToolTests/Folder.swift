@@ -1,0 +1,34 @@
+import Foundation
+import TestSupport
+import Understudy
+
+/// A certificate authority in a folder of its own.
+final class Folder {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString)").path()
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// What clients are to trust.
+    var certificate: String { "\(path)/understudy-ca.pem" }
+
+    /// A daemon with TLS beside HTTP.
+    func start(_ change: (inout Understudy.Options) -> Void = { _ in }) throws -> RunningServer {
+        let authority = LocalAuthority(directory: path)
+        if !authority.exists { try authority.make() }
+        var options = Understudy.Options()
+        options.authority = authority
+        options.tlsPort = 0
+        change(&options)
+        return try Understudy.start(options: options)
+    }
+
+    /// curl, which trusts this authority and nobody else.
+    func curl(_ arguments: String...) throws -> Shell.Result {
+        try Shell.run("curl", ["--silent", "--show-error", "--cacert", certificate] + arguments)
+    }
+}
