@@ -18,6 +18,9 @@ package final class ConnectionGate: Sendable {
         self.limitPerAddress = limitPerAddress
     }
 
+    /// How many are open.
+    var count: Int { counts.withLock { $0.total } }
+
     package func admits(_ address: UnsafePointer<sockaddr>?) -> Bool {
         let key = ConnectionGate.key(of: address)
         return counts.withLock { counts in

@@ -58,5 +58,9 @@ package final class Server: Sendable {
     /// suspended, and closes everything. Safe to call twice.
     package func stop() { workers.stop() }
 
+    /// Gives its listening sockets up to another server that has them, too, and lets those who are connected ask once more,
+    /// within `grace`; then stops. `stop` cuts it short. Blocks.
+    package func retire(within grace: Duration) { workers.retire(within: grace) }
+
     deinit { workers.stop() }
 }

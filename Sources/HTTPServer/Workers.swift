@@ -8,6 +8,7 @@ final class Workers: Sendable {
     let gate: ConnectionGate
     let inFlight = Atomic<Int>(0)
     let isStopping = Atomic<Bool>(false)
+    private let isHurried = Atomic<Bool>(false)
     private let handler: Server.Handler
     private let secrets: CopiedTLS?
     private let suspended = Mutex<[ObjectIdentifier: Transaction]>([:])
@@ -67,13 +68,43 @@ final class Workers: Sendable {
     /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still suspended,
     /// and closes everything. Safe to call twice.
     func stop() {
+        isHurried.store(true, ordering: .relaxed)
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        finish(quiesce())
+    }
+
+    /// The same for one whose listening sockets others serve, too: those who are connected already may ask once more, within
+    /// `grace`. `stop` cuts it short.
+    func retire(within grace: Duration) {
+        guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        let running = quiesce()
+        let deadline = ContinuousClock.now.advanced(by: grace)
+        // One that was just being accepted isn't counted yet.
+        var quietRounds = 0
+        while quietRounds < 10, ContinuousClock.now < deadline, !isHurried.load(ordering: .relaxed) {
+            quietRounds = gate.count == 0 ? quietRounds + 1 : 0
+            usleep(20_000)
+        }
+        finish(running)
+    }
+
+    private struct Quiet {
+        let daemons: [OpaquePointer]
+        let sockets: [Int32]
+    }
+
+    /// Accepts no more, and ends streams.
+    private func quiesce() -> Quiet {
         let running = daemons.withLock { daemons in
             defer { daemons.running = [] }
             return daemons.running
         }
         let sockets = running.map { MHD_quiesce_daemon($0) }
         for stream in streams.withLock({ Array($0.values) }) { stream.end() }
+        return Quiet(daemons: running, sockets: sockets)
+    }
+
+    private func finish(_ quiet: Quiet) {
         let deadline = ContinuousClock.now.advanced(by: options.stopGrace)
         while inFlight.load(ordering: .relaxed) > 0, ContinuousClock.now < deadline { usleep(2000) }
         // A resumed connection needs its worker once more before the daemon may go; one that was just about to be
@@ -85,8 +116,8 @@ final class Workers: Sendable {
             }
             usleep(2000)
         }
-        for daemon in running { MHD_stop_daemon(daemon) }
-        for socket in sockets where socket >= 0 { close(socket) }
+        for daemon in quiet.daemons { MHD_stop_daemon(daemon) }
+        for socket in quiet.sockets where socket >= 0 { close(socket) }
     }
 
     // MARK: - One request

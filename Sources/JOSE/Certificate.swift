@@ -49,14 +49,14 @@ package enum Certificate {
         return try Key.written { PEM_write_bio_X509($0, certificate) }
     }
 
-    private static func read(_ pem: String) throws(KeyError) -> OpaquePointer? {
+    static func read(_ pem: String) throws(KeyError) -> OpaquePointer? {
         // The BIO reads the bytes where they lie, so they must lie still until it has.
         let certificate = Array(pem.utf8).withUnsafeBytes { bytes -> OpaquePointer? in
             guard let input = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
             defer { BIO_free(input) }
             return PEM_read_bio_X509(input, nil, nil, nil)
         }
-        guard let certificate else { throw KeyError("the authority's certificate can't be read") }
+        guard let certificate else { throw KeyError("a certificate can't be read") }
         return certificate
     }
 }

@@ -53,4 +53,25 @@ package struct CertificateAuthority: Sendable {
             ])
         return (chain: leaf + certificate, key: try own.pem())
     }
+
+    /// Throws, with OpenSSL's reason, when somebody who trusts this authority wouldn't trust the first certificate of `chain`
+    /// today: a name that it may not vouch for, an authority that is over, a key that isn't its own.
+    package func verify(_ chain: String) throws(KeyError) {
+        guard OpenSSL.knowsDigestOfCertificates else { throw KeyError("SHA-256 is missing") }
+        let root = try Certificate.read(certificate)
+        defer { X509_free(root) }
+        let leaf = try Certificate.read(chain)
+        defer { X509_free(leaf) }
+        guard let store = X509_STORE_new() else { throw KeyError("a certificate can't be verified") }
+        defer { X509_STORE_free(store) }
+        guard let context = X509_STORE_CTX_new() else { throw KeyError("a certificate can't be verified") }
+        defer { X509_STORE_CTX_free(context) }
+        guard X509_STORE_add_cert(store, root) == 1, X509_STORE_CTX_init(context, store, leaf, nil) == 1 else {
+            throw KeyError("a certificate can't be verified")
+        }
+        guard X509_verify_cert(context) == 1 else {
+            let reason = X509_verify_cert_error_string(Int(X509_STORE_CTX_get_error(context)))
+            throw KeyError(reason.map { String(cString: $0) } ?? "a certificate can't be verified")
+        }
+    }
 }

@@ -23,6 +23,12 @@ enum OpenSSL {
         return true
     }()
 
+    /// By its number, as certificates name it, a digest is found in a table that `prepare` leaves empty.
+    static let knowsDigestOfCertificates: Bool = {
+        prepare()
+        return EVP_add_digest(EVP_sha256()) == 1
+    }()
+
     /// Costs nothing after the first time.
     static func prepare() { _ = isPrepared }
 }

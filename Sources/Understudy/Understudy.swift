@@ -47,6 +47,9 @@ public enum Understudy {
         public var proxyPassesThrough = false
         /// Who vouches for the certificate; there must be one before TLS is asked for.
         public var authority = LocalAuthority()
+        /// The certificate's lifetime in seconds, and how often it is looked whether to renew it; for tests.
+        package var certificateLifetime: Int64?
+        package var certificateInterval: Duration?
         /// Host names, beside loopback names and IP addresses, at which the control API answers.
         public var controlHosts: [String] = []
         /// Scenarios that every world begins with: names of built-in ones, or paths of files.
@@ -104,8 +107,12 @@ public enum Understudy {
             }
             serverOptions.port = tlsPort
             serverOptions.listening = []
-            serverOptions.tls = try options.authority.certificate(for: certifiedNames(for: seed), at: options.host)
-            let secure = try Server(serverOptions) { dispatcher.handle($0) }
+            var secureOptions = SecureServer.Options(
+                server: serverOptions, authority: options.authority, hosts: certifiedNames(for: seed),
+                logger: options.logger)
+            if let lifetime = options.certificateLifetime { secureOptions.lifetime = lifetime }
+            if let interval = options.certificateInterval { secureOptions.interval = interval }
+            let secure = try SecureServer(secureOptions) { dispatcher.handle($0) }
             let proxy = try options.proxyPort.map { port in
                 try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
             }
@@ -116,7 +123,8 @@ public enum Understudy {
     }
 
     private static func startProxy(
-        _ port: UInt16, _ options: Options, plain: Server?, secure: Server, plays: @escaping @Sendable (String) -> Bool
+        _ port: UInt16, _ options: Options, plain: Server?, secure: SecureServer,
+        plays: @escaping @Sendable (String) -> Bool
     ) throws -> ProxyServer {
         var proxyOptions = ProxyServer.Options()
         proxyOptions.host = options.host
@@ -202,13 +210,13 @@ public struct StartError: Error, CustomStringConvertible, Sendable {
 /// A server that runs until ``stop()`` or until it is let go.
 public final class RunningServer: Sendable {
     private let plain: Server?
-    private let secure: Server?
+    private let secure: SecureServer?
     private let proxy: ProxyServer?
     private let host: String
     private let worlds: WorldRegistry
 
     init(
-        plain: Server?, secure: Server?, proxy: ProxyServer? = nil, host: String, worlds: WorldRegistry
+        plain: Server?, secure: SecureServer?, proxy: ProxyServer? = nil, host: String, worlds: WorldRegistry
     ) {
         self.proxy = proxy
         self.plain = plain
@@ -218,7 +226,7 @@ public final class RunningServer: Sendable {
     }
 
     /// The port that is listened on: HTTP's, or with TLS alone HTTPS's.
-    public var port: Int { Int((plain ?? secure)?.port ?? 0) }
+    public var port: Int { Int(plain?.port ?? secure?.port ?? 0) }
 
     /// HTTPS's port; `nil` without TLS.
     public var tlsPort: Int? { (secure?.port).map(Int.init) }

@@ -1,4 +1,5 @@
 import Foundation
+import JOSE
 import TestSupport
 import Testing
 import Understudy
@@ -100,5 +101,97 @@ struct TLSTests {
         let stream = try folder.curl(
             "-N", "--max-time", "1", "-H", "Accept: text/event-stream", "\(base)/_understudy/v1/requests")
         #expect(stream.output.contains("event: exchange"))
+    }
+    private func serial(_ server: RunningServer) throws -> String {
+        try Shell.run(
+            "sh",
+            [
+                "-c",
+                "openssl s_client -connect localhost:\(server.tlsPort ?? 0) < /dev/null 2> /dev/null | openssl x509 -noout -serial",
+            ]
+        ).output
+    }
+
+    /// Until `isDone`, at most ten seconds.
+    private func wait(for isDone: () throws -> Bool) throws -> Bool {
+        for _ in 0..<100 {
+            if try isDone() { return true }
+            usleep(100_000)
+        }
+        return false
+    }
+
+    @Test("a certificate is renewed before it ends, and nobody is turned away meanwhile")
+    func renewal() async throws {
+        let folder = try Folder()
+        let server = try folder.start {
+            $0.certificateLifetime = 6
+            $0.certificateInterval = .milliseconds(100)
+        }
+        defer { server.stop() }
+        let first = try serial(server)
+        let port = server.tlsPort ?? 0
+        let certificate = folder.certificate
+        async let failures = Task.detached {
+            try (0..<300).filter { _ in
+                try Shell.run(
+                    "curl",
+                    [
+                        "-s", "-f", "-o", "/dev/null", "--cacert", certificate,
+                        "https://localhost:\(port)/_understudy/v1/health",
+                    ]
+                ).status != 0
+            }.count
+        }.value
+        #expect(try wait { try serial(server) != first })
+        let second = try serial(server)
+        #expect(try wait { try serial(server) != second })
+        #expect(try await failures == 0)
+        #expect(server.tlsPort == port)
+    }
+
+    @Test("an authority that is replaced is taken up; while it can't be used, all stays as it was")
+    func replacedAuthority() throws {
+        let folder = try Folder()
+        let server = try folder.start { $0.certificateInterval = .milliseconds(50) }
+        defer { server.stop() }
+        let first = try serial(server)
+        let old = "\(folder.path)/old.pem"
+        try FileManager.default.copyItem(atPath: folder.certificate, toPath: old)
+        func isTrusted(_ authority: String) throws -> Bool {
+            try Shell.run(
+                "curl",
+                ["-s", "-f", "--cacert", authority, "https://localhost:\(server.tlsPort ?? 0)/_understudy/v1/health"]
+            ).status == 0
+        }
+        try "none".write(toFile: folder.certificate, atomically: true, encoding: .utf8)
+        usleep(300_000)
+        #expect(try isTrusted(old))
+        try FileManager.default.removeItem(atPath: folder.certificate)
+        usleep(300_000)
+        #expect(try serial(server) == first)
+        try LocalAuthority(directory: folder.path).make(replacing: true)
+        #expect(try wait { try isTrusted(folder.certificate) })
+        #expect(try !isTrusted(old))
+    }
+
+    @Test("an authority that can't vouch for the hosts, or whose key is another's, is refused at the start")
+    func unfit() throws {
+        let folder = try Folder()
+        let now = Int64(Date().timeIntervalSince1970)
+        func start(_ certificate: String, _ key: Key) throws -> String {
+            try certificate.write(toFile: folder.certificate, atomically: true, encoding: .utf8)
+            try key.pem().write(toFile: "\(folder.path)/understudy-ca.key", atomically: true, encoding: .utf8)
+            let error = #expect(throws: StartError.self) { try folder.start() }
+            return error?.description ?? ""
+        }
+        let narrow = try CertificateAuthority(commonName: "A", hosts: ["localhost"], from: now - 60, to: now + 86_400)
+        #expect(try start(narrow.certificate, narrow.key).contains("permitted subtree violation"))
+        let hosts = try Understudy.hosts() + ["firebaseapp.com", "localhost"]
+        let over = try CertificateAuthority(commonName: "B", hosts: hosts, from: now - 600, to: now - 60)
+        let message = try start(over.certificate, over.key)
+        #expect(message.contains("expired"))
+        #expect(message.contains("understudy ca init --force"))
+        #expect(try start(over.certificate, narrow.key).contains("can't be used"))
     }
 }

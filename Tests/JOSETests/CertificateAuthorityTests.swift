@@ -40,6 +40,7 @@ struct CertificateAuthorityTests {
             let verdict = try Shell.run(
                 "openssl", ["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", root, leaf])
             #expect((verdict.status == 0) == isGood, "\(hosts) \(addresses): \(verdict)")
+            #expect(((try? authority.verify(issued.chain)) != nil) == isGood)
             if isGood {
                 let key = try write(issued.key, "leaf.key")
                 let modulus = try Shell.run("openssl", ["pkey", "-in", key, "-pubout"]).output

@@ -83,8 +83,8 @@ public struct LocalAuthority: Sendable {
         else { throw failure() }
     }
 
-    /// A server's certificate for `hosts` and this machine's addresses, `address` among them if it is loopback, good for thirteen months: it is made at every start.
-    func certificate(for hosts: [String], at address: String) throws -> Server.TLS {
+    /// A server's certificate for `hosts` and this machine's addresses, `address` among them if it is loopback.
+    func certificate(for hosts: [String], at address: String, lifetime: Int64) throws -> ServerCertificate {
         guard let certificate = try? String(contentsOfFile: certificatePath, encoding: .utf8),
             let key = try? String(contentsOfFile: keyPath, encoding: .utf8)
         else {
@@ -96,11 +96,24 @@ public struct LocalAuthority: Sendable {
             let now = MachineClock.milliseconds / 1000
             let own = Set(["127.0.0.1", "::1"] + (address.hasPrefix("127.") ? [address] : [])).sorted()
             let issued = try authority.issue(
-                hosts: hosts, addresses: own, from: now - LocalAuthority.day,
-                to: now + 395 * LocalAuthority.day)
-            return Server.TLS(chain: issued.chain, key: issued.key)
+                hosts: hosts, addresses: own, from: now - LocalAuthority.day, to: now + lifetime)
+            // An authority of before may not vouch for a host that is new.
+            try authority.verify(issued.chain)
+            return ServerCertificate(
+                tls: Server.TLS(chain: issued.chain, key: issued.key), authority: certificate,
+                renewal: now + lifetime * 2 / 3)
         } catch {
-            throw Failure("the authority in \(directory) can't be used: \(error)")
+            throw Failure(
+                "the authority in \(directory) can't be used: \(error). \"understudy ca init --force\" makes another")
         }
     }
+}
+
+/// What a server shows, and until when it should.
+struct ServerCertificate: Sendable {
+    let tls: Server.TLS
+    /// Who vouches for it, in PEM.
+    let authority: String
+    /// When another should take its place, in seconds since 1970.
+    let renewal: Int64
 }

@@ -1,0 +1,136 @@
+import FoundationEssentials
+import Glibc
+import HTTPServer
+import Logging
+import Stage
+import Synchronization
+
+/// A server with TLS, whose certificate is renewed while it runs: in good time, and when the authority has been replaced.
+///
+/// libmicrohttpd keeps the certificate with which it started. So another server takes over the listening sockets, and the
+/// old one finishes what it has in hand; nobody who connects meanwhile is turned away.
+final class SecureServer: Sendable {
+    struct Options: Sendable {
+        var server: Server.Options
+        var authority: LocalAuthority
+        /// The names in the certificate.
+        var hosts: [String]
+        /// The certificate's, in seconds. Thirteen months are the most that clients take from a public authority.
+        var lifetime: Int64 = 395 * 86_400
+        /// How often it is looked whether to renew.
+        var interval: Duration = .seconds(10)
+        var logger: Logger
+    }
+
+    private struct State {
+        var server: Server
+        var certificate: ServerCertificate
+        /// The one before, while it finishes.
+        var retired: Server?
+        var isStopped = false
+        /// What was said of a renewal that failed, so that it isn't said every time.
+        var complaint: String?
+    }
+
+    private let options: Options
+    private let handler: Server.Handler
+    private let listeners: [Listener]
+    private let state: Mutex<State>
+
+    /// Starts listening on `options.server`'s host and port.
+    init(_ options: Options, handler: @escaping Server.Handler) throws {
+        self.options = options
+        self.handler = handler
+        let certificate = try SecureServer.certificate(options)
+        let bound = try Listener.all(on: options.server.host, port: options.server.port)
+        do {
+            let server = try SecureServer.serve(certificate, on: bound, options, handler)
+            listeners = bound
+            state = Mutex(State(server: server, certificate: certificate))
+        } catch {
+            for listener in bound { close(listener.descriptor) }
+            throw error
+        }
+        waitForRenewal()
+    }
+
+    deinit { stop() }
+
+    /// The port that is listened on.
+    var port: UInt16 { listeners.first?.port ?? 0 }
+
+    func stop() {
+        state.withLock { state in
+            guard !state.isStopped else { return }
+            state.isStopped = true
+            state.retired?.stop()
+            state.server.stop()
+            for listener in listeners { close(listener.descriptor) }
+        }
+    }
+
+    private static func certificate(_ options: Options) throws -> ServerCertificate {
+        try options.authority.certificate(
+            for: options.hosts, at: options.server.host, lifetime: options.lifetime)
+    }
+
+    private static func serve(
+        _ certificate: ServerCertificate, on listeners: [Listener], _ options: Options,
+        _ handler: @escaping Server.Handler
+    ) throws -> Server {
+        var serverOptions = options.server
+        // A server closes its sockets when it stops; these must outlast it.
+        serverOptions.listening = listeners.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 0) }
+        serverOptions.tls = certificate.tls
+        return try Server(serverOptions, handler: handler)
+    }
+
+    // MARK: - Renewal
+
+    private func waitForRenewal() {
+        Timer.after(options.interval) { [weak self] in
+            guard let self, renewIfDue() else { return }
+            waitForRenewal()
+        }
+    }
+
+    /// `false` when it has stopped.
+    private func renewIfDue() -> Bool {
+        let retired: Server?? = state.withLock { state in
+            guard !state.isStopped else { return nil }
+            guard isDue(state.certificate) else { return .some(nil) }
+            do {
+                let certificate = try SecureServer.certificate(options)
+                let server = try SecureServer.serve(certificate, on: listeners, options, handler)
+                let old = state.server
+                state.retired = old
+                state.server = server
+                state.certificate = certificate
+                state.complaint = nil
+                options.logger.notice("the certificate for HTTPS has been renewed")
+                return old
+            } catch {
+                let complaint = "the certificate for HTTPS can't be renewed: \(error)"
+                if complaint != state.complaint { options.logger.warning("\(complaint)") }
+                state.complaint = complaint
+                return .some(nil)
+            }
+        }
+        guard let retired else { return false }
+        if let retired {
+            // Longer than a connection that asks nothing is kept.
+            retired.retire(within: .seconds(options.server.idleTimeoutSeconds * 2))
+            state.withLock { $0.retired = nil }
+        }
+        return true
+    }
+
+    private func isDue(_ certificate: ServerCertificate) -> Bool {
+        if MachineClock.milliseconds / 1000 >= certificate.renewal { return true }
+        // An authority that is gone is no reason: the certificate is as good as before.
+        guard let authority = try? String(contentsOfFile: options.authority.certificatePath, encoding: .utf8) else {
+            return false
+        }
+        return authority != certificate.authority
+    }
+}
