@@ -11,6 +11,7 @@ COPY Package.swift Makefile ./
 COPY Sources Sources
 COPY Tests Tests
 COPY seed-data seed-data
+COPY packaging packaging
 RUN make install PREFIX=/usr DESTDIR=/out
 
 FROM debian:bookworm-slim

@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench install uninstall deb test-container schema scenarios test-browser test-clients test-sanitizers test-readme clean
+.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-boot schema scenarios test-browser test-clients test-sanitizers test-readme clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -32,12 +32,12 @@ test: setup
 
 # The sign-in pages in a real browser: cookies, keyboard, no scripts, both widths.
 test-browser: build
-	$(call need,chromium chromium-driver python3-venv)
+	$(call need,chromium chromium-driver libnss3-tools python3-venv)
 	Tests/Browser/run $(BINARY)
 
 # Real client libraries, and GitHub CLI behind TLS.
 test-clients: build
-	$(call need,gh socat openssl python3-venv golang-go)
+	$(call need,gh socat openssl python3-venv golang-go iproute2 util-linux)
 	Tests/Clients/run $(BINARY)
 
 # The hostile input again, under Address and Thread Sanitizer. Leaks aren't looked for: the leak checker doesn't see
@@ -72,7 +72,7 @@ scenarios: build
 
 install: build
 	install -D -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/understudy
-	for unit in understudy.service understudy.socket; do \
+	set -e; for unit in understudy.service understudy.socket; do \
 		install -d $(DESTDIR)$(PREFIX)/lib/systemd/system; \
 		sed 's|@PREFIX@|$(PREFIX)|' packaging/$$unit > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit; \
 	done
@@ -86,10 +86,21 @@ deb: build
 	$(call need,dpkg-dev)
 	packaging/deb $(BINARY)
 
-# The package in a Debian of its own: installs, starts, is removed. Needs root.
+# The package in a Debian of its own, and docker-compose.yml's services on a network of their own, without an engine. Root.
 test-container: deb
-	$(call need,debootstrap curl)
-	Tests/Container/run .build/understudy_*.deb
+	$(call need,debootstrap curl iproute2 python3 python3-yaml)
+	Tests/Container/package .build/understudy_*.deb
+	Tests/Container/image $(BINARY)
+
+# The same with the Dockerfile's build stage, which builds the product once more.
+test-image: setup
+	$(call need,debootstrap curl iproute2 python3 python3-yaml)
+	Tests/Container/image
+
+# The package under a real systemd, in a virtual machine.
+test-boot: deb
+	$(call need,debootstrap e2fsprogs python3 qemu-system-x86)
+	Tests/Container/boot .build/understudy_*.deb
 
 clean:
 	rm -rf .build

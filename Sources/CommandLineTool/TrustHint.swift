@@ -26,7 +26,7 @@ struct TrustHint: Sendable {
                 "export JAVA_TOOL_OPTIONS=\"-Djavax.net.ssl.trustStore=understudy.p12 -Djavax.net.ssl.trustStorePassword=changeit\"",
             ]
         },
-        TrustHint(".NET on Linux", "a folder of certificates in PEM") {
+        TrustHint(".NET on Linux", "in place of the system's own") {
             ["export SSL_CERT_FILE=\($0)"]
         },
         TrustHint("Debian, Ubuntu", "the whole machine") {
@@ -35,11 +35,8 @@ struct TrustHint: Sendable {
                 "sudo update-ca-certificates",
             ]
         },
-        TrustHint("Alpine", "the whole machine; needs the package ca-certificates") {
-            [
-                "sudo install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt",
-                "sudo update-ca-certificates",
-            ]
+        TrustHint("Alpine", "the whole machine; as root, with the package ca-certificates") {
+            ["install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt", "update-ca-certificates"]
         },
         TrustHint("macOS", "the login keychain") {
             ["security add-trusted-cert -r trustRoot -k ~/Library/Keychains/login.keychain-db \($0)"]
@@ -50,8 +47,17 @@ struct TrustHint: Sendable {
         ) {
             ["adb push \($0) /sdcard/Download/understudy-ca.crt"]
         },
-        TrustHint("Chromium and Firefox on Linux", "Chromium's store; needs the package libnss3-tools") {
-            ["certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n understudy -i \($0)"]
+        TrustHint("Chromium and Chrome on Linux", "needs the package libnss3-tools") {
+            [
+                "mkdir -p $HOME/.pki/nssdb",
+                "[ -e $HOME/.pki/nssdb/cert9.db ] || certutil -d sql:$HOME/.pki/nssdb -N --empty-password",
+                "certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n understudy -i \($0)",
+            ]
+        },
+        TrustHint("Firefox on Linux", "every profile; needs the package libnss3-tools") {
+            [
+                "for store in $HOME/.mozilla/firefox/*/cert9.db; do certutil -d sql:${store%/cert9.db} -A -t C,, -n understudy -i \($0); done"
+            ]
         },
     ]
 }

@@ -1,4 +1,5 @@
-"""Clients that nothing was changed about, against the real host names: by namespaces, and by a proxy."""
+"""Clients that nothing was changed about, against the real host names: by namespaces, and by a proxy. What they would send
+to anywhere else is counted, and none does."""
 
 import os
 import pathlib
@@ -9,7 +10,19 @@ import tempfile
 import unittest
 
 BINARY = os.environ["UNDERSTUDY_BINARY"]
-SCRIPTS = pathlib.Path(__file__).parent / "unmodified"
+HERE = pathlib.Path(__file__).parent
+SCRIPTS = HERE / "unmodified"
+# A network of its own, with a way out that is watched.
+COUNTED = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"]), sys.executable, str(HERE / "counted.py")]
+
+
+def counted(command, environment=None):
+    """Runs a command, and says how many packets left loopback."""
+    with tempfile.NamedTemporaryFile("r") as report:
+        result = subprocess.run(
+            [*COUNTED, report.name, *command], capture_output=True, text=True, env=environment, timeout=120)
+        result.left = report.read()
+    return result
 
 
 def run(way, command, **more):
@@ -17,20 +30,38 @@ def run(way, command, **more):
         name: value for name, value in os.environ.items()
         if not name.endswith(("_CA_BUNDLE", "_CERT_FILE", "_CERT_DIR", "_CA_CERTS", "_proxy", "_PROXY"))
     }
-    return subprocess.run(
-        [BINARY, "exec", "--log-file", os.devnull, *way, "--", *command], capture_output=True, text=True,
-        env=environment | more, timeout=120)
+    return counted([BINARY, "exec", "--log-file", os.devnull, *way, "--", *command], environment | more)
 
 
-INTERCEPTS = run(["--intercept", "--isolate"], ["true"]).returncode == 0
+COUNTS = counted(["true"]).returncode == 0
+INTERCEPTS = COUNTS and run(["--intercept", "--isolate"], ["true"]).returncode == 0
+
+
+@unittest.skipUnless(COUNTS, "networks of one's own aren't allowed here")
+class Counting(unittest.TestCase):
+    """What would leave is seen, and what stays isn't."""
+
+    def test_connection(self):
+        for address in ["192.0.2.1", "[2001:db8::1]"]:
+            left = counted(["curl", "-s", "-m", "1", f"http://{address}/"]).left
+            self.assertGreater(int(left.split()[0]), 0)
+            self.assertIn("protocol 6 port 80", left)
+
+    def test_loopback(self):
+        self.assertEqual(counted(["curl", "-s", "-m", "1", "http://127.0.0.1:9/"]).left, "0 ")
 
 
 class RealNames:
     """What each way must manage."""
 
+    def run_client(self, command, **more):
+        result = run(self.way, command, **more)
+        self.assertEqual(result.left, "0 ", "something left loopback")
+        return result
+
     def script(self, name):
         # The folder of the scripts comes first, so that they find what they share.
-        result = run(self.way, [sys.executable, "-B", str(SCRIPTS / name)])
+        result = self.run_client([sys.executable, "-B", str(SCRIPTS / name)])
         self.assertEqual((result.returncode, result.stdout), (0, "ok\n"), result.stderr)
 
     def test_pyjwt(self):
@@ -46,7 +77,7 @@ class RealNames:
         self.script("social_auth.py")
 
     def test_curl(self):
-        result = run(self.way, ["curl", "-s", "-f", "https://appleid.apple.com/auth/keys"])
+        result = self.run_client(["curl", "-s", "-f", "https://appleid.apple.com/auth/keys"])
         self.assertIn("SEEDkey001", result.stdout, result.stderr)
 
     def test_go(self):
@@ -63,7 +94,7 @@ class RealNames:
             subprocess.run(
                 ["go", "build", "-o", f"{folder}/get", str(source)], check=True,
                 env=os.environ | {"GOCACHE": f"{folder}/cache", "GOPATH": folder, "GO111MODULE": "off", "CGO_ENABLED": "0"})
-            result = run(self.way, [f"{folder}/get"])
+            result = self.run_client([f"{folder}/get"])
         self.assertIn("SEEDkey001", result.stdout, result.stderr)
 
     def test_gh(self):
@@ -82,21 +113,19 @@ class RealNames:
                 "| sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/'); "
                 "gh api user --jq .login"
             )
-            result = run(self.way, ["bash", "-c", command], HOME=home, GH_CONFIG_DIR=home)
+            result = self.run_client(["bash", "-c", command], HOME=home, GH_CONFIG_DIR=home)
         self.assertEqual(result.stdout, "ada\n", result.stderr)
 
 
-@unittest.skipUnless(INTERCEPTS, "namespaces aren't allowed here")
-class ByNamespaces(RealNames, unittest.TestCase):
-    # In a network where there is nothing else, no request can go anywhere else.
-    way = ["--intercept", "--isolate"]
+class ByNames(RealNames):
+    """The same, and what needs the names themselves."""
 
     def test_node(self):
         """Node's fetch, which knows no proxy."""
         if not shutil.which("node"):
             self.skipTest("Node.js isn't here")
         code = "fetch('https://www.googleapis.com/oauth2/v3/certs').then(a => console.log(a.status))"
-        self.assertEqual(run(self.way, ["node", "-e", code]).stdout, "200\n")
+        self.assertEqual(self.run_client(["node", "-e", code]).stdout, "200\n")
 
     def test_java(self):
         """Java has its own list of authorities, so it is told."""
@@ -113,10 +142,21 @@ class ByNamespaces(RealNames, unittest.TestCase):
                 "-storetype PKCS12 -storepass changeit 2> /dev/null; "
                 "java -Djavax.net.ssl.trustStore=k.p12 -Djavax.net.ssl.trustStorePassword=changeit Get.java "
                 "https://appleid.apple.com/auth/keys")
-            result = run(self.way, ["bash", "-c", command])
+            result = self.run_client(["bash", "-c", command])
         self.assertIn("SEEDkey001", result.stdout, result.stderr)
 
 
+@unittest.skipUnless(INTERCEPTS, "namespaces aren't allowed here")
+class ByNamespaces(ByNames, unittest.TestCase):
+    way = ["--intercept"]
+
+
+@unittest.skipUnless(INTERCEPTS, "namespaces aren't allowed here")
+class Isolated(ByNames, unittest.TestCase):
+    way = ["--intercept", "--isolate"]
+
+
+@unittest.skipUnless(COUNTS, "networks of one's own aren't allowed here")
 class ByProxy(RealNames, unittest.TestCase):
     way = ["--proxy-port", "0"]
 
