@@ -88,13 +88,13 @@ deb: build
 
 # The package in a Debian of its own, and docker-compose.yml's services on a network of their own, without an engine. Root.
 test-container: deb
-	$(call need,debootstrap curl iproute2 python3 python3-yaml)
+	$(call need,debootstrap curl docker-compose iproute2 python3 python3-yaml)
 	Tests/Container/package .build/understudy_*.deb
 	Tests/Container/image $(BINARY)
 
 # The same with the Dockerfile's build stage, which builds the product once more.
 test-image: setup
-	$(call need,debootstrap curl iproute2 python3 python3-yaml)
+	$(call need,debootstrap curl docker-compose iproute2 python3 python3-yaml)
 	Tests/Container/image
 
 # The package under a real systemd, in a virtual machine.

@@ -90,9 +90,11 @@ struct Surroundings {
         ]
     }
 
-    /// In both cases: programs differ in which they read.
+    /// In both cases: programs differ in which they read. Node.js reads them when it is told to, from 22.21 and 24 on:
+    /// <https://nodejs.org/api/cli.html#node_use_env_proxy1>
     private static func proxy(_ url: String) -> [(name: String, value: String)] {
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].map { (name: $0, value: url) }
             + ["NO_PROXY", "no_proxy"].map { (name: $0, value: "localhost,127.0.0.1,::1") }
+            + [(name: "NODE_USE_ENV_PROXY", value: "1")]
     }
 }

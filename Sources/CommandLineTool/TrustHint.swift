@@ -14,7 +14,7 @@ struct TrustHint: Sendable {
     /// Those for one command come first: they change nothing on the machine.
     static let all: [TrustHint] = [
         TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
-        TrustHint("OpenSSL: Ruby, PHP, wget, and Go on Linux", "in place of the system's own") {
+        TrustHint("OpenSSL: Ruby, PHP; and Go on Linux", "in place of the system's own") {
             ["export SSL_CERT_FILE=\($0)"]
         },
         TrustHint("Python, requests and httpx") { ["export REQUESTS_CA_BUNDLE=\($0)", "export SSL_CERT_FILE=\($0)"] },

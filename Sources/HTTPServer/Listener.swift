@@ -3,6 +3,8 @@ import Glibc
 /// Why the server can't listen.
 package struct ListenError: Error, CustomStringConvertible, Sendable {
     package let description: String
+
+    package init(description: String) { self.description = description }
 }
 
 /// A bound, listening TCP socket.

@@ -47,6 +47,7 @@ final class ProxyState: Sendable {
     let isStopping = Atomic<Bool>(false)
     let port: UInt16
     private let count = Atomic<Int>(0)
+    private let listening = Atomic<Int>(0)
     private let listeners: [Int32]
 
     init(_ options: ProxyServer.Options) throws(ListenError) {
@@ -57,21 +58,31 @@ final class ProxyState: Sendable {
         port = bound.first?.port ?? options.port
         for listener in bound {
             _ = fcntl(listener.descriptor, F_SETFL, O_NONBLOCK)
-            WorkThread.start { [self] in accept(from: listener.descriptor) }
+            listening.add(1, ordering: .relaxed)
+            let isStarted = WorkThread.start { [self] in
+                accept(from: listener.descriptor)
+                finish(listener.descriptor, of: listening)
+            }
+            if !isStarted { finish(listener.descriptor, of: listening) }
+        }
+        guard listening.load(ordering: .relaxed) == bound.count else {
+            stop()
+            throw ListenError(description: "the proxy can't start: the system gives no more threads")
         }
     }
 
     func stop() {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
         // Each thread looks up at least this often.
-        for _ in 0..<50 where count.load(ordering: .relaxed) > 0 { usleep(20_000) }
+        for _ in 0..<50 where count.load(ordering: .relaxed) + listening.load(ordering: .relaxed) > 0 {
+            usleep(20_000)
+        }
     }
 
     /// How long a thread waits before it looks whether to stop, in milliseconds.
     static let patience: Int32 = 100
 
     private func accept(from listener: Int32) {
-        defer { close(listener) }
         while !isStopping.load(ordering: .relaxed) {
             var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
             guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
@@ -83,12 +94,17 @@ final class ProxyState: Sendable {
                 close(descriptor)
                 continue
             }
-            WorkThread.start { [self] in
+            let isStarted = WorkThread.start { [self] in
                 Tunnel(descriptor, self).run()
-                close(descriptor)
-                count.subtract(1, ordering: .relaxed)
+                finish(descriptor, of: count)
             }
+            if !isStarted { finish(descriptor, of: count) }
         }
+    }
+
+    private func finish(_ descriptor: Int32, of counter: borrowing Atomic<Int>) {
+        close(descriptor)
+        counter.subtract(1, ordering: .relaxed)
     }
 }
 
@@ -100,7 +116,8 @@ enum WorkThread {
         init(_ work: @escaping @Sendable () -> Void) { self.work = work }
     }
 
-    static func start(_ work: @escaping @Sendable () -> Void) {
+    /// `false` when the system gives no thread.
+    static func start(_ work: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -109,8 +126,8 @@ enum WorkThread {
         let context = Unmanaged.passRetained(Box(work)).toOpaque()
         var thread = pthread_t()
         let failure = pthread_create(&thread, &attributes, run, context)
-        // Without a thread nothing can be done for it.
         if failure != 0 { Unmanaged<Box>.fromOpaque(context).release() }
+        return failure == 0
     }
 
     private static let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in

@@ -66,6 +66,24 @@ struct AuthorityTests {
             "OpenSSL", "openssl",
             "openssl s_client -verify_return_error -connect localhost:$PORT < /dev/null > /dev/null 2>&1 && echo '\"keys\"'"
         ),
+        ("OpenSSL", "ruby", "ruby -ropen-uri -e 'puts URI.open(ARGV[0]).read' $URL"),
+        ("OpenSSL", "php", "php -r 'echo file_get_contents($argv[1]);' $URL"),
+        (
+            "OpenSSL", "go",
+            """
+            cat > get.go <<'G'
+            package main
+            import ("fmt"; "io"; "net/http"; "os")
+            func main() {
+              answer, err := http.Get(os.Args[1])
+              if err != nil { panic(err) }
+              body, _ := io.ReadAll(answer.Body)
+              fmt.Println(string(body))
+            }
+            G
+            GOCACHE=$PWD/cache GOPATH=$PWD GO111MODULE=off CGO_ENABLED=0 go run get.go $URL
+            """
+        ),
         (
             "Java", "java",
             """
@@ -80,9 +98,9 @@ struct AuthorityTests {
 
     @Test(
         "what install-hint says makes a client trust the daemon, and without it the client doesn't",
-        arguments: clients.map(\.place))
-    func hints(place: String) throws {
-        let client = try #require(AuthorityTests.clients.first { $0.place == place })
+        arguments: clients.map(\.needs))
+    func hints(program: String) throws {
+        let client = try #require(AuthorityTests.clients.first { $0.needs == program })
         guard try Shell.run("sh", ["-c", "command -v \(client.needs)"]).status == 0 else { return }
         let folder = try Folder()
         let server = try folder.start()
