@@ -43,9 +43,10 @@ test-clients: build
 # The hostile input again, under Address and Thread Sanitizer. Leaks aren't looked for: the leak checker doesn't see
 # through the tagged pointers with which Swift keeps its globals, and reports every one of them.
 test-sanitizers: setup
-	ASAN_OPTIONS=detect_leaks=0 swift test --disable-xctest --sanitize=address --scratch-path .build/asan --filter 'Hostile|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests'
+	ASAN_OPTIONS=detect_leaks=0:suppressions=$(CURDIR)/Tests/asan-suppressions.txt \
+	swift test --disable-xctest --sanitize=address --scratch-path .build/asan --filter 'Hostile|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions.txt \
-	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan --filter 'Hostile|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests'
+	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan --filter 'Hostile|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
 
 # Every command block of the README, run exactly as printed.
 test-readme: build
