@@ -28,6 +28,7 @@ setup:
 	$(call need,$(PACKAGES))
 
 test: setup
+	$(call need,curl python3)
 	swift test --disable-xctest
 
 # The sign-in pages in a real browser: cookies, keyboard, no scripts, both widths.
