@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-boot schema scenarios test-browser test-clients test-sanitizers test-readme clean
+.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-sanitizers test-readme clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -98,6 +98,11 @@ test-container: deb
 test-image: setup
 	$(call need,debootstrap curl docker-compose iproute2 python3 python3-yaml)
 	Tests/Container/image
+
+# The two commands in a Debian that has Swift, git and make only, on what is committed.
+test-fresh: setup
+	$(call need,debootstrap python3)
+	Tests/Container/fresh
 
 # The package under a real systemd, in a virtual machine.
 test-boot: deb
