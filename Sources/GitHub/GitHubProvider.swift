@@ -28,7 +28,7 @@ package struct GitHubProvider: Provider {
         var web = webRoutes
         var api = Router<Route>()
         for endpoint in endpoints {
-            let traits = EndpointTraits.api(GitHubProvider.restErrors(endpoint))
+            let traits = EndpointTraits.api(restErrors(endpoint))
             api.add(
                 endpoint.method, endpoint.path,
                 Route(cors: .any, traits) { .now(serve(endpoint, $0, isEnterprise: false)) })

@@ -27,7 +27,7 @@ struct Tunnel {
                 guard Pipe.write(established[...], to: client) else { return }
                 guard Pipe.write(head[request.end...], to: upstream) else { return }
             } else {
-                guard Pipe.write(head[...], to: upstream) else { return }
+                guard Pipe.write(request.once(head)[...], to: upstream) else { return }
             }
             Pipe.join(client, upstream) { state.isStopping.load(ordering: .relaxed) }
         } catch {
@@ -133,6 +133,16 @@ struct ProxyRequest {
         }
         self.host = host
         self.port = port
+    }
+
+    /// The same request, as the only one on its connection: the next may be for another host, which must be looked at, too.
+    func once(_ head: [UInt8]) -> [UInt8] {
+        let hops = ["connection", "proxy-connection", "keep-alive"]
+        // The last line is the empty one, which comes again below.
+        let lines = head[..<end].split(separator: UInt8(ascii: "\n")).dropLast().filter { line in
+            !hops.contains(String(decoding: line.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased())
+        }
+        return lines.flatMap { $0 + [UInt8(ascii: "\n")] } + Array("Connection: close\r\n\r\n".utf8) + head[end...]
     }
 
     private static func split(_ authority: Substring, usual: UInt16) -> (host: String, port: UInt16)? {

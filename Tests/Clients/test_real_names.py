@@ -37,7 +37,8 @@ def run(way, command, **more):
 
 
 COUNTS = counted(["true"]).returncode == 0
-INTERCEPTS = COUNTS and run(["--intercept", "--isolate"], ["true"]).returncode == 0
+# Asked of the system, not of what is tested.
+INTERCEPTS = COUNTS and subprocess.run(["unshare", "--map-root-user", "--mount", "--net", "true"]).returncode == 0
 
 
 @unittest.skipUnless(COUNTS, "networks of one's own aren't allowed here")

@@ -15,9 +15,23 @@ struct InterceptTests {
             Tool.path, ["exec"] + options + ["--", "bash", "-c", script], environment: InterceptTests.clean)
     }
 
-    /// Namespaces may be forbidden, as in some containers; then what is said instead is looked at.
+    /// Namespaces may be forbidden, as in some containers. Not our own code says so, which then would pass when it is broken.
     private static let mayIntercept: Bool =
-        (try? Tool.run("exec", "--intercept", "--", "true").status == 0) ?? false
+        (try? Shell.run("unshare", ["--map-root-user", "--mount", "--net", "true"]).status == 0) ?? false
+
+    @Test("where namespaces are forbidden, it says what is missing and how to do it by hand")
+    func forbidden() throws {
+        guard InterceptTests.mayIntercept else { return }
+        let limits = "echo 0 > /proc/sys/user/max_user_namespaces; echo 0 > /proc/sys/user/max_mnt_namespaces"
+        let result = try Shell.run(
+            "unshare",
+            ["--map-root-user", "sh", "-c", "\(limits); \(Tool.path) exec --intercept -- echo started"],
+            environment: InterceptTests.clean)
+        #expect(result.status == 1, "\(result)")
+        #expect(result.output.isEmpty)
+        #expect(result.errors.contains("user namespaces aren't allowed here"))
+        #expect(result.errors.contains("By hand: run \"understudy hosts\" into /etc/hosts"))
+    }
 
     static let ways = [["--intercept"], ["--intercept", "--isolate"], ["--proxy-port", "0"]]
 

@@ -67,6 +67,19 @@ struct ProxyTests {
         #expect((result.errors + result.output).contains(advice), "\(result)")
     }
 
+    @Test("each request of a connection is looked at, not the first alone")
+    func reused() throws {
+        let server = try start()
+        defer { server.stop() }
+        let shown = ["-o", "/dev/null", "-w", "%{http_code} "]
+        let urls = [
+            "http://appleid.apple.com/auth/keys", "http://www.googleapis.com/oauth2/v3/certs", "http://example.com/",
+            "http://appleid.apple.com/auth/keys",
+        ]
+        let result = try Shell.run("curl", options(server) + urls.flatMap { shown + [$0] })
+        #expect(result.output == "200 200 403 200 ", "\(result)")
+    }
+
     @Test(
         "what isn't a proxy request is refused",
         arguments: [

@@ -134,9 +134,11 @@ struct FaultTests {
     @Test("GitHub's primary rate limit, with the headers that clients go by; the secondary one without")
     func rateLimits() throws {
         let site = try #require(Site.apis.first { $0.host == "api.github.com" })
+        let fixture = try FaultFixture(seed: #"{"github":{"rateLimit":4321}}"#)
         try fixture.order(["error": "API rate limit exceeded"], at: site.match)
         let primary = try site.call(fixture.client, "")
         #expect(primary.status == 403)
+        #expect(primary.header("X-RateLimit-Limit") == "4321")
         #expect(primary.header("X-RateLimit-Remaining") == "0")
         #expect(Int(primary.header("X-RateLimit-Reset") ?? "") ?? 0 > Int(Date().timeIntervalSince1970))
         let name = try #require(try errors(of: site).first { $0.contains("secondary rate limit") })

@@ -24,22 +24,24 @@ extension GitHubProvider {
         ("Service unavailable", 503, "", nil),
     ]
 
-    static func restErrors(_ endpoint: RESTEndpoint) -> EndpointTraits.Errors {
-        EndpointTraits.Errors(restAnswers.map(\.message)) { order, exchange in
-            let known = restAnswers.first { $0.message == order.name } ?? restAnswers[0]
+    func restErrors(_ endpoint: RESTEndpoint) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(GitHubProvider.restAnswers.map(\.message)) { order, exchange in
+            let answers = GitHubProvider.restAnswers
+            let known = answers.first { $0.message == order.name } ?? answers[0]
             var answer = RESTAnswer.error(
                 known.status, order.description ?? known.message, known.documentation ?? endpoint.documentation
             ).because(order.diagnosis)
             if let seconds = known.retryAfter { answer.headers.append((name: "Retry-After", value: seconds)) }
             // The primary limit is told by its headers, which clients go by.
             var rate: RateStatus?
-            if known.message == primaryLimit {
+            if known.message == GitHubProvider.primaryLimit {
                 let now = exchange.world.seconds
-                rate = RateStatus(limit: 5000, used: 5000, resetsAt: now + 3600, isRefused: true)
+                let limit = settings.rateLimit
+                rate = RateStatus(limit: limit, used: limit, resetsAt: now + 3600, isRefused: true)
             }
             let isEnterprise = exchange.address.host == GitHubProvider.host
             return RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
-                .response(to: answer, .anonymous, rate: rate, version: versions[0])
+                .response(to: answer, .anonymous, rate: rate, version: GitHubProvider.versions[0])
         }
     }
 }

@@ -80,7 +80,10 @@ public struct LocalAuthority: Sendable {
         // The umask may have taken something from the certificate's mode.
         guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count, fchmod(descriptor, mode) == 0,
             rename(draft, path) == 0
-        else { throw failure() }
+        else {
+            defer { unlink(draft) }
+            throw failure()
+        }
     }
 
     /// A server's certificate for `hosts` and this machine's addresses, `address` among them if it is loopback.

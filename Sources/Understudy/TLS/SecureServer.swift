@@ -15,7 +15,8 @@ final class SecureServer: Sendable {
         var authority: LocalAuthority
         /// The names in the certificate.
         var hosts: [String]
-        /// The certificate's, in seconds. Thirteen months are the most that clients take from a public authority.
+        /// The certificate's, in seconds: less than the 825 days that Apple's systems take from an authority that a person has
+        /// added, <https://support.apple.com/103769>.
         var lifetime: Int64 = 395 * 86_400
         /// How often it is looked whether to renew.
         var interval: Duration = .seconds(10)
@@ -80,7 +81,15 @@ final class SecureServer: Sendable {
     ) throws -> Server {
         var serverOptions = options.server
         // A server closes its sockets when it stops; these must outlast it.
-        serverOptions.listening = listeners.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 0) }
+        for listener in listeners {
+            let copy = fcntl(listener.descriptor, F_DUPFD_CLOEXEC, 0)
+            guard copy >= 0 else {
+                let reason = String(cString: strerror(errno))
+                for descriptor in serverOptions.listening { close(descriptor) }
+                throw ListenError(description: "a listening socket can't be shared: \(reason)")
+            }
+            serverOptions.listening.append(copy)
+        }
         serverOptions.tls = certificate.tls
         return try Server(serverOptions, handler: handler)
     }
