@@ -20,13 +20,14 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNamespaces"),
         .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-        .target(name: "JOSE", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(name: "Time", swiftSettings: strict),
+        .target(name: "JOSE", dependencies: ["COpenSSL", "Time"], swiftSettings: strict),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"], swiftSettings: strict),
         .target(name: "Proxy", dependencies: ["HTTPServer"], swiftSettings: strict),
         .target(name: "Courier", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(
             name: "Stage",
-            dependencies: ["HTTPServer", "JOSE", "Courier", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["HTTPServer", "JOSE", "Time", "Courier", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
         .target(name: "OAuth", dependencies: ["Stage"], swiftSettings: strict),
         .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
@@ -74,9 +75,10 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["Understudy"], path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: strict),
         .testTarget(
             name: "JOSETests",
-            dependencies: ["JOSE", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["JOSE", "Time", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "StageTests", dependencies: ["Stage", "TestSupport"], swiftSettings: strict),

@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 /// The teams and clients of a seed, looked up by what requests name.
 struct AppleDirectory: Sendable {
@@ -33,11 +34,10 @@ struct AppleDirectory: Sendable {
     /// An app that came from another team. For sixty days ID tokens name the person as that team's transfer identifier.
     /// <https://developer.apple.com/documentation/technotes/tn3159-migrating-sign-in-with-apple-users-for-an-app-transfer>
     struct Transfer: Sendable {
-        static let period: Int64 = 60 * 86_400
+        static let period = TimeSpan.days(60)
 
         let fromTeam: String
-        /// Seconds since 1970.
-        let at: Int64
+        let at: Instant
     }
 
     let teams: [String: Team]
@@ -53,7 +53,7 @@ struct AppleDirectory: Sendable {
                 relay: team.relay)
             for app in team.apps {
                 let transfer = app.transfer.map { transfer in
-                    Transfer(fromTeam: transfer.fromTeam, at: (Timestamps.milliseconds(transfer.at) ?? 0) / 1000)
+                    Transfer(fromTeam: transfer.fromTeam, at: transfer.at)
                 }
                 clients[app.bundleID] = Client(
                     id: app.bundleID, kind: .app, team: team.id, group: app.primaryApp ?? app.bundleID, returnURLs: [],

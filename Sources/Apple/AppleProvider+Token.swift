@@ -12,7 +12,7 @@ extension AppleProvider {
         let key = AppleState.GrantKey(account: account.id, team: client.team, group: client.group)
         let (known, now) = exchange.world.withState { state in
             let number = state[AppleState.self].grantNumber(key)
-            return (number.flatMap { state[AppleState.self].grants[$0] }, state.clock.seconds)
+            return (number.flatMap { state[AppleState.self].grants[$0] }, state.clock.now)
         }
         let granted = AppleScope.allCases.filter { scopes.contains($0.rawValue) || scopes.contains($0.nativeName) }
         let grant =

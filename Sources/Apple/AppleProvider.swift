@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// Sign in with Apple: <https://developer.apple.com/documentation/signinwithapplerestapi>.
 package struct AppleProvider: Provider {
@@ -62,25 +63,23 @@ package struct AppleProvider: Provider {
     }
 }
 
-/// The section's settings, with durations as numbers.
+/// The section's settings.
 struct AppleSettings: Sendable {
     let issuer: AppleSeed.Issuer
     let booleanClaims: AppleSeed.BooleanClaims
     let accountDeletedEvent: String
     let crossSiteFormPost: Bool
-    /// Milliseconds.
-    let codeLifetime: Int64
-    /// Seconds.
-    let idTokenLifetime: Int64
-    /// Milliseconds; also what `expires_in` says, in seconds.
-    let accessTokenLifetime: Int64 = 3_600_000
+    let codeLifetime: TimeSpan
+    let idTokenLifetime: TimeSpan
+    /// What `expires_in` says.
+    let accessTokenLifetime = TimeSpan.hours(1)
 
     init(_ seed: AppleSeed) {
         issuer = seed.issuer
         booleanClaims = seed.booleanClaims
         accountDeletedEvent = seed.accountDeletedEvent
         crossSiteFormPost = seed.crossSiteFormPost
-        codeLifetime = Durations.milliseconds(seed.codeLifetime) ?? 300_000
-        idTokenLifetime = (Durations.milliseconds(seed.idTokenLifetime) ?? 86_400_000) / 1000
+        codeLifetime = seed.codeLifetime
+        idTokenLifetime = seed.idTokenLifetime
     }
 }

@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// What Apple remembers in one world.
 struct AppleState: WorldSlot, Sendable {
@@ -26,8 +27,7 @@ struct AppleState: WorldSlot, Sendable {
         let client: String
         let redirectURI: String?
         let nonce: String?
-        /// Seconds since 1970.
-        let authenticatedAt: Int64
+        let authenticatedAt: Instant
         /// The exchange that redeemed it.
         var usedBy: String?
     }
@@ -35,7 +35,7 @@ struct AppleState: WorldSlot, Sendable {
     struct Token: Sendable {
         let grant: Int
         let client: String
-        let authenticatedAt: Int64
+        let authenticatedAt: Instant
     }
 
     private(set) var grants: [Int: Grant] = [:]
@@ -45,7 +45,7 @@ struct AppleState: WorldSlot, Sendable {
     private(set) var ended: Set<GrantKey> = []
 
     /// Codes, used or not, are remembered for five minutes after they expire, so that refusals can say which it was.
-    var codes = ExpiringTable<TokenName, Code>(rememberingExpired: 300_000)
+    var codes = ExpiringTable<TokenName, Code>(rememberingExpired: .minutes(5))
     var accessTokens = ExpiringTable<TokenName, Token>()
     /// Until revoked.
     var refreshTokens: [TokenName: Token] = [:]

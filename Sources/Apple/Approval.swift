@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// A person's yes, with what they chose on the way.
 struct Approval: Sendable {
@@ -36,8 +37,7 @@ struct Authorization: Sendable {
     let codeName: TokenName
     /// Whether this is the first time that the person authorizes the app group.
     let isFirst: Bool
-    /// Milliseconds.
-    let at: Int64
+    let at: Instant
 
     var code: String { AppleToken.code.text(codeName) }
 
@@ -57,7 +57,7 @@ extension AppleProvider {
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?
     ) -> Authorization? {
         exchange.world.withState { state in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             let key = AppleState.GrantKey(account: approval.account.id, team: client.team, group: client.group)
             let consent = state[AppleState.self].consent(
                 key, client: client.id, scopes: approval.scopes, sharesEmail: approval.sharesEmail)
@@ -65,7 +65,7 @@ extension AppleProvider {
             let name = state.random.tokenName()
             let code = AppleState.Code(
                 grant: consent.number, client: client.id, redirectURI: redirectURI, nonce: nonce,
-                authenticatedAt: now / 1000, usedBy: exchange.spentBy)
+                authenticatedAt: now, usedBy: exchange.spentBy)
             state[AppleState.self].codes.insert(code, as: name, expires: now + settings.codeLifetime, now: now)
             return Authorization(
                 grant: grant, account: approval.account, name: approval.name, codeName: name,

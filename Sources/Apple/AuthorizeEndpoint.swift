@@ -84,7 +84,7 @@ extension AppleProvider {
         if request.wantsIDToken {
             let token = IDToken(
                 issuer: issuer(exchange), client: request.client, grant: authorization.grant, account: approval.account,
-                nonce: request.nonce, authenticatedAt: authorization.at / 1000, issuedAt: authorization.at / 1000,
+                nonce: request.nonce, authenticatedAt: authorization.at, issuedAt: authorization.at,
                 code: code)
             idToken = try? exchange.mint(.apple, token.claims(settings), at: authorization.at)
             if idToken == nil {

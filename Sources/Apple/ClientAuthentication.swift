@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import Stage
+import Time
 
 extension AppleProvider {
     /// Checks `client_id` and `client_secret` of a form, in full. A body that isn't a form has neither: Apple then says
@@ -19,7 +20,7 @@ extension AppleProvider {
         guard let text = form["client_secret"], !text.isEmpty else {
             throw refuse(Diagnosis("client_secret is missing: send an ES256 JWT signed with the team's key"))
         }
-        let now = exchange.world.seconds
+        let now = exchange.world.now
         if let checked = secrets.find(text), checked.client == clientID,
             checked.issuedAt <= now + ClientSecret.clockTolerance,
             checked.expiresAt > now

@@ -1,6 +1,7 @@
 import JOSE
 import Stage
 import Synchronization
+import Time
 
 /// A client secret: a JSON Web Token that the client signs with its team's key.
 /// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>
@@ -8,11 +9,11 @@ import Synchronization
 /// The checks are Apple's; their order isn't documented, so they run from the outside in. Every cause ends in the same
 /// `invalid_client`, which is why the findings here say which one it was.
 package struct ClientSecret: Sendable {
-    /// Apple refuses an expiry further ahead than this many seconds: six months.
-    package static let maximumLifetime: Int64 = 15_777_000
+    /// Apple refuses an expiry further ahead than this: six months.
+    package static let maximumLifetime = TimeSpan.seconds(15_777_000)
     package static let audience = "https://appleid.apple.com"
-    /// How many seconds ahead of ours the signer's clock may be. Not documented.
-    static let clockTolerance: Int64 = 300
+    /// How far ahead of ours the signer's clock may be. Not documented.
+    static let clockTolerance = TimeSpan.minutes(5)
 
     /// One thing that holds or doesn't.
     package struct Finding: Sendable {
@@ -28,8 +29,8 @@ package struct ClientSecret: Sendable {
     package let jws: JWS
     package var teamID: String? { jws.claims["iss"]?.string }
     package var clientID: String? { jws.claims["sub"]?.string }
-    var issuedAt: Int64? { jws.claims["iat"]?.integer }
-    var expiresAt: Int64? { jws.claims["exp"]?.integer }
+    var issuedAt: Instant? { jws.claims["iat"]?.numericDate }
+    var expiresAt: Instant? { jws.claims["exp"]?.numericDate }
 
     package init(_ text: String) throws(JWS.Malformed) { jws = try JWS(parsing: text) }
 
@@ -48,17 +49,19 @@ package struct ClientSecret: Sendable {
         ]
     }
 
-    /// What can be said of the times at `now` (seconds).
-    package func timeFindings(now: Int64) -> [Finding] {
-        guard let issuedAt, let expiresAt else {
-            let missing = [
-                jws.claims["iat"]?.integer == nil ? "iat" : nil, jws.claims["exp"]?.integer == nil ? "exp" : nil,
-            ]
-            let names = missing.compactMap { $0 }.joined(separator: " and ")
-            return [Finding(false, "\(names) missing or not a whole number of seconds")]
-        }
-        if issuedAt > 100_000_000_000 || expiresAt > 100_000_000_000 {
+    /// What can be said of the times at `now`.
+    package func timeFindings(now: Instant) -> [Finding] {
+        if ["iat", "exp"].contains(where: { jws.claims[$0]?.isInMilliseconds ?? false }) {
             return [Finding(false, "iat or exp is in milliseconds: JWT times are seconds since 1970")]
+        }
+        guard let issuedAt, let expiresAt else {
+            let names = [issuedAt == nil ? "iat" : nil, expiresAt == nil ? "exp" : nil].compactMap { $0 }
+            return [
+                Finding(
+                    false,
+                    "\(names.joined(separator: " and ")) missing, or not a whole number of seconds from 1970 to the year 9999"
+                )
+            ]
         }
         var findings: [Finding] = []
         let future = issuedAt > now + ClientSecret.clockTolerance
@@ -66,17 +69,19 @@ package struct ClientSecret: Sendable {
             Finding(
                 !future,
                 future
-                    ? "iat is \(issuedAt - now) s in the future: check the clock of the machine that signs"
+                    ? "iat is \((issuedAt - now).seconds) s in the future: check the clock of the machine that signs"
                     : "iat is past"))
         let expired = expiresAt <= now
         findings.append(
-            Finding(!expired, expired ? "it expired \(now - expiresAt) s ago: sign a new one" : "it hasn't expired"))
+            Finding(
+                !expired,
+                expired ? "it expired \((now - expiresAt).seconds) s ago: sign a new one" : "it hasn't expired"))
         let tooLong = expiresAt - issuedAt > ClientSecret.maximumLifetime
         findings.append(
             Finding(
                 !tooLong,
                 tooLong
-                    ? "exp is \(expiresAt - issuedAt) s after iat: Apple allows \(ClientSecret.maximumLifetime) s (six months)"
+                    ? "exp is \((expiresAt - issuedAt).seconds) s after iat: Apple allows \(ClientSecret.maximumLifetime.seconds) s (six months)"
                     : "exp is within six months of iat"))
         return findings
     }
@@ -121,8 +126,8 @@ package struct ClientSecret: Sendable {
 final class ClientSecretCache: Sendable {
     struct Checked: Sendable {
         let client: String
-        let issuedAt: Int64
-        let expiresAt: Int64
+        let issuedAt: Instant
+        let expiresAt: Instant
     }
 
     private static let limit = 1024

@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 /// The claims of Apple's ID token, in Apple's order.
 /// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
@@ -12,9 +13,8 @@ struct IDToken: Sendable {
     let grant: AppleState.Grant
     let account: Account
     var nonce: String?
-    /// Seconds since 1970.
-    let authenticatedAt: Int64
-    let issuedAt: Int64
+    let authenticatedAt: Instant
+    let issuedAt: Instant
     /// Present beside a code: `c_hash`.
     var code: String?
     /// Present from the token endpoint: `at_hash`.
@@ -26,8 +26,9 @@ struct IDToken: Sendable {
         let team = grant.key.team
         var members: [(String, JSONValue)] = [
             ("iss", .string(issuer)), ("aud", .string(client.id)),
-            ("exp", .integer(issuedAt + settings.idTokenLifetime)),
-            ("iat", .integer(issuedAt)), ("sub", .string(AppleIdentifiers.subject(account: account.id, team: team))),
+            ("exp", .numericDate(issuedAt + settings.idTokenLifetime)),
+            ("iat", .numericDate(issuedAt)),
+            ("sub", .string(AppleIdentifiers.subject(account: account.id, team: team))),
         ]
         if let nonce { members.append(("nonce", .string(nonce))) }
         if let code { members.append(("c_hash", .string(Digest.leftHalf(of: code)))) }
@@ -39,7 +40,7 @@ struct IDToken: Sendable {
             members.append(("email_verified", settings.boolean(isVerified)))
             if !grant.sharesEmail { members.append(("is_private_email", settings.boolean(true))) }
         }
-        members += [("auth_time", .integer(authenticatedAt)), ("nonce_supported", .bool(true))]
+        members += [("auth_time", .numericDate(authenticatedAt)), ("nonce_supported", .bool(true))]
         if let realUserStatus { members.append(("real_user_status", .integer(realUserStatus))) }
         if let transfer = client.transfer, issuedAt >= transfer.at,
             issuedAt < transfer.at + AppleDirectory.Transfer.period

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // POST /auth/usermigrationinfo
 // https://developer.apple.com/documentation/signinwithapple/transferring-your-apps-and-users-to-another-team
@@ -37,7 +38,7 @@ extension AppleProvider {
         let name = AppleToken.access.name(in: String(header.dropFirst(7)))
         let team = exchange.world.withState { state -> String? in
             let entry = name.flatMap { state[AppleState.self].migrationTokens[$0] }
-            return (entry?.expires ?? 0) > state.clock.milliseconds ? entry?.value : nil
+            return (entry?.expires ?? .first) > state.clock.now ? entry?.value : nil
         }
         guard team == client.team else {
             throw refuse("the bearer token isn't a current user.migration token of team \"\(client.team)\"")
@@ -75,14 +76,14 @@ extension AppleProvider {
         guard let transfer = client.transfer else {
             throw refuse("client \"\(client.id)\" came from no other team: set \"transfer\" at its app in the seed")
         }
-        let (account, hidesEmail, now) = exchange.world.withState { state -> (Account?, Bool, Int64) in
+        let (account, hidesEmail, now) = exchange.world.withState { state -> (Account?, Bool, Instant) in
             let account = state.accounts.first {
                 AppleIdentifiers.transferSubject(account: $0.id, from: transfer.fromTeam, to: client.team) == subject
             }
             let hides = state[AppleState.self].grants.values.contains {
                 $0.key.account == account?.id && $0.key.team == transfer.fromTeam && !$0.sharesEmail
             }
-            return (account, hides, state.clock.seconds)
+            return (account, hides, state.clock.now)
         }
         guard now < transfer.at + AppleDirectory.Transfer.period else {
             throw refuse("the sixty days after the transfer are over")

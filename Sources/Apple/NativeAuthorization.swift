@@ -87,7 +87,7 @@ extension AppleProvider {
         let code = authorization.code
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: authorization.grant, account: account, nonce: nonce,
-            authenticatedAt: authorization.at / 1000, issuedAt: authorization.at / 1000, code: code,
+            authenticatedAt: authorization.at, issuedAt: authorization.at, code: code,
             realUserStatus: authorization.isFirst ? status : nil)
         do {
             let minted = try exchange.mint(.apple, token.claims(settings), at: authorization.at)

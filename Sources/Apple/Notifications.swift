@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // Server-to-server notifications.
 // https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
@@ -28,12 +29,12 @@ extension AppleProvider {
     /// The notification of an event, signed; `nil` when the team has no endpoint.
     func notification(_ event: AppleEvent, in exchange: Exchange) -> AppleNotification? {
         guard let url = directory.teams[event.grant.key.team]?.notificationsURL else { return nil }
-        let (now, jti) = exchange.world.withState { ($0.clock.milliseconds, Hex.encode($0.random.bytes(16))) }
+        let (now, jti) = exchange.world.withState { ($0.clock.now, Hex.encode($0.random.bytes(16))) }
         let team = event.grant.key.team
         var members = JSONObject([
             ("type", .string(event.kind == .accountDeleted ? settings.accountDeletedEvent : event.kind.rawValue)),
             ("sub", .string(AppleIdentifiers.subject(account: event.account, team: team))),
-            ("event_time", .integer(now)),
+            ("event_time", .integer(now.milliseconds)),
         ])
         if event.kind == .emailDisabled || event.kind == .emailEnabled {
             members["email"] = .string(AppleIdentifiers.relayAddress(account: event.account, team: team))
@@ -41,7 +42,7 @@ extension AppleProvider {
         }
         let events = JSONValue.object(members)
         let claims = JSONObject([
-            ("iss", .string(issuer(exchange))), ("aud", .string(event.client)), ("iat", .integer(now / 1000)),
+            ("iss", .string(issuer(exchange))), ("aud", .string(event.client)), ("iat", .numericDate(now)),
             ("jti", .string(jti)), ("events", .string(events.text)),
         ])
         guard let payload = try? exchange.world.keys[.apple].mint(claims, at: now) else { return nil }

@@ -35,14 +35,14 @@ extension AppleProvider {
     /// The hint isn't needed: a token says itself what it is.
     private func grantNumber(of text: String, _ client: AppleDirectory.Client, _ world: World) -> Int? {
         world.withState { state in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             if let name = AppleToken.refresh.name(in: text) {
                 let token = state[AppleState.self].refreshTokens[name]
                 return token?.client == client.id ? token?.grant : nil
             }
             if let name = AppleToken.access.name(in: text) {
                 let entry = state[AppleState.self].accessTokens[name]
-                return entry?.value.client == client.id && (entry?.expires ?? 0) > now ? entry?.value.grant : nil
+                return entry?.value.client == client.id && (entry?.expires ?? .first) > now ? entry?.value.grant : nil
             }
             return nil
         }

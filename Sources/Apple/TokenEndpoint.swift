@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // POST /auth/token
 // https://developer.apple.com/documentation/signinwithapplerestapi/generate-and-validate-tokens
@@ -52,7 +53,7 @@ extension AppleProvider {
         let account: Account
         let accessName: TokenName
         let refreshName: TokenName
-        let at: Int64
+        let at: Instant
     }
 
     private func redeem(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws(AppleError)
@@ -87,7 +88,7 @@ extension AppleProvider {
         let accessToken = AppleToken.access.text(redeemed.accessName)
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: redeemed.grant, account: redeemed.account,
-            nonce: redeemed.code.nonce, authenticatedAt: redeemed.code.authenticatedAt, issuedAt: redeemed.at / 1000,
+            nonce: redeemed.code.nonce, authenticatedAt: redeemed.code.authenticatedAt, issuedAt: redeemed.at,
             accessToken: accessToken)
         let refreshToken = AppleToken.refresh.text(redeemed.refreshName)
         return tokenResponse(exchange, accessToken, refreshToken, token, at: redeemed.at)
@@ -102,7 +103,7 @@ extension AppleProvider {
         func refuse(_ description: String?, _ diagnosis: Diagnosis) -> Result<Redeemed, AppleError> {
             .failure(AppleError(.invalidGrant, description, diagnosis))
         }
-        let now = state.clock.milliseconds
+        let now = state.clock.now
         let expired = TokenText.expired
         guard let entry = state[AppleState.self].codes[name] else {
             return refuse(
@@ -117,8 +118,8 @@ extension AppleProvider {
                 Diagnosis("a code works once, and request \(first) redeemed this one; is the callback handled twice?"))
         }
         if entry.expires <= now {
-            let age = Durations.text(milliseconds: now - entry.expires)
-            let life = Durations.text(milliseconds: settings.codeLifetime)
+            let age = now - entry.expires
+            let life = settings.codeLifetime
             return refuse(expired, Diagnosis("the code expired \(age) ago; it lasts \(life) by the world's clock"))
         }
         guard entry.value.client == client.id else {
@@ -152,7 +153,7 @@ extension AppleProvider {
                 refreshName: refreshName, at: now))
     }
 
-    private func makeAccessToken(_ token: AppleState.Token, _ now: Int64, _ state: inout WorldState) -> TokenName {
+    private func makeAccessToken(_ token: AppleState.Token, _ now: Instant, _ state: inout WorldState) -> TokenName {
         let name = state.random.tokenName()
         state[AppleState.self].accessTokens.insert(
             token, as: name, expires: now + settings.accessTokenLifetime, now: now)
@@ -175,13 +176,13 @@ extension AppleProvider {
                     "send the refresh_token of the token answer"))
         }
         typealias Found = (
-            token: AppleState.Token, grant: AppleState.Grant, account: Account, access: TokenName, at: Int64
+            token: AppleState.Token, grant: AppleState.Grant, account: Account, access: TokenName, at: Instant
         )
         let found = exchange.world.withState { state -> Found? in
             guard let token = state[AppleState.self].refreshTokens[name], token.client == client.id,
                 let grant = state[AppleState.self].grants[token.grant], let account = state.account(grant.key.account)
             else { return nil }
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             return (token, grant, account, makeAccessToken(token, now, &state), now)
         }
         guard let found else {
@@ -193,12 +194,12 @@ extension AppleProvider {
         // No nonce: it belonged to the authorization, and this is a later token.
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: found.grant, account: found.account,
-            authenticatedAt: found.token.authenticatedAt, issuedAt: found.at / 1000, accessToken: accessToken)
+            authenticatedAt: found.token.authenticatedAt, issuedAt: found.at, accessToken: accessToken)
         return tokenResponse(exchange, accessToken, nil, token, at: found.at)
     }
 
     private func tokenResponse(
-        _ exchange: Exchange, _ accessToken: String, _ refreshToken: String?, _ idToken: IDToken, at time: Int64
+        _ exchange: Exchange, _ accessToken: String, _ refreshToken: String?, _ idToken: IDToken, at time: Instant
     ) -> Response {
         let minted: String
         do { minted = try exchange.mint(.apple, idToken.claims(settings), at: time) } catch {
@@ -206,7 +207,7 @@ extension AppleProvider {
         }
         var body = JSONObject([
             ("access_token", .string(accessToken)), ("token_type", "Bearer"),
-            ("expires_in", .integer(settings.accessTokenLifetime / 1000)),
+            ("expires_in", .integer(settings.accessTokenLifetime.seconds)),
         ])
         body["refresh_token"] = refreshToken.map { .string($0) }
         body["id_token"] = .string(minted)
@@ -229,7 +230,7 @@ extension AppleProvider {
                     "the only scope of this grant type"))
         }
         let token = exchange.world.withState { state in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             let name = state.random.tokenName()
             state[AppleState.self].migrationTokens.insert(
                 client.team, as: name, expires: now + settings.accessTokenLifetime, now: now)
@@ -237,7 +238,7 @@ extension AppleProvider {
         }
         return AppleProvider.json([
             "access_token": .string(token), "token_type": "Bearer",
-            "expires_in": .integer(settings.accessTokenLifetime / 1000),
+            "expires_in": .integer(settings.accessTokenLifetime.seconds),
         ])
     }
 }

@@ -1,13 +1,14 @@
 import HTTPServer
 import JOSE
 import Stage
+import Time
 
 // GET and POST /_understudy/v1/clock
 
 extension ControlAPI {
     private static let signedDuration = TextRule(
         about: "a duration such as \"6m\", or \"-6m\" to go back", pattern: "^-?[0-9]+(ms|s|m|h|d)$"
-    ) { Durations.milliseconds($0) != nil }
+    ) { TimeSpan($0) != nil }
 
     private static let clockBody = Shape.object([
         .optional("reset", .boolean, "Back to the machine's time, running."),
@@ -17,9 +18,9 @@ extension ControlAPI {
     ])
 
     func clock(_ exchange: Exchange) -> Response {
-        let (now, isFrozen) = exchange.world.withState { ($0.clock.milliseconds, $0.clock.isFrozen) }
+        let (now, isFrozen) = exchange.world.withState { ($0.clock.now, $0.clock.isFrozen) }
         return ControlAnswer.ok([
-            "now": .string(Timestamps.text(milliseconds: now)), "milliseconds": .integer(now),
+            "now": .string(now.text), "milliseconds": .integer(now.milliseconds),
             "frozen": .bool(isFrozen),
         ])
     }
@@ -32,13 +33,20 @@ extension ControlAPI {
             let message = "give one of advance, set, freeze and reset"
             return ControlAnswer.error(400, "invalidBody", message, path: "$")
         }
-        exchange.world.withState { state in
-            if orders["reset"]?.bool == true { state.clock.reset() }
-            if let time = orders["set"]?.string.flatMap(Timestamps.milliseconds) { state.clock.set(time) }
-            if let duration = orders["advance"]?.string.flatMap(Durations.milliseconds) {
-                state.clock.advance(by: duration)
+        let isPossible = exchange.world.withState { state in
+            var clock = state.clock
+            if orders["reset"]?.bool == true { clock.reset() }
+            if let time = orders["set"]?.string.flatMap({ Instant($0) }) { clock.set(time) }
+            if let span = orders["advance"]?.string.flatMap({ TimeSpan($0) }) {
+                guard clock.advance(by: span) else { return false }
             }
-            if let freeze = orders["freeze"]?.bool { state.clock.freeze(freeze) }
+            if let freeze = orders["freeze"]?.bool { clock.freeze(freeze) }
+            state.clock = clock
+            return true
+        }
+        guard isPossible else {
+            return ControlAnswer.error(
+                400, "invalidBody", "the world's time would leave the years 1970 to 9999", path: "$.advance")
         }
         return clock(exchange)
     }

@@ -40,7 +40,7 @@ extension ControlAPI {
     private func mint(
         _ draft: TokenDraft, _ tampering: Tampering, in exchange: Exchange
     ) throws(ControlRefusal) -> Response {
-        let now = exchange.world.withState { $0.clock.milliseconds }
+        let now = exchange.world.now
         do {
             let token =
                 draft.isSigned || tampering.signature != .valid

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // GET https://www.facebook.com/dialog/oauth
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#login
@@ -94,13 +95,13 @@ extension FacebookProvider {
         _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
     ) -> Response {
         let code = exchange.world.withState { state -> String in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             let text = "AQ" + Base64URL.encode(state.random.bytes(150))
             let grant = FacebookState.Grant(
                 account: account.id, app: request.app.appID, permissions: permissions, issuedAt: now)
             state[FacebookState.self].codes.insert(
                 FacebookState.Code(grant: grant, redirectURI: request.redirectURI, usedBy: exchange.spentBy), as: text,
-                expires: now + 600_000,
+                expires: now + .minutes(10),
                 now: now)
             return text
         }

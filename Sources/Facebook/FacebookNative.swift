@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // POST /_understudy/v1/facebook/authorizations: what the Facebook SDK on a device would deliver
 // https://developers.facebook.com/docs/facebook-login/limited-login/token
@@ -33,13 +34,13 @@ extension FacebookProvider {
         let interaction = app.interaction ?? exchange.world.seed.interaction
         let permissions = (body["scopes"]?.array ?? []).compactMap(\.string)
         let isLimited = body["tracking"]?.string == "limited"
-        let (outcome, found) = exchange.world.withState { state -> (Outcome?, (Account, String, [UInt8], Int64)?) in
+        let (outcome, found) = exchange.world.withState { state -> (Outcome?, (Account, String, [UInt8], Instant)?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: id, interaction: interaction, account: requested)
             guard outcome.map({ $0.kind == .approve }) ?? true,
                 let account = requested.map({ state.account($0) }) ?? state.signer(interaction, outcome)
             else { return (outcome, nil) }
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             let grant = FacebookState.Grant(account: account.id, app: id, permissions: permissions, issuedAt: now)
             let token = isLimited ? "" : FacebookProvider.issue(&state, grant)
             return (outcome, (account, token, isLimited ? state.random.bytes(16) : [], now))
@@ -53,7 +54,7 @@ extension FacebookProvider {
         let userID = JSONValue.string(account.facebook.id)
         guard isLimited else { return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)]) }
         let claims = FacebookProvider.limitedClaims(
-            account, app: id, permissions: permissions, nonce: body["nonce"]?.string, jti: jti, seconds: now / 1000)
+            account, app: id, permissions: permissions, nonce: body["nonce"]?.string, jti: jti, at: now)
         do {
             let minted = try exchange.mint(.facebook, claims, at: now, withType: true)
             return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(minted)])
@@ -64,11 +65,11 @@ extension FacebookProvider {
 
     /// The claims of Limited Login's token.
     private static func limitedClaims(
-        _ account: Account, app: String, permissions: [String], nonce: String?, jti: [UInt8], seconds: Int64
+        _ account: Account, app: String, permissions: [String], nonce: String?, jti: [UInt8], at time: Instant
     ) -> JSONObject {
         var claims = JSONObject([
             ("iss", .string(issuer)), ("aud", .string(app)), ("sub", .string(account.facebook.id)),
-            ("iat", .integer(seconds)), ("exp", .integer(seconds + 3600)), ("jti", .string(Hex.encode(jti))),
+            ("iat", .numericDate(time)), ("exp", .numericDate(time + .hours(1))), ("jti", .string(Hex.encode(jti))),
         ])
         claims["nonce"] = nonce.map { .string($0) }
         if permissions.contains("email"), account.emailVerified { claims["email"] = .string(account.email) }
@@ -82,10 +83,10 @@ extension FacebookProvider {
     package func token(for order: TokenOrder, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
         guard apps[order.client] != nil else { throw order.noSuchClient("app", hint: hint(for: order.client)) }
         let account = try order.signer(in: exchange)
-        let (jti, now) = exchange.world.withState { ($0.random.bytes(16), $0.clock.seconds) }
+        let (jti, now) = exchange.world.withState { ($0.random.bytes(16), $0.clock.now) }
         let claims = FacebookProvider.limitedClaims(
             account, app: order.client, permissions: order.scopes ?? ["public_profile", "email"], nonce: order.nonce,
-            jti: jti, seconds: now)
+            jti: jti, at: now)
         return TokenDraft(claims: claims, owner: .facebook, withType: true)
     }
 }

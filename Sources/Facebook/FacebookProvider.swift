@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// Facebook Login, as far as Firebase needs it.
 /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow>
@@ -101,13 +102,13 @@ package struct FacebookProvider: Provider {
     }
 }
 
-/// What Facebook remembers in one world. Times are in milliseconds since 1970.
+/// What Facebook remembers in one world.
 struct FacebookState: WorldSlot, Sendable {
     struct Grant: Sendable {
         let account: String
         let app: String
         var permissions: [String]
-        let issuedAt: Int64
+        let issuedAt: Instant
     }
 
     struct Code: Sendable {
@@ -116,8 +117,8 @@ struct FacebookState: WorldSlot, Sendable {
         var usedBy: String?
     }
 
-    var codes = ExpiringTable<String, Code>(rememberingExpired: 600_000)
-    var tokens = ExpiringTable<String, Grant>(rememberingExpired: 600_000)
+    var codes = ExpiringTable<String, Code>(rememberingExpired: .minutes(10))
+    var tokens = ExpiringTable<String, Grant>(rememberingExpired: .minutes(10))
 
     mutating func revoke(account: String, app: String?, permission: String? = nil) {
         let isMeant = { (grant: Grant) in grant.account == account && (app == nil || grant.app == app) }

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // https://graph.facebook.com/oauth/access_token and /debug_token
 // https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging
@@ -60,7 +61,9 @@ struct GraphError: Error, Sendable {
 }
 
 extension FacebookProvider {
-    static let tokenLifetime: Int64 = 5_183_944
+    static let tokenLifetime = TimeSpan.seconds(5_183_944)
+    /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>
+    static let dataAccessPeriod = TimeSpan.days(90)
 
     func parameter(_ name: String, _ exchange: Exchange) -> String? {
         exchange.request.queryForm[name] ?? exchange.request.bodyForm[name]
@@ -110,7 +113,7 @@ extension FacebookProvider {
         let text = parameter("code", exchange) ?? ""
         let redirectURI = parameter("redirect_uri", exchange)
         let result = exchange.world.withState { state -> Result<FacebookState.Grant, GraphError> in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             func refuse(_ message: String, _ subcode: Int64?, _ reason: String) -> Result<
                 FacebookState.Grant, GraphError
             > {
@@ -144,15 +147,15 @@ extension FacebookProvider {
         let token = exchange.world.withState { FacebookProvider.issue(&$0, grant) }
         return FacebookProvider.json([
             "access_token": .string(token), "token_type": "bearer",
-            "expires_in": .integer(FacebookProvider.tokenLifetime),
+            "expires_in": .integer(FacebookProvider.tokenLifetime.seconds),
         ])
     }
 
     static func issue(_ state: inout WorldState, _ grant: FacebookState.Grant) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         let text = "EAA" + state.random.text(180, from: alphabet)
-        let now = state.clock.milliseconds
-        state[FacebookState.self].tokens.insert(grant, as: text, expires: now + tokenLifetime * 1000, now: now)
+        let now = state.clock.now
+        state[FacebookState.self].tokens.insert(grant, as: text, expires: now + tokenLifetime, now: now)
         return text
     }
 
@@ -160,7 +163,7 @@ extension FacebookProvider {
 
     func grant(of token: String, _ exchange: Exchange) throws(GraphError) -> FacebookState.Grant {
         let (entry, now) = exchange.world.withState {
-            ($0[FacebookState.self].tokens[token], $0.clock.milliseconds)
+            ($0[FacebookState.self].tokens[token], $0.clock.now)
         }
         guard let entry else {
             throw GraphError(
@@ -172,7 +175,7 @@ extension FacebookProvider {
         guard entry.expires > now else {
             throw GraphError(
                 message: "Error validating access token: Session has expired.", code: 190, subcode: 463,
-                diagnosis: Diagnosis("the access token expired \((now - entry.expires) / 1000) seconds ago"))
+                diagnosis: Diagnosis("the access token expired \((now - entry.expires).seconds) seconds ago"))
         }
         return entry.value
     }
@@ -201,13 +204,13 @@ extension FacebookProvider {
                     diagnosis: Diagnosis("the token was given to the app \"\(grant.app)\""))
             }
             let id = exchange.world.withState { $0.account(grant.account)?.facebook.id } ?? ""
-            let expires = (entry?.expires ?? 0) / 1000
+            let expires = entry?.expires ?? .first
             return FacebookProvider.json([
                 "data": [
                     "app_id": .string(app.appID), "type": "USER", "application": .string(app.name),
-                    "data_access_expires_at": .integer(grant.issuedAt / 1000 + 7_776_000),
-                    "expires_at": .integer(expires),
-                    "is_valid": true, "issued_at": .integer(grant.issuedAt / 1000),
+                    "data_access_expires_at": .numericDate(grant.issuedAt + FacebookProvider.dataAccessPeriod),
+                    "expires_at": .numericDate(expires),
+                    "is_valid": true, "issued_at": .numericDate(grant.issuedAt),
                     "scopes": .array(grant.permissions.map { .string($0) }), "user_id": .string(id),
                 ]
             ])
@@ -230,7 +233,7 @@ extension FacebookProvider {
             let grant = try grant(of: callerToken(exchange), exchange)
             return FacebookProvider.json([
                 "access_token": .string(callerToken(exchange)), "token_type": "bearer",
-                "expires_in": .integer(FacebookProvider.tokenLifetime), "client_id": .string(grant.app),
+                "expires_in": .integer(FacebookProvider.tokenLifetime.seconds), "client_id": .string(grant.app),
             ])
         } catch {
             return error.response

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import Stage
+import Time
 
 /// What an operation answers: a body, and why it isn't what the client hoped for, where it isn't.
 struct FirebaseAnswer: Sendable {
@@ -108,13 +109,9 @@ struct FirebaseCall: Sendable {
     // MARK: - State
 
     struct Context {
-        /// Milliseconds.
-        let now: Int64
-        /// Milliseconds.
-        let pendingTokenLifetime: Int64
+        let now: Instant
+        let pendingTokenLifetime: TimeSpan
         var random: Randomness
-
-        var seconds: Int64 { now / 1000 }
     }
 
     /// The project's users and what else it remembers, under the world's lock.
@@ -151,6 +148,15 @@ struct FirebaseCall: Sendable {
         }
         return number
     }
+
+    /// A time, in the unit that `read` takes. What the service says to one that no calendar has isn't documented.
+    func instant(_ name: String, _ read: (Int64) -> Instant?) throws(FirebaseError) -> Instant? {
+        guard let number = try integer(name) else { return nil }
+        guard let instant = read(number) else {
+            throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_INT64", .integer(number))
+        }
+        return instant
+    }
 }
 
 extension Exchange {
@@ -159,9 +165,9 @@ extension Exchange {
         _ body: (inout ProjectState, inout FirebaseCall.Context) -> Result
     ) -> Result {
         world.withState { state in
-            let lifetime = Durations.milliseconds(world.seed.firebase.pendingTokenLifetime) ?? 600_000
             var context = FirebaseCall.Context(
-                now: state.clock.milliseconds, pendingTokenLifetime: lifetime, random: state.lendRandomness())
+                now: state.clock.now, pendingTokenLifetime: world.seed.firebase.pendingTokenLifetime,
+                random: state.lendRandomness())
             defer { state.random = context.random }
             let now = context.now
             let key = FirebaseState.Key(project: project.id, tenant: tenant)

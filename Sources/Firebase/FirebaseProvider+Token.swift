@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 extension FirebaseProvider {
     /// A user of the project, by local ID or e-mail address, or one with the e-mail address of a seeded person.
@@ -9,12 +10,12 @@ extension FirebaseProvider {
         }
         let call = FirebaseCall(exchange, project: project, isAdmin: true, body: JSONObject())
         let person = exchange.world.withState { state in order.account.flatMap { state.account($0)?.email } }
-        let (user, seconds) = call.withState { state, context -> (User?, Int64) in
+        let (user, now) = call.withState { state, context -> (User?, Instant) in
             let name = order.account
             let first = state.order.first.flatMap { state.users[$0] }
-            guard let name else { return (first, context.seconds) }
+            guard let name else { return (first, context.now) }
             let found = state.users[name] ?? state.user(email: name) ?? person.flatMap { state.user(email: $0) }
-            return (found, context.seconds)
+            return (found, context.now)
         }
         guard let user else {
             let message = order.account.map { "no user \(Diagnosis.quote($0)) in" } ?? "nobody has signed up in"
@@ -23,8 +24,8 @@ extension FirebaseProvider {
                     404, "noSuchAccount", "\(message) project \(Diagnosis.quote(order.client))", path: "$.account"))
         }
         let session = ProjectState.Session(
-            localId: user.localId, provider: user.links.first?.providerId ?? "password", authTime: seconds)
-        var claims = call.claims(session, user, seconds: seconds)
+            localId: user.localId, provider: user.links.first?.providerId ?? "password", authTime: now)
+        var claims = call.claims(session, user, at: now)
         claims["nonce"] = order.nonce.map { .string($0) }
         return TokenDraft(claims: claims, owner: .firebase, withType: true, isSigned: call.signsTokens)
     }

@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// What Firebase remembers in one world.
 struct FirebaseState: WorldSlot, Sendable {
@@ -16,7 +17,7 @@ struct FirebaseState: WorldSlot, Sendable {
     var settings: [String: ProjectSettings] = [:]
 }
 
-/// What one project remembers. Times are in milliseconds since 1970.
+/// What one project remembers.
 struct ProjectState: Sendable {
     struct IdentityKey: Hashable, Sendable {
         let provider: String
@@ -28,8 +29,7 @@ struct ProjectState: Sendable {
         let localId: String
         /// `sign_in_provider`
         let provider: String
-        /// Seconds.
-        let authTime: Int64
+        let authTime: Instant
         var secondFactor: SecondFactorUse?
         /// Claims of the custom token that began it.
         var customClaims = JSONObject()
@@ -60,7 +60,7 @@ struct ProjectState: Sendable {
     /// Enrolments of an authenticator app that wait for their first code.
     var pendingSecrets = ExpiringTable<String, [UInt8]>()
 
-    init(_ users: [FirebaseSeed.User], now: Int64) {
+    init(_ users: [FirebaseSeed.User], now: Instant) {
         for seed in users { insert(User(seed, now: now)) }
     }
 

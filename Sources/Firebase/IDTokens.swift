@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // Firebase's ID tokens and refresh tokens.
 // https://firebase.google.com/docs/auth/admin/verify-id-tokens#verify_id_tokens_using_a_third-party_jwt_library
@@ -21,9 +22,7 @@ extension FirebaseCall {
         }
     }
 
-    private var lifetime: Int64 {
-        (Durations.milliseconds(exchange.world.seed.firebase.idTokenLifetime) ?? 3_600_000) / 1000
-    }
+    private var lifetime: TimeSpan { exchange.world.seed.firebase.idTokenLifetime }
 
     /// What a right first factor leads to.
     enum SignInResult: Sendable {
@@ -52,7 +51,7 @@ extension FirebaseCall {
             let text = Base64URL.encode(context.random.bytes(96))
             state.pendingFactors.insert(
                 PendingSecondFactor(localId: user.localId, provider: provider), as: text,
-                expires: context.now + 600_000, now: context.now)
+                expires: context.now + .minutes(10), now: context.now)
             return text
         }
         return .secondFactor(pending: pending, factors)
@@ -60,7 +59,7 @@ extension FirebaseCall {
 
     /// Begins a session. A change of the profile goes on with the time of the sign-in before it.
     func openSession(
-        _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Int64? = nil,
+        _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject()
     ) throws(FirebaseError) -> Tokens {
         let (session, refreshToken, user, now) = withState { state, context in
@@ -69,7 +68,7 @@ extension FirebaseCall {
             user.lastRefreshAt = context.now
             state.insert(user)
             let session = ProjectState.Session(
-                localId: user.localId, provider: provider, authTime: authTime ?? context.seconds,
+                localId: user.localId, provider: provider, authTime: authTime ?? context.now,
                 secondFactor: secondFactor, customClaims: customClaims)
             let refreshToken = "AMf-vB" + Base64URL.encode(context.random.bytes(150))
             state.sessions[refreshToken] = session
@@ -79,12 +78,12 @@ extension FirebaseCall {
     }
 
     func tokens(
-        _ session: ProjectState.Session, _ user: User, refreshToken: String, now: Int64
+        _ session: ProjectState.Session, _ user: User, refreshToken: String, now: Instant
     ) throws(FirebaseError) -> Tokens {
-        let claims = claims(session, user, seconds: now / 1000)
+        let claims = claims(session, user, at: now)
         do throws(KeyError) {
             let idToken = try exchange.mint(.firebase, claims, at: now, withType: true, isSigned: signsTokens)
-            return Tokens(idToken: idToken, refreshToken: refreshToken, expiresIn: String(lifetime))
+            return Tokens(idToken: idToken, refreshToken: refreshToken, expiresIn: String(lifetime.seconds))
         } catch {
             throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)
         }
@@ -98,7 +97,7 @@ extension FirebaseCall {
         }
     }
 
-    func claims(_ session: ProjectState.Session, _ user: User, seconds: Int64) -> JSONObject {
+    func claims(_ session: ProjectState.Session, _ user: User, at time: Instant) -> JSONObject {
         var claims = JSONObject()
         claims["name"] = user.displayName.map { .string($0) }
         claims["picture"] = user.photoUrl.map { .string($0) }
@@ -106,11 +105,11 @@ extension FirebaseCall {
         if session.provider == "anonymous" { claims["provider_id"] = "anonymous" }
         claims["iss"] = .string(project.issuer)
         claims["aud"] = .string(project.id)
-        claims["auth_time"] = .integer(session.authTime)
+        claims["auth_time"] = .numericDate(session.authTime)
         claims["user_id"] = .string(user.localId)
         claims["sub"] = .string(user.localId)
-        claims["iat"] = .integer(seconds)
-        claims["exp"] = .integer(seconds + lifetime)
+        claims["iat"] = .numericDate(time)
+        claims["exp"] = .numericDate(time + lifetime)
         var identities = JSONObject()
         for link in user.links {
             let known = identities[link.providerId]?.array ?? []
@@ -142,8 +141,7 @@ extension FirebaseCall {
     /// Someone who is signed in.
     struct SignedIn: Sendable {
         let user: User
-        /// Seconds.
-        let authTime: Int64
+        let authTime: Instant
         let provider: String
         let secondFactor: SecondFactorUse?
     }
@@ -170,11 +168,11 @@ extension FirebaseCall {
                     "idToken is of tenant \(Diagnosis.quote(claims["firebase"]?["tenant"]?.string ?? "none")), the request "
                     + "is for \(Diagnosis.quote(tenant ?? "none"))")
         }
-        guard let localId = claims["sub"]?.string, let authTime = claims["auth_time"]?.integer,
-            let expires = claims["exp"]?.integer
+        guard let localId = claims["sub"]?.string, let authTime = claims["auth_time"]?.numericDate,
+            let expires = claims["exp"]?.numericDate
         else { throw invalid("idToken lacks sub, auth_time or exp") }
-        let (user, now) = withState { state, context in (state.users[localId], context.seconds) }
-        guard expires > now else { throw invalid("idToken expired \(now - expires) seconds ago: refresh it") }
+        let (user, now) = withState { state, context in (state.users[localId], context.now) }
+        guard expires > now else { throw invalid("idToken expired \((now - expires).seconds) seconds ago: refresh it") }
         guard let user else {
             throw FirebaseError("USER_NOT_FOUND", because: "the user \"\(localId)\" was deleted; was the world reset?")
         }
@@ -214,12 +212,13 @@ extension FirebaseCall {
     /// Sensitive changes want a sign-in within the last minutes.
     /// <https://firebase.google.com/docs/auth/ios/manage-users#re-authenticate_a_user>
     func requireRecent(_ signedIn: SignedIn) throws(FirebaseError) {
-        let window = (Durations.milliseconds(exchange.world.seed.firebase.recentLoginWindow) ?? 300_000) / 1000
-        let age = exchange.world.seconds - signedIn.authTime
+        let window = exchange.world.seed.firebase.recentLoginWindow
+        let age = exchange.world.now.wholeSecond - signedIn.authTime
         guard age > window else { return }
         throw FirebaseError(
             "CREDENTIAL_TOO_OLD_LOGIN_AGAIN",
             because:
-                "the sign-in was \(age) seconds ago, and this change wants one within \(window): reauthenticate first")
+                "the sign-in was \(age.seconds) seconds ago, and this change wants one within \(window.seconds): reauthenticate first"
+        )
     }
 }

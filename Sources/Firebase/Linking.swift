@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// What is to be done with an identity: sign in with it, or link it to who is signed in.
 /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>

@@ -1,7 +1,8 @@
 import JOSE
 import Stage
+import Time
 
-/// A user of a project. Times are in milliseconds since 1970, but `validSince`.
+/// A user of a project.
 struct User: Sendable {
     /// An identity at a provider.
     struct Link: Sendable, Equatable {
@@ -30,22 +31,22 @@ struct User: Sendable {
     var tenantId: String?
     /// A hash that was imported, kept as it came.
     var importedHash: (hash: String, salt: String?)?
-    let createdAt: Int64
-    var lastLoginAt: Int64
-    var lastRefreshAt: Int64
-    /// Sessions that began before are over. Seconds.
-    var validSince: Int64
+    let createdAt: Instant
+    var lastLoginAt: Instant
+    var lastRefreshAt: Instant
+    /// Sessions that began before are over. A whole second, as the tokens' `auth_time` is.
+    var validSince: Instant
     var customClaims = JSONObject()
 
-    init(localId: String, now: Int64) {
+    init(localId: String, now: Instant) {
         self.localId = localId
         createdAt = now
         lastLoginAt = now
         lastRefreshAt = now
-        validSince = now / 1000
+        validSince = now.wholeSecond
     }
 
-    init(_ seed: FirebaseSeed.User, now: Int64) {
+    init(_ seed: FirebaseSeed.User, now: Instant) {
         self.init(localId: seed.localId, now: now)
         email = seed.email.map { $0.lowercased() }
         emailVerified = seed.emailVerified
@@ -149,7 +150,7 @@ struct User: Sendable {
         user["photoUrl"] = photoUrl.map { .string($0) }
         if let password {
             user["passwordHash"] = .string(Password.redacted)
-            user["passwordUpdatedAt"] = .integer(password.updatedAt)
+            user["passwordUpdatedAt"] = .integer(password.updatedAt.milliseconds)
         }
         if let importedHash {
             user["passwordHash"] = .string(importedHash.hash)
@@ -159,16 +160,16 @@ struct User: Sendable {
         let providers = providerUserInfo
         if !providers.isEmpty { user["providerUserInfo"] = .array(providers) }
         user["phoneNumber"] = phoneNumber.map { .string($0) }
-        user["validSince"] = .string(String(validSince))
+        user["validSince"] = .string(String(validSince.seconds))
         if disabled { user["disabled"] = true }
-        user["lastLoginAt"] = .string(String(lastLoginAt))
-        user["createdAt"] = .string(String(createdAt))
+        user["lastLoginAt"] = .string(String(lastLoginAt.milliseconds))
+        user["createdAt"] = .string(String(createdAt.milliseconds))
         if isCustom { user["customAuth"] = true }
         if !customClaims.members.isEmpty { user["customAttributes"] = .string(JSONValue.object(customClaims).text) }
         user["tenantId"] = tenantId.map { .string($0) }
         if !factors.isEmpty { user["mfaInfo"] = .array(factors.map { $0.document(isMasked: !isAdmin) }) }
         if hasEmailLink { user["emailLinkSignin"] = true }
-        user["lastRefreshAt"] = .string(Timestamps.text(milliseconds: lastRefreshAt))
+        user["lastRefreshAt"] = .string(lastRefreshAt.text)
         return .object(user)
     }
 }
@@ -181,9 +182,9 @@ struct Password: Sendable {
 
     private let salt: [UInt8]
     private let digest: [UInt8]
-    let updatedAt: Int64
+    let updatedAt: Instant
 
-    init(_ text: String, salt: [UInt8], now: Int64) {
+    init(_ text: String, salt: [UInt8], now: Instant) {
         self.salt = salt
         digest = Digest.sha256(salt + Array(text.utf8))
         updatedAt = now

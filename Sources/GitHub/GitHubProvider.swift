@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// GitHub: signing in with OAuth apps and GitHub Apps, and the part of the REST API that sign-in code calls.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps>
@@ -109,32 +110,31 @@ package struct GitHubProvider: Provider {
     }
 }
 
-/// The section's settings, with durations as numbers, in milliseconds.
+/// The section's settings.
 struct GitHubSettings: Sendable {
     let addsIssuer: Bool
     let redirectMismatch: GitHubSeed.RedirectMismatch
     let hasValidChecksums: Bool
-    let codeLifetime: Int64
-    let deviceCodeLifetime: Int64
-    let accessTokenLifetime: Int64
-    let refreshTokenLifetime: Int64
+    let codeLifetime: TimeSpan
+    let deviceCodeLifetime: TimeSpan
+    let accessTokenLifetime: TimeSpan
+    let refreshTokenLifetime: TimeSpan
     /// How early a poll may come. Polls exactly five seconds apart have been told to slow down, so how strict github.com
     /// is seems to vary.
-    let pollingTolerance: Int64
+    let pollingTolerance: TimeSpan
     let deviceErrorStatus: Int
     let rateLimit: Int
     let anonymousRateLimit: Int
 
     init(_ seed: GitHubSeed) {
-        func milliseconds(_ text: String) -> Int64 { Durations.milliseconds(text) ?? 0 }
         addsIssuer = seed.callbackIssuer
         redirectMismatch = seed.redirectMismatch
         hasValidChecksums = seed.tokenChecksum == .valid
-        codeLifetime = milliseconds(seed.codeLifetime)
-        deviceCodeLifetime = milliseconds(seed.deviceCodeLifetime)
-        accessTokenLifetime = milliseconds(seed.accessTokenLifetime)
-        refreshTokenLifetime = milliseconds(seed.refreshTokenLifetime)
-        pollingTolerance = seed.devicePolling == .strict ? 0 : 1000
+        codeLifetime = seed.codeLifetime
+        deviceCodeLifetime = seed.deviceCodeLifetime
+        accessTokenLifetime = seed.accessTokenLifetime
+        refreshTokenLifetime = seed.refreshTokenLifetime
+        pollingTolerance = seed.devicePolling == .strict ? .zero : .seconds(1)
         deviceErrorStatus = seed.deviceErrorStatus == "400" ? 400 : 200
         rateLimit = seed.rateLimit
         anonymousRateLimit = seed.anonymousRateLimit

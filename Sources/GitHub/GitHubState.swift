@@ -1,7 +1,8 @@
 import OAuth
 import Stage
+import Time
 
-/// What GitHub remembers in one world. Times are in milliseconds since 1970.
+/// What GitHub remembers in one world.
 struct GitHubState: WorldSlot, Sendable {
     /// A person's authorization of an app.
     struct GrantKey: Hashable, Sendable {
@@ -13,20 +14,20 @@ struct GitHubState: WorldSlot, Sendable {
         let id: Int
         /// All that was ever granted and not revoked.
         var scopes: GitHubScopes
-        let createdAt: Int64
-        var updatedAt: Int64
+        let createdAt: Instant
+        var updatedAt: Instant
         /// The living tokens of each set of scopes, oldest first.
         var tokens: [GitHubScopes: [String]] = [:]
         /// When the latest tokens of each set were made, ten at most.
-        var made: [GitHubScopes: [Int64]] = [:]
+        var made: [GitHubScopes: [Instant]] = [:]
 
-        fileprivate mutating func widen(by more: GitHubScopes, now: Int64) {
+        fileprivate mutating func widen(by more: GitHubScopes, now: Instant) {
             if !more.isEmpty { scopes = scopes.union(more) }
             updatedAt = now
         }
 
         /// Notes a new token; the one that it pushes out, if any.
-        fileprivate mutating func add(_ token: String, _ scopes: GitHubScopes, now: Int64) -> String? {
+        fileprivate mutating func add(_ token: String, _ scopes: GitHubScopes, now: Instant) -> String? {
             made[scopes, default: []].append(now)
             if made[scopes, default: []].count > GitHubState.tokensPerSet { made[scopes]?.removeFirst() }
             tokens[scopes, default: []].append(token)
@@ -40,17 +41,17 @@ struct GitHubState: WorldSlot, Sendable {
         let text: String
         let grant: GrantKey
         let scopes: GitHubScopes
-        let createdAt: Int64
-        let expires: Int64?
+        let createdAt: Instant
+        let expires: Instant?
         let refreshToken: String?
         /// Whether the device flow brought it: then a refresh needs no client secret.
         let isFromDevice: Bool
-        var usedAt: Int64
+        var usedAt: Instant
     }
 
     struct RefreshToken: Sendable {
         let accessToken: String
-        let expires: Int64
+        let expires: Instant
     }
 
     struct Code: Sendable {
@@ -68,7 +69,7 @@ struct GitHubState: WorldSlot, Sendable {
     /// Requests of one person or app in the running hour.
     struct Rate: Sendable {
         var used = 0
-        var resetsAt: Int64
+        var resetsAt: Instant
     }
 
     struct DocumentKey: Hashable, Sendable {
@@ -78,12 +79,12 @@ struct GitHubState: WorldSlot, Sendable {
     }
 
     static let tokensPerSet = 10
-    static let hour: Int64 = 3_600_000
-    private static let year: Int64 = 365 * 24 * hour
+    static let hour = TimeSpan.hours(1)
+    private static let year = TimeSpan.days(365)
 
     private(set) var grants: [GrantKey: Grant] = [:]
     /// Codes, used or not, are remembered for ten minutes after they expire, so that refusals can say which it was.
-    var codes = ExpiringTable<String, Code>(rememberingExpired: 600_000)
+    var codes = ExpiringTable<String, Code>(rememberingExpired: .minutes(10))
     private(set) var tokens: [String: Token] = [:]
     private(set) var refreshTokens: [String: RefreshToken] = [:]
     /// Why a token stopped working, for diagnoses: the latest thousand.
@@ -103,7 +104,7 @@ struct GitHubState: WorldSlot, Sendable {
     // MARK: - Grants
 
     /// Begins a grant, or widens the one there is.
-    mutating func consent(_ key: GrantKey, scopes: GitHubScopes, now: Int64) {
+    mutating func consent(_ key: GrantKey, scopes: GitHubScopes, now: Instant) {
         let fresh = grants[key] == nil ? nextID() : 0
         let unmade = Grant(id: fresh, scopes: .none, createdAt: now, updatedAt: now)
         grants[key, default: unmade].widen(by: scopes, now: now)
@@ -117,7 +118,7 @@ struct GitHubState: WorldSlot, Sendable {
     }
 
     /// Whether ten tokens of this set were made within the last hour, which makes GitHub ask the person again.
-    func isInAHurry(_ key: GrantKey, scopes: GitHubScopes, now: Int64) -> Bool {
+    func isInAHurry(_ key: GrantKey, scopes: GitHubScopes, now: Instant) -> Bool {
         guard let made = grants[key]?.made[scopes], made.count >= GitHubState.tokensPerSet else { return false }
         return made[0] > now - GitHubState.hour
     }
@@ -125,8 +126,8 @@ struct GitHubState: WorldSlot, Sendable {
     // MARK: - Tokens
 
     mutating func add(
-        _ text: String, grant key: GrantKey, scopes: GitHubScopes, expires: Int64?,
-        refresh: (text: String, expires: Int64)?, isFromDevice: Bool, now: Int64
+        _ text: String, grant key: GrantKey, scopes: GitHubScopes, expires: Instant?,
+        refresh: (text: String, expires: Instant)?, isFromDevice: Bool, now: Instant
     ) {
         consent(key, scopes: scopes, now: now)
         tokens[text] = Token(
@@ -158,7 +159,7 @@ struct GitHubState: WorldSlot, Sendable {
     func client(of text: String) -> String? { tokens[text]?.grant.client }
 
     /// A token that works now; marks it as used. One that nobody used for a year is revoked.
-    mutating func use(_ text: String, now: Int64) -> Token? {
+    mutating func use(_ text: String, now: Instant) -> Token? {
         guard let token = tokens[text] else { return nil }
         if token.usedAt < now - GitHubState.year {
             revoke(text, because: "nobody used it for a year")
@@ -170,9 +171,9 @@ struct GitHubState: WorldSlot, Sendable {
     }
 
     /// Why a token that doesn't work doesn't, in a sentence after "the token".
-    func failure(of text: String, now: Int64) -> String {
+    func failure(of text: String, now: Instant) -> String {
         if let token = tokens[text], let expires = token.expires, expires <= now {
-            return "expired \((now - expires) / 1000) seconds ago: refresh it"
+            return "expired \((now - expires).seconds) seconds ago: refresh it"
         }
         if let refresh = refreshTokens[text], refresh.expires <= now { return "expired: the person must sign in again" }
         if let reason = endings.reason(of: text) { return "no longer works: \(reason)" }

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // GET /o/oauth2/v2/auth: https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters
 //
@@ -171,8 +172,8 @@ extension GoogleProvider {
     private func approved(_ exchange: Exchange, _ request: GoogleRequest, by account: Account) -> Response {
         let grant = GoogleState.Grant(
             account: account.id, client: request.client.clientID, scopes: request.scopes, nonce: request.nonce)
-        let (code, token, now) = exchange.world.withState { state -> (String?, String?, Int64) in
-            let now = state.clock.milliseconds
+        let (code, token, now) = exchange.world.withState { state -> (String?, String?, Instant) in
+            let now = state.clock.now
             let isFirst = !state[GoogleState.self].hasConsented(account.id, grant.client, grant.scopes)
             state[GoogleState.self].consent(grant)
             var (code, token): (String?, String?)
@@ -204,7 +205,7 @@ extension GoogleProvider {
             response.append("expires_in", "3599")
         }
         if request.responseTypes.contains("id_token") {
-            let claims = idToken(grant, account, seconds: now / 1000, accessToken: token)
+            let claims = idToken(grant, account, at: now, accessToken: token)
             response.append("id_token", try? exchange.mint(.google, claims, at: now, withType: true))
         }
         response.append("scope", request.scopes.joined(separator: " "))

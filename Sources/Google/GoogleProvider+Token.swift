@@ -10,7 +10,7 @@ extension GoogleProvider {
         let scopes = (order.scopes ?? ["openid", "email", "profile"]).map { GoogleProvider.fullName(ofScope: $0) }
         let grant = GoogleState.Grant(
             account: account.id, client: order.client, scopes: scopes, nonce: order.nonce)
-        let claims = idToken(grant, account, seconds: exchange.world.seconds, accessToken: nil)
+        let claims = idToken(grant, account, at: exchange.world.now, accessToken: nil)
         return TokenDraft(claims: claims, owner: .google, withType: true)
     }
 }

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// Google, as far as signing in with OpenID Connect and Firebase need it.
 /// <https://developers.google.com/identity/openid-connect/openid-connect>
@@ -15,13 +16,12 @@ package struct GoogleProvider: Provider {
 
     package let name = "google"
     let clients: [String: GoogleSeed.Client]
-    /// Milliseconds.
-    let codeLifetime: Int64
+    let codeLifetime: TimeSpan
     let pages = PersonPages(provider: "Google", host: host, path: authorizePath)
 
     package init(seed: Seed) {
         clients = Dictionary(seed.google.clients.map { ($0.clientID, $0) }, uniquingKeysWith: { first, _ in first })
-        codeLifetime = Durations.milliseconds(seed.google.codeLifetime) ?? 600_000
+        codeLifetime = seed.google.codeLifetime
     }
 
     package var routes: [String: Router<Route>] {

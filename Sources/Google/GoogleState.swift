@@ -1,7 +1,7 @@
 import OAuth
 import Stage
 
-/// What Google remembers in one world. Times are in milliseconds since 1970.
+/// What Google remembers in one world.
 struct GoogleState: WorldSlot, Sendable {
     /// What a person granted to a client.
     struct Grant: Sendable {
@@ -25,7 +25,7 @@ struct GoogleState: WorldSlot, Sendable {
         let client: String
     }
 
-    var codes = ExpiringTable<String, Code>(rememberingExpired: 600_000)
+    var codes = ExpiringTable<String, Code>(rememberingExpired: .minutes(10))
     var accessTokens = ExpiringTable<String, Grant>()
     private(set) var refreshTokens: [String: Grant] = [:]
     private var consents: [GrantKey: Set<String>] = [:]

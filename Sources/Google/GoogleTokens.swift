@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // POST https://oauth2.googleapis.com/token, /revoke
 // https://developers.google.com/identity/protocols/oauth2/web-server#exchange-authorization-code
@@ -10,7 +11,7 @@ import Stage
 // access_type=offline. An unknown client is 401 "The OAuth client was not found."
 
 extension GoogleProvider {
-    private static let lifetime: Int64 = 3599
+    private static let lifetime = TimeSpan.seconds(3599)
 
     private struct TokenError: Error {
         let status: Int
@@ -85,7 +86,7 @@ extension GoogleProvider {
     ) throws(TokenError) -> Response {
         let text = form["code"] ?? ""
         let result = exchange.world.withState { state -> Result<(GoogleState.Grant, Tokens, Account), TokenError> in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             guard let entry = state[GoogleState.self].codes[text] else {
                 return .failure(
                     TokenError(
@@ -105,7 +106,7 @@ extension GoogleProvider {
     }
 
     private func fault(
-        of code: GoogleState.Code, expires: Int64, _ form: Form, _ client: GoogleSeed.Client, _ now: Int64
+        of code: GoogleState.Code, expires: Instant, _ form: Form, _ client: GoogleSeed.Client, _ now: Instant
     ) -> TokenError? {
         if code.grant.client != client.clientID {
             return TokenError(
@@ -118,7 +119,7 @@ extension GoogleProvider {
         }
         if expires <= now {
             return TokenError(
-                "invalid_grant", "Bad Request", Diagnosis("the code expired \((now - expires) / 1000) seconds ago"))
+                "invalid_grant", "Bad Request", Diagnosis("the code expired \((now - expires).seconds) seconds ago"))
         }
         if form["redirect_uri"] != code.redirectURI {
             return TokenError(
@@ -155,7 +156,7 @@ extension GoogleProvider {
     struct Tokens: Sendable {
         let access: String
         let refresh: String?
-        let now: Int64
+        let now: Instant
     }
 
     private func issue(_ state: inout WorldState, _ grant: GoogleState.Grant, withRefreshToken: Bool) -> Tokens {
@@ -166,13 +167,13 @@ extension GoogleProvider {
             state[GoogleState.self].keep(grant, as: text)
             refresh = text
         }
-        return Tokens(access: access, refresh: refresh, now: state.clock.milliseconds)
+        return Tokens(access: access, refresh: refresh, now: state.clock.now)
     }
 
     static func issueAccessToken(_ state: inout WorldState, _ grant: GoogleState.Grant) -> String {
         let text = "ya29.a0" + Base64URL.encode(state.random.bytes(120))
-        let now = state.clock.milliseconds
-        state[GoogleState.self].accessTokens.insert(grant, as: text, expires: now + lifetime * 1000, now: now)
+        let now = state.clock.now
+        state[GoogleState.self].accessTokens.insert(grant, as: text, expires: now + lifetime, now: now)
         return text
     }
 
@@ -180,13 +181,13 @@ extension GoogleProvider {
         _ exchange: Exchange, _ grant: GoogleState.Grant, _ tokens: Tokens, _ account: Account
     ) -> Response {
         var body = JSONObject([
-            ("access_token", .string(tokens.access)), ("expires_in", .integer(GoogleProvider.lifetime)),
+            ("access_token", .string(tokens.access)), ("expires_in", .integer(GoogleProvider.lifetime.seconds)),
         ])
         body["refresh_token"] = tokens.refresh.map { .string($0) }
         body["scope"] = .string(grant.scopes.joined(separator: " "))
         body["token_type"] = "Bearer"
         if grant.scopes.contains("openid") {
-            let claims = idToken(grant, account, seconds: tokens.now / 1000, accessToken: tokens.access)
+            let claims = idToken(grant, account, at: tokens.now, accessToken: tokens.access)
             let minted = try? exchange.mint(.google, claims, at: tokens.now, withType: true)
             body["id_token"] = minted.map { .string($0) }
         }
@@ -196,7 +197,7 @@ extension GoogleProvider {
     /// The claims of Google's ID token:
     /// <https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload>
     func idToken(
-        _ grant: GoogleState.Grant, _ account: Account, seconds: Int64, accessToken: String?
+        _ grant: GoogleState.Grant, _ account: Account, at time: Instant, accessToken: String?
     ) -> JSONObject {
         var claims = JSONObject([
             ("iss", .string(GoogleProvider.issuer)), ("azp", .string(grant.client)), ("aud", .string(grant.client)),
@@ -206,8 +207,8 @@ extension GoogleProvider {
         for (name, value) in GoogleProvider.profile(account, grant.scopes) { claims[name] = value }
         claims["at_hash"] = accessToken.map { .string(Digest.leftHalf(of: $0)) }
         claims["nonce"] = grant.nonce.map { .string($0) }
-        claims["iat"] = .integer(seconds)
-        claims["exp"] = .integer(seconds + 3600)
+        claims["iat"] = .numericDate(time)
+        claims["exp"] = .numericDate(time + .hours(1))
         return claims
     }
 

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // GET /v1/userinfo, /oauth2/v2/userinfo and /tokeninfo; certificates and discovery
 // https://developers.google.com/identity/openid-connect/openid-connect#obtaininguserprofileinformation
@@ -32,7 +33,7 @@ extension GoogleProvider {
 
     private func grant(of token: String, in exchange: Exchange) -> (GoogleState.Grant, Account)? {
         exchange.world.withState { state in
-            guard let entry = state[GoogleState.self].accessTokens[token], entry.expires > state.clock.milliseconds,
+            guard let entry = state[GoogleState.self].accessTokens[token], entry.expires > state.clock.now,
                 let account = state.account(entry.value.account)
             else { return nil }
             return (entry.value, account)
@@ -46,14 +47,14 @@ extension GoogleProvider {
         let body = exchange.request.bodyForm
         if let text = query["id_token"] ?? body["id_token"] { return idTokenInfo(exchange, text) }
         let token = query["access_token"] ?? body["access_token"] ?? ""
-        let now = exchange.world.seconds
+        let now = exchange.world.now
         guard let (grant, account) = grant(of: token, in: exchange),
             let expires = exchange.world.withState({ $0[GoogleState.self].accessTokens[token]?.expires })
         else { return invalid("the access token is missing, unknown, expired or revoked") }
         var info = JSONObject([
             ("azp", .string(grant.client)), ("aud", .string(grant.client)), ("sub", .string(account.google.sub)),
-            ("scope", .string(grant.scopes.joined(separator: " "))), ("exp", .string(String(expires / 1000))),
-            ("expires_in", .string(String(max(0, expires / 1000 - now)))),
+            ("scope", .string(grant.scopes.joined(separator: " "))), ("exp", .string(String(expires.seconds))),
+            ("expires_in", .string(String(max(.zero, expires - now.wholeSecond).seconds))),
         ])
         for (name, value) in GoogleProvider.profile(account, grant.scopes) where name.hasPrefix("email") {
             info[name] = .string(value.string ?? value.text)
@@ -74,7 +75,7 @@ extension GoogleProvider {
         guard token.algorithm == "RS256", token.verify(with: key.key, algorithm: .rs256) == .valid else {
             return invalid("the signature isn't Google's")
         }
-        guard let expires = token.claims["exp"]?.integer, expires > exchange.world.seconds else {
+        guard let expires = token.claims["exp"]?.numericDate, expires > exchange.world.now else {
             return invalid("the ID token has expired")
         }
         var info = JSONObject()
@@ -163,7 +164,7 @@ extension GoogleProvider {
         let requested = body["account"]?.string
         let interaction = client.interaction ?? exchange.world.seed.interaction
         let scopes = (body["scopes"]?.array ?? []).compactMap(\.string).map { GoogleProvider.fullName(ofScope: $0) }
-        let (outcome, found) = exchange.world.withState { state -> (Outcome?, (Account, String, Int64)?) in
+        let (outcome, found) = exchange.world.withState { state -> (Outcome?, (Account, String, Instant)?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: id, interaction: interaction, account: requested)
             guard outcome.map({ $0.kind == .approve }) ?? true,
@@ -173,7 +174,7 @@ extension GoogleProvider {
                 account: account.id, client: id, scopes: scopes, nonce: body["nonce"]?.string)
             state[GoogleState.self].consent(grant)
             return (
-                outcome, (account, GoogleProvider.issueAccessToken(&state, grant), state.clock.milliseconds)
+                outcome, (account, GoogleProvider.issueAccessToken(&state, grant), state.clock.now)
             )
         }
         if let outcome, outcome.kind != .approve {
@@ -183,7 +184,7 @@ extension GoogleProvider {
             return ControlAnswer.error(404, "noSuchAccount", "there is no such account to sign in", path: "$.account")
         }
         let grant = GoogleState.Grant(account: account.id, client: id, scopes: scopes, nonce: body["nonce"]?.string)
-        let claims = idToken(grant, account, seconds: now / 1000, accessToken: access)
+        let claims = idToken(grant, account, at: now, accessToken: access)
         do {
             let minted = try exchange.mint(.google, claims, at: now, withType: true)
             return ControlAnswer.ok([

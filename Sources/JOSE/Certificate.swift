@@ -1,19 +1,20 @@
 import COpenSSL
+import Time
 
 /// X.509 certificates: <https://www.rfc-editor.org/rfc/rfc5280>.
 package enum Certificate {
     /// A certificate for `key`, signed by itself, which is how Google publishes keys for clients that want no JWK. Valid
-    /// between two times (seconds since 1970). The serial number follows from `serial`, so that the same call makes the same
+    /// between two moments. The serial number follows from `serial`, so that the same call makes the same
     /// bytes.
     package static func selfSigned(
-        _ key: Key, commonName: String, serial: [UInt8], from start: Int64, to end: Int64
+        _ key: Key, commonName: String, serial: [UInt8], from start: Instant, to end: Instant
     ) throws(KeyError) -> String {
         try make(key, commonName: commonName, serial: serial, from: start, to: end, issuer: nil, extensions: [])
     }
 
     /// A version 3 certificate, signed by `issuer` or, without one, by its own key.
     static func make(
-        _ key: Key, commonName: String, serial: [UInt8], from start: Int64, to end: Int64,
+        _ key: Key, commonName: String, serial: [UInt8], from start: Instant, to end: Instant,
         issuer: CertificateAuthority?, extensions: [(kind: Int32, value: String)]
     ) throws(KeyError) -> String {
         OpenSSL.prepare()
@@ -26,8 +27,8 @@ package enum Certificate {
         defer { X509_free(parent) }
         guard X509_set_version(certificate, 2) == 1,
             BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil,
-            ASN1_TIME_set(X509_getm_notBefore(certificate), time_t(start)) != nil,
-            ASN1_TIME_set(X509_getm_notAfter(certificate), time_t(end)) != nil,
+            ASN1_TIME_set(X509_getm_notBefore(certificate), time_t(start.seconds)) != nil,
+            ASN1_TIME_set(X509_getm_notAfter(certificate), time_t(end.seconds)) != nil,
             X509_NAME_add_entry_by_txt(
                 name, "CN", 0x1000 | 1, Array(commonName.utf8), Int32(commonName.utf8.count), -1, 0) == 1,
             X509_set_issuer_name(certificate, parent.map { X509_get_subject_name($0) } ?? name) == 1,

@@ -1,4 +1,5 @@
 import COpenSSL
+import Time
 
 /// A certificate authority of our own: <https://www.rfc-editor.org/rfc/rfc5280>. It may vouch for a few names only, so that
 /// whoever trusts it trusts it with nothing else.
@@ -15,7 +16,7 @@ package struct CertificateAuthority: Sendable {
 
     /// Makes one for hosts and everything below them, and for this machine's loopback addresses. Times are in seconds
     /// since 1970.
-    package init(commonName: String, hosts: [String], from start: Int64, to end: Int64) throws(KeyError) {
+    package init(commonName: String, hosts: [String], from start: Instant, to end: Instant) throws(KeyError) {
         key = try Key.generateP256()
         var constraints = hosts.map { "permitted;DNS:\($0)" }
         constraints += ["permitted;IP:127.0.0.0/255.0.0.0", "permitted;IP:::1/\(CertificateAuthority.fullMask)"]
@@ -38,7 +39,7 @@ package struct CertificateAuthority: Sendable {
 
     /// A server's certificate for `hosts` and IP addresses, with its key; both in PEM, the chain after the certificate.
     package func issue(
-        hosts: [String], addresses: [String], from start: Int64, to end: Int64
+        hosts: [String], addresses: [String], from start: Instant, to end: Instant
     ) throws(KeyError) -> (chain: String, key: String) {
         let own = try Key.generateP256()
         let names = hosts.map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }

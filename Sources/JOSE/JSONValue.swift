@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Time
 
 /// Any JSON value. Objects keep their members' order, because the order is part of what we send: two runs must give
 /// the same bytes, and a provider's answer has its own order.
@@ -74,6 +75,16 @@ extension JSONValue {
         default: nil
         }
     }
+
+    /// The moment that a whole number of seconds since 1970 stands for (RFC 7519 section 2, NumericDate); `nil` for
+    /// anything else, and for what lies before 1970 or after the year 9999.
+    package var numericDate: Instant? { integer.flatMap { Instant(seconds: $0) } }
+
+    /// Whether it can only be meant as milliseconds since 1970: as seconds, it lies after the year 5138.
+    package var isInMilliseconds: Bool { integer.map { $0 > 100_000_000_000 } ?? false }
+
+    /// Whole seconds since 1970, rounded down.
+    package static func numericDate(_ instant: Instant) -> JSONValue { .integer(instant.seconds) }
 
     /// A number, whole or not.
     package var number: Double? {

@@ -1,4 +1,5 @@
 import JOSE
+import Time
 
 /// The name under which a code or token is kept: its 16 random bytes.
 package typealias TokenName = UInt128
@@ -14,22 +15,22 @@ extension Randomness {
 package struct ExpiringTable<Name: Hashable & Sendable, Value: Sendable>: Sendable {
     package struct Entry: Sendable {
         package var value: Value
-        /// When it stops being good, in milliseconds.
-        package let expires: Int64
+        /// When it stops being good.
+        package let expires: Instant
     }
 
     private var entries: [Name: Entry] = [:]
     /// In the order in which they were made, which is the order in which they expire.
-    private var order: [(name: Name, drop: Int64)] = []
+    private var order: [(name: Name, drop: Instant)] = []
     private var first = 0
-    /// How long an expired entry is still remembered, in milliseconds, so that a refusal can say that it expired.
-    private let memory: Int64
+    /// How long an expired entry is still remembered, so that a refusal can say that it expired.
+    private let memory: TimeSpan
 
-    package init(rememberingExpired memory: Int64 = 0) { self.memory = memory }
+    package init(rememberingExpired memory: TimeSpan = .zero) { self.memory = memory }
 
     package var count: Int { entries.count }
 
-    package mutating func insert(_ value: Value, as name: Name, expires: Int64, now: Int64) {
+    package mutating func insert(_ value: Value, as name: Name, expires: Instant, now: Instant) {
         purge(now: now)
         entries[name] = Entry(value: value, expires: expires)
         order.append((name: name, drop: expires + memory))
@@ -54,7 +55,7 @@ package struct ExpiringTable<Name: Hashable & Sendable, Value: Sendable>: Sendab
     }
 
     /// Lets go of what expired long enough ago. Costs as much as there is to let go of.
-    package mutating func purge(now: Int64) {
+    package mutating func purge(now: Instant) {
         while first < order.count, order[first].drop <= now {
             entries[order[first].name] = nil
             first += 1

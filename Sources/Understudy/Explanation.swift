@@ -4,6 +4,7 @@ import FoundationEssentials
 import GitHub
 import JOSE
 import Stage
+import Time
 
 /// What `understudy explain` says of a token, a nonce or a client secret: findings, each of which holds or doesn't.
 public struct Explanation: Sendable {
@@ -28,13 +29,14 @@ public struct Explanation: Sendable {
     ///   - token: a GitHub token, whose form and checksum are looked at, or an ID token.
     ///   - jwks: a JSON Web Key Set, as text, to check the ID token's signature with.
     ///   - seeds: whose teams and keys a client secret is checked against; none are needed.
-    ///   - now: seconds since 1970.
+    ///   - now: seconds since 1970, to the end of the year 9999; the machine's time by default.
     /// - Throws: ``StartError`` when a seed can't be used.
     public init(
         idToken: String? = nil, rawNonce: String? = nil, clientSecret: String? = nil, token: String? = nil,
         jwks: String? = nil, seeds: [Understudy.SeedInput] = [],
-        now: Int64 = Int64(Date().timeIntervalSince1970)
+        now: Int64? = nil
     ) throws {
+        let now = now.map { Instant(seconds: $0) ?? ($0 < 0 ? .first : .last) } ?? MachineClock.now
         for text in [idToken, token].compactMap({ $0?.filter { !$0.isWhitespace } }) {
             if let kind = GitHubToken.kind(of: text) {
                 explainGitHubToken(text, kind, isMeantAsIDToken: text == idToken)
@@ -71,7 +73,7 @@ public struct Explanation: Sendable {
 
     // MARK: - ID tokens
 
-    private mutating func explainToken(_ text: String, rawNonce: String?, jwks: String?, now: Int64) {
+    private mutating func explainToken(_ text: String, rawNonce: String?, jwks: String?, now: Instant) {
         let token: JWS
         do { token = try JWS(parsing: text) } catch {
             return add("ID token", [Finding(holds: false, text: "it can't be read: \(error.description)")])
@@ -116,22 +118,26 @@ public struct Explanation: Sendable {
         }
     }
 
-    private func timeFindings(_ claims: JSONObject, now: Int64) -> [Finding] {
-        guard let issued = claims["iat"]?.integer, let expires = claims["exp"]?.integer else {
-            return [Finding(holds: false, text: "iat or exp is missing or not a whole number of seconds")]
-        }
-        if issued > 100_000_000_000 || expires > 100_000_000_000 {
+    private func timeFindings(_ claims: JSONObject, now: Instant) -> [Finding] {
+        if ["iat", "exp"].contains(where: { claims[$0]?.isInMilliseconds ?? false }) {
             return [Finding(holds: false, text: "iat or exp is in milliseconds: JWT times are seconds since 1970")]
         }
+        guard let issued = claims["iat"]?.numericDate, let expires = claims["exp"]?.numericDate else {
+            let text = "iat or exp is missing, or not a whole number of seconds from 1970 to the year 9999"
+            return [Finding(holds: false, text: text)]
+        }
         return [
-            judge(issued <= now + 60, "it was issued \(Explanation.span(now - issued))", else: "a clock is wrong"),
+            judge(
+                issued <= now + .minutes(1), "it was issued \(Explanation.span(now - issued))", else: "a clock is wrong"
+            ),
             judge(expires > now, "it expires \(Explanation.span(now - expires))", else: "get a new one"),
         ]
     }
 
-    private static func span(_ seconds: Int64) -> String {
-        let length = Durations.text(milliseconds: Int64(clamping: seconds.magnitude) * 1000)
-        return seconds < 0 ? "in \(length)" : "\(length) ago"
+    /// How long ago something was, in whole seconds.
+    private static func span(_ age: TimeSpan) -> String {
+        let length = TimeSpan.seconds(age.length.seconds)
+        return age < .zero ? "in \(length)" : "\(length) ago"
     }
 
     private func signatureFinding(_ token: JWS, _ jwks: String?) -> Finding {
@@ -196,7 +202,7 @@ public struct Explanation: Sendable {
 
     // MARK: - Client secrets
 
-    private mutating func explainSecret(_ text: String, seed: Seed?, now: Int64) {
+    private mutating func explainSecret(_ text: String, seed: Seed?, now: Instant) {
         let secret: ClientSecret
         do { secret = try ClientSecret(text.filter { !$0.isWhitespace }) } catch {
             return add("Client secret", [Finding(holds: false, text: "it can't be read: \(error.description)")])

@@ -8,6 +8,7 @@ import HTTPServer
 import Logging
 import Proxy
 import Stage
+import Time
 
 /// A stand-in identity provider for tests: start it in process, or run the `understudy` command.
 ///
@@ -47,8 +48,8 @@ public enum Understudy {
         public var proxyPassesThrough = false
         /// Who vouches for the certificate; there must be one before TLS is asked for.
         public var authority = LocalAuthority()
-        /// The certificate's lifetime in seconds, and how often it is looked whether to renew it; for tests.
-        package var certificateLifetime: Int64?
+        /// The certificate's lifetime, and how often it is looked whether to renew it; for tests.
+        package var certificateLifetime: TimeSpan?
         package var certificateInterval: Duration?
         /// Host names, beside loopback names and IP addresses, at which the control API answers.
         public var controlHosts: [String] = []

@@ -2,6 +2,7 @@ import Foundation
 import JOSE
 import TestSupport
 import Testing
+import Time
 import Understudy
 
 @Suite("HTTPS")
@@ -125,7 +126,7 @@ struct TLSTests {
     func renewal() async throws {
         let folder = try Folder()
         let server = try folder.start {
-            $0.certificateLifetime = 6
+            $0.certificateLifetime = .seconds(6)
             $0.certificateInterval = .milliseconds(100)
         }
         defer { server.stop() }
@@ -178,17 +179,19 @@ struct TLSTests {
     @Test("an authority that can't vouch for the hosts, or whose key is another's, is refused at the start")
     func unfit() throws {
         let folder = try Folder()
-        let now = Int64(Date().timeIntervalSince1970)
+        let now = MachineClock.now
         func start(_ certificate: String, _ key: Key) throws -> String {
             try certificate.write(toFile: folder.certificate, atomically: true, encoding: .utf8)
             try key.pem().write(toFile: "\(folder.path)/understudy-ca.key", atomically: true, encoding: .utf8)
             let error = #expect(throws: StartError.self) { try folder.start() }
             return error?.description ?? ""
         }
-        let narrow = try CertificateAuthority(commonName: "A", hosts: ["localhost"], from: now - 60, to: now + 86_400)
+        let narrow = try CertificateAuthority(
+            commonName: "A", hosts: ["localhost"], from: now - .minutes(1), to: now + .days(1))
         #expect(try start(narrow.certificate, narrow.key).contains("permitted subtree violation"))
         let hosts = try Understudy.hosts() + ["firebaseapp.com", "localhost"]
-        let over = try CertificateAuthority(commonName: "B", hosts: hosts, from: now - 600, to: now - 60)
+        let over = try CertificateAuthority(
+            commonName: "B", hosts: hosts, from: now - .minutes(10), to: now - .minutes(1))
         let message = try start(over.certificate, over.key)
         #expect(message.contains("expired"))
         #expect(message.contains("understudy ca init --force"))

@@ -2,11 +2,12 @@ import Foundation
 import JOSE
 import TestSupport
 import Testing
+import Time
 
 @Suite("A certificate authority, as openssl sees it")
 struct CertificateAuthorityTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString)")
-    private let now = Int64(Date().timeIntervalSince1970)
+    private let now = MachineClock.now
 
     init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
 
@@ -20,7 +21,8 @@ struct CertificateAuthorityTests {
     func constraints() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let authority = try CertificateAuthority(
-            commonName: "Test CA", hosts: ["appleid.apple.com", "localhost"], from: now - 60, to: now + 315_360_000)
+            commonName: "Test CA", hosts: ["appleid.apple.com", "localhost"], from: now - .minutes(1),
+            to: now + .days(3650))
         let root = try write(authority.certificate, "ca.pem")
         let text = try Shell.run("openssl", ["x509", "-in", root, "-noout", "-text"]).output
         for line in [
@@ -35,7 +37,7 @@ struct CertificateAuthorityTests {
             (["example.com"], [], false), (["apple.com"], [], false), ([], ["10.0.0.1"], false),
         ] {
             let issued = try authority.issue(
-                hosts: hosts, addresses: addresses, from: now - 60, to: now + 86_400)
+                hosts: hosts, addresses: addresses, from: now - .minutes(1), to: now + .days(1))
             let leaf = try write(issued.chain, "leaf.pem")
             let verdict = try Shell.run(
                 "openssl", ["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", root, leaf])

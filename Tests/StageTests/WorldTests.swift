@@ -4,36 +4,6 @@ import JOSE
 import Stage
 import Testing
 
-@Suite("Durations and times")
-struct TimeTests {
-    @Test(
-        "durations",
-        arguments: [
-            ("500ms", 500), ("2s", 2000), ("6m", 360_000), ("1h", 3_600_000), ("1d", 86_400_000), ("-6m", -360_000),
-            ("0s", 0),
-            ("", nil), ("s", nil), ("6", nil), ("6 m", nil), ("1.5h", nil), ("+1s", nil), ("1w", nil),
-            ("99999999999999999999d", nil), ("9223372036854775807ms", nil), ("m5", nil), ("５s", nil),
-        ] as [(String, Int64?)])
-    func durations(text: String, expected: Int64?) { #expect(Durations.milliseconds(text) == expected) }
-
-    @Test(
-        "durations are written in the largest unit",
-        arguments: [(360_000, "6m"), (0, "0s"), (1500, "1500ms"), (86_400_000, "1d"), (90_000, "90s")])
-    func texts(milliseconds: Int64, text: String) { #expect(Durations.text(milliseconds: milliseconds) == text) }
-
-    @Test(
-        "times",
-        arguments: [
-            ("1970-01-01T00:00:00Z", 0), ("2030-01-01T00:00:00Z", 1_893_456_000_000), ("2030-01-01", nil), ("", nil),
-            ("now", nil),
-            ("2030-13-01T00:00:00Z", nil), ("1969-12-31T23:59:59Z", nil), (String(repeating: "2", count: 100), nil),
-        ] as [(String, Int64?)])
-    func times(text: String, expected: Int64?) { #expect(Timestamps.milliseconds(text) == expected) }
-
-    @Test("a time reads back as it is written")
-    func timeText() { #expect(Timestamps.text(milliseconds: 1_893_456_000_999) == "2030-01-01T00:00:00Z") }
-}
-
 @Suite("Nonces: the mistake is named")
 struct NonceTests {
     static let raw = "n-0S6_WzA2Mj.uVXYZ"

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import Stage
+import Time
 
 /// How an exchange is shown: as JSON, and as an entry of a HAR file.
 struct ExchangeDocument: Sendable {
@@ -25,7 +26,7 @@ struct ExchangeDocument: Sendable {
         let exchange = known.exchange
         var object = JSONObject([("id", .string(exchange.id)), ("flow", .string(known.flow))])
         object["parent"] = exchange.parent.map { .string($0) }
-        object["time"] = .string(Timestamps.text(milliseconds: exchange.time))
+        object["time"] = .string(exchange.time.text)
         object["durationMilliseconds"] = .number(Double(exchange.duration) / 1000)
         object["host"] = exchange.host.map { .string($0) }
         object["path"] = .string(shown(encoded: exchange.path))
@@ -131,7 +132,7 @@ struct ExchangeDocument: Sendable {
         ]
         let milliseconds = Double(exchange.duration) / 1000
         var entry = JSONObject([
-            ("startedDateTime", .string(Timestamps.fullText(microseconds: exchange.began))),
+            ("startedDateTime", .string(Instant.text(microseconds: exchange.began))),
             ("time", .number(milliseconds)), ("request", .object(request)), ("response", response), ("cache", [:]),
             ("timings", ["send": 0, "wait": .number(milliseconds), "receive": 0]),
         ])

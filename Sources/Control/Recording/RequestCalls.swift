@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import Stage
 import Synchronization
+import Time
 
 // GET and DELETE /_understudy/v1/requests, GET /_understudy/v1/requests/ID
 //
@@ -13,13 +14,12 @@ extension ControlAPI {
         var criteria = Criteria([:])
         var after: String?
         var limit: Int?
-        /// Milliseconds.
-        var wait: Int64?
+        var wait: TimeSpan?
         var count = 1
         var isHAR = false
     }
 
-    private static let waitLimit: Int64 = 60_000
+    private static let waitLimit = TimeSpan.minutes(1)
 
     func requests(_ exchange: Exchange) -> Reply {
         let query: Query
@@ -38,7 +38,7 @@ extension ControlAPI {
             }
             waiter.listens(as: number, to: recording)
             if find(query, in: already).count >= query.count { waiter.settle(recording) }
-            Timer.after(.milliseconds(wait)) { waiter.settle(recording) }
+            Timer.after(wait.duration) { waiter.settle(recording) }
         }
     }
 
@@ -89,7 +89,7 @@ extension ControlAPI {
         query.after = form["after"] ?? request.header("Last-Event-ID")
         query.limit = try number("limit", 1...Recording.countLimit)
         query.count = try number("count", 1...Recording.countLimit) ?? 1
-        query.wait = form["wait"].flatMap(Durations.milliseconds)
+        query.wait = form["wait"].flatMap { TimeSpan($0) }
         query.isHAR = form["format"] == "har"
         if let wait = query.wait, wait > ControlAPI.waitLimit {
             let message = "a minute is the longest wait"

@@ -79,7 +79,7 @@ extension FirebaseProvider {
             }
             change.apply(to: &user, &context)
             // A new password ends every other session; the one that changed it goes on with new tokens.
-            if change.password != nil || isNewEmail { user.validSince = context.seconds }
+            if change.password != nil || isNewEmail { user.validSince = context.now.wholeSecond }
             state.insert(user)
             return user
         }

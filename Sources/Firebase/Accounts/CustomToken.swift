@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 // accounts:signInWithCustomToken (verifyCustomToken)
 // https://firebase.google.com/docs/auth/admin/create-custom-tokens
@@ -31,7 +32,7 @@ extension FirebaseProvider {
                     expected: FirebaseProvider.audience,
                     "is this an ID token? A custom token is what the Admin SDK makes"))
         }
-        guard let expires = claims["exp"]?.integer, expires > call.exchange.world.seconds else {
+        guard let expires = claims["exp"]?.numericDate, expires > call.exchange.world.now else {
             throw FirebaseError("INVALID_CUSTOM_TOKEN", "Token expired.", because: "exp is missing or past")
         }
         guard let uid = claims["uid"]?.string ?? claims["user_id"]?.string ?? claims["uid"]?.integer.map(String.init)
@@ -79,7 +80,7 @@ extension FirebaseProvider {
         if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             var claims = object
             if claims["aud"] == nil { claims["aud"] = .string(audience) }
-            if claims["exp"] == nil { claims["exp"] = .integer(Int64.max) }
+            if claims["exp"] == nil { claims["exp"] = .numericDate(.last) }
             return claims
         }
         guard text.split(separator: ".", omittingEmptySubsequences: false).count == 3 else {

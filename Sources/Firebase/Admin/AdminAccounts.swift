@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 // What an administrator does with users: projects/P/accounts, :lookup, :update, :delete
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts
@@ -103,7 +104,7 @@ struct AdminChange: Sendable {
     private let phoneNumber: String?
     private let emailVerified: Bool?
     private let disabled: Bool?
-    private let validSince: Int64?
+    private let validSince: Instant?
     private let claims: JSONObject?
     private let deletedAttributes: [String]
     private let deletedProviders: [String]
@@ -119,7 +120,7 @@ struct AdminChange: Sendable {
         emailVerified = try call.flag("emailVerified")
         let disableUser = try call.flag("disableUser")
         disabled = try call.flag("disabled") ?? disableUser
-        validSince = try call.integer("validSince")
+        validSince = try call.instant("validSince") { Instant(seconds: $0) }
         deletedAttributes = try call.texts("deleteAttribute")
         deletedProviders = try call.texts("deleteProvider")
         claims = try AdminChange.claims(call.given("customAttributes"))
@@ -177,7 +178,7 @@ struct AdminChange: Sendable {
             }
             let made = call.withState { _, context in ProjectState.localId(&context.random) }
             let id = try item.text("mfaEnrollmentId") ?? made
-            let now = call.exchange.world.seconds * 1000
+            let now = call.exchange.world.now
             factors.append(
                 SecondFactor(id: id, kind: .phone(number), displayName: try item.text("displayName"), enrolledAt: now))
         }
@@ -211,7 +212,7 @@ struct AdminChange: Sendable {
         }
         if let password {
             user.password = Password(password, salt: context.random.bytes(16), now: context.now)
-            user.validSince = context.seconds
+            user.validSince = context.now.wholeSecond
         }
         if let displayName { user.displayName = displayName.isEmpty ? nil : displayName }
         if let photoUrl { user.photoUrl = photoUrl.isEmpty ? nil : photoUrl }

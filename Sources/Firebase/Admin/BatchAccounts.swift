@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 // projects/P/accounts:batchGet, :query, :batchCreate, :batchDelete
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchCreate
@@ -82,8 +83,8 @@ extension FirebaseProvider {
         guard let localId = try item.text("localId") else {
             throw FirebaseError("localId is missing", because: "each user needs a localId")
         }
-        let now = call.exchange.world.withState { $0.clock.milliseconds }
-        var user = User(localId: localId, now: try item.integer("createdAt") ?? now)
+        let now = call.exchange.world.now
+        var user = User(localId: localId, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
         user.tenantId = call.tenant
         user.email = try item.text("email")?.lowercased()
         if let email = user.email, !TextRule.email.holds(email) {
@@ -95,8 +96,8 @@ extension FirebaseProvider {
         user.phoneNumber = try item.text("phoneNumber")
         user.disabled = try item.flag("disabled") ?? false
         user.customClaims = try AdminChange.claims(item.given("customAttributes")) ?? JSONObject()
-        if let last = try item.integer("lastLoginAt") { user.lastLoginAt = last }
-        if let since = try item.integer("validSince") { user.validSince = since }
+        if let last = try item.instant("lastLoginAt", { Instant(milliseconds: $0) }) { user.lastLoginAt = last }
+        if let since = try item.instant("validSince", { Instant(seconds: $0) }) { user.validSince = since }
         if let raw = try item.text("rawPassword") {
             user.password = Password(raw, salt: Array(localId.utf8), now: now)
         } else if let hash = try item.text("passwordHash") {

@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 // projects/P:createSessionCookie: https://firebase.google.com/docs/auth/admin/manage-cookies
 
@@ -16,11 +17,11 @@ extension FirebaseProvider {
         guard let token = idToken.flatMap({ try? JWS(parsing: $0) }) else {
             throw FirebaseError("INVALID_ID_TOKEN", because: "idToken can't be read")
         }
-        let now = call.exchange.world.withState { $0.clock.milliseconds }
+        let now = call.exchange.world.now
         var claims = token.claims
         claims["iss"] = .string("https://session.firebase.google.com/\(call.project.id)")
-        claims["iat"] = .integer(now / 1000)
-        claims["exp"] = .integer(now / 1000 + duration)
+        claims["iat"] = .numericDate(now)
+        claims["exp"] = .numericDate(now + .seconds(duration))
         do {
             let cookie = try call.exchange.mint(
                 .firebase, claims, at: now, withType: true, isSigned: call.signsTokens)

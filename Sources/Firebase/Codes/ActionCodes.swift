@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 // accounts:resetPassword, the oobCode of accounts:update, accounts:signInWithEmailLink (emailLinkSignin)
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/resetPassword
@@ -21,7 +22,7 @@ extension FirebaseCall {
         guard mail.expires > now else {
             throw FirebaseError(
                 "EXPIRED_OOB_CODE",
-                because: "the code expired \((now - mail.expires) / 1000) seconds ago: advance the clock less")
+                because: "the code expired \((now - mail.expires).seconds) seconds ago: advance the clock less")
         }
         return mail
     }
@@ -45,7 +46,7 @@ extension FirebaseProvider {
             user.password = Password(password, salt: context.random.bytes(16), now: context.now)
             // Whoever has the code reads the mail.
             user.emailVerified = true
-            user.validSince = context.seconds
+            user.validSince = context.now.wholeSecond
             state.insert(user)
             state.outbox.use(mail: mail.code)
             return true
@@ -66,10 +67,10 @@ extension FirebaseProvider {
             case .verifyAndChangeEmail:
                 guard let newEmail = mail.newEmail, state.user(email: newEmail) == nil else { return nil }
                 user.email = newEmail
-                user.validSince = context.seconds
+                user.validSince = context.now.wholeSecond
             case .recoverEmail:
                 user.email = mail.email
-                user.validSince = context.seconds
+                user.validSince = context.now.wholeSecond
             default: break
             }
             user.emailVerified = true

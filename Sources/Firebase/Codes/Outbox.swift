@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// What would have been sent by e-mail or SMS. Readable at the Emulator Suite's addresses.
 struct Outbox: Sendable {
@@ -24,12 +25,12 @@ struct Outbox: Sendable {
                 }
             }
 
-            /// Milliseconds. How long a link for signing in works isn't documented.
-            var lifetime: Int64 {
+            /// How long a link for signing in works isn't documented.
+            var lifetime: TimeSpan {
                 switch self {
-                case .passwordReset: 3_600_000
-                case .emailSignIn: 6 * 3_600_000
-                case .verifyEmail, .verifyAndChangeEmail, .recoverEmail: 3 * 86_400_000
+                case .passwordReset: .hours(1)
+                case .emailSignIn: .hours(6)
+                case .verifyEmail, .verifyAndChangeEmail, .recoverEmail: .days(3)
                 }
             }
         }
@@ -39,8 +40,7 @@ struct Outbox: Sendable {
         let email: String
         var newEmail: String?
         let link: String
-        /// Milliseconds.
-        let expires: Int64
+        let expires: Instant
         /// What a mail server would have said: Apple's relay refuses senders that it doesn't know.
         var delivery: String?
         var isUsed = false
@@ -61,8 +61,7 @@ struct Outbox: Sendable {
         let phoneNumber: String
         let code: String
         let session: String
-        /// Milliseconds.
-        let expires: Int64
+        let expires: Instant
         var isUsed = false
 
         var json: JSONValue {

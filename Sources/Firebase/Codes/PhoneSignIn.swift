@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 // accounts:sendVerificationCode, accounts:signInWithPhoneNumber (verifyPhoneNumber)
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendVerificationCode
@@ -8,8 +9,8 @@ import Stage
 // another user has brings a temporary proof, with which the SDK signs in as that user.
 
 extension FirebaseCall {
-    /// Milliseconds. Not documented.
-    private static let lifetime: Int64 = 600_000
+    /// Not documented.
+    private static let lifetime = TimeSpan.minutes(10)
 
     /// Puts a code for the number into the outbox; its session.
     func sendCode(to phoneNumber: String) throws(FirebaseError) -> String {
@@ -100,7 +101,7 @@ extension FirebaseProvider {
                 if let owner, owner.localId != signedIn.user.localId {
                     let proof = Base64URL.encode(context.random.bytes(48))
                     state.temporaryProofs.insert(
-                        phoneNumber, as: proof, expires: context.now + 3_600_000, now: context.now)
+                        phoneNumber, as: proof, expires: context.now + .hours(1), now: context.now)
                     return .taken(proof)
                 }
                 guard var user = state.users[signedIn.user.localId] else { return .unknown }

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // accounts:sendOobCode (getOobConfirmationCode)
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode

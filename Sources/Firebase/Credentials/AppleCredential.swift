@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import Stage
+import Time
 
 // A credential of apple.com: an ID token with the raw nonce, or a code from the web flow.
 // https://firebase.google.com/docs/auth/ios/apple
@@ -109,9 +110,9 @@ extension FirebaseProvider {
                     "the project's apple.com provider needs teamID, keyID and privateKeyFile for this: add them to the seed"
                 ))
         }
-        let now = call.exchange.world.seconds
+        let now = call.exchange.world.now
         let claims = JSONObject([
-            ("iss", .string(teamID)), ("iat", .integer(now)), ("exp", .integer(now + 300)),
+            ("iss", .string(teamID)), ("iat", .numericDate(now)), ("exp", .numericDate(now + .minutes(5))),
             ("aud", .string("https://\(FirebaseProvider.appleHost)")), ("sub", .string(clientID)),
         ])
         do {

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import Stage
 import Synchronization
+import Time
 
 // The checks that Firebase makes of a provider's ID token, in order: does it parse, signature, issuer, audience, subject,
 // expiry, then the nonce. What is said is production's; the relative order of the middle ones isn't documented.
@@ -37,8 +38,8 @@ final class KeySetCache: Sendable {
 }
 
 extension FirebaseCall {
-    /// Seconds that a provider's clock may be ahead. Not documented.
-    private static let tolerance: Int64 = 300
+    /// How far a provider's clock may be ahead. Not documented.
+    private static let tolerance = TimeSpan.minutes(5)
 
     func verify(_ text: String, _ rule: IDTokenRule, _ cache: KeySetCache) async throws(FirebaseError) -> JWS {
         let token: JWS
@@ -91,15 +92,25 @@ extension FirebaseCall {
                 "ID Token does not contain user's identity in 'sub' claim: \(JSONValue.object(claims).text)",
                 Diagnosis("the ID token has no sub"))
         }
-        let now = exchange.world.seconds
-        let issued = claims["iat"]?.integer ?? 0
-        guard let expires = claims["exp"]?.integer, expires > now, issued <= now + FirebaseCall.tolerance else {
-            let reason =
-                issued > now + FirebaseCall.tolerance
-                ? "the ID token was issued \(issued - now) seconds in the future: a clock is wrong"
-                : "the ID token expired \(now - (claims["exp"]?.integer ?? 0)) seconds ago: get a new one"
-            throw .invalidIdP("ID Token issued at \(issued) is stale to sign-in.", Diagnosis(reason))
+        let now = exchange.world.now
+        guard let reason = staleness(claims, now) else { return }
+        throw .invalidIdP(
+            "ID Token issued at \(claims["iat"]?.integer ?? 0) is stale to sign-in.", Diagnosis(reason))
+    }
+
+    /// Why the token's times don't hold; `nil` when they do.
+    private func staleness(_ claims: JSONObject, _ now: Instant) -> String? {
+        let issued = claims["iat"]?.numericDate
+        guard issued != nil || claims["iat"] == nil else {
+            return "the ID token's iat isn't a whole number of seconds from 1970 to the year 9999"
         }
+        if let issued, issued > now + FirebaseCall.tolerance {
+            return "the ID token was issued \((issued - now).seconds) seconds in the future: a clock is wrong"
+        }
+        guard let expires = claims["exp"]?.numericDate else {
+            return "the ID token's exp is missing, or not a whole number of seconds from 1970 to the year 9999"
+        }
+        return expires > now ? nil : "the ID token expired \((now - expires).seconds) seconds ago: get a new one"
     }
 
     /// The nonce, last of all. Missing comes before used, used before different; a refused difference uses it up, too.

@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 // v2 accounts/mfaEnrollment:start, :finalize, :withdraw
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaEnrollment/start
@@ -9,8 +10,7 @@ import Stage
 
 extension FirebaseProvider {
     private static let limit = 5
-    /// Milliseconds.
-    private static let enrollmentWindow: Int64 = 300_000
+    private static let enrollmentWindow = TimeSpan.minutes(5)
 
     func startEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let signedIn = try enrolling(call)
@@ -40,7 +40,7 @@ extension FirebaseProvider {
                         "sharedSecretKey": .string(Base32.encode(secret)),
                         "verificationCodeLength": .integer(Int64(TOTP.digits)), "hashingAlgorithm": "SHA1",
                         "periodSec": .integer(TOTP.period), "sessionInfo": .string(session),
-                        "finalizeEnrollmentTime": .string(Timestamps.text(milliseconds: deadline)),
+                        "finalizeEnrollmentTime": .string(deadline.text),
                     ]
                 )
             ]))
@@ -85,7 +85,7 @@ extension FirebaseProvider {
                 return nil
             }
             user.factors.removeAll { $0.id == id }
-            user.validSince = context.seconds
+            user.validSince = context.now.wholeSecond
             state.insert(user)
             return user
         }
@@ -141,15 +141,15 @@ extension FirebaseProvider {
     private func enrolledSecret(_ totp: FirebaseCall) throws(FirebaseError) -> [UInt8] {
         let session = try totp.text("sessionInfo") ?? ""
         let code = try totp.text("verificationCode") ?? ""
-        let (secret, now) = totp.withState { state, context -> ([UInt8]?, Int64) in
+        let (secret, now) = totp.withState { state, context -> ([UInt8]?, Instant) in
             let entry = state.pendingSecrets[session]
-            return (entry.flatMap { $0.expires > context.now ? $0.value : nil }, context.seconds)
+            return (entry.flatMap { $0.expires > context.now ? $0.value : nil }, context.now)
         }
         guard let secret else {
             throw FirebaseError(
                 "INVALID_SESSION_INFO", because: "sessionInfo is unknown, used, or older than five minutes")
         }
-        guard TOTP.verify(code, secret, seconds: now) else {
+        guard TOTP.verify(code, secret, at: now) else {
             throw FirebaseError(
                 "INVALID_CODE",
                 because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")

@@ -1,5 +1,6 @@
 import JOSE
 import Stage
+import Time
 
 /// A second factor that a user has enrolled.
 struct SecondFactor: Sendable {
@@ -12,8 +13,7 @@ struct SecondFactor: Sendable {
     let id: String
     let kind: Kind
     var displayName: String?
-    /// Milliseconds.
-    let enrolledAt: Int64
+    let enrolledAt: Instant
 
     /// In claims.
     var claim: String {
@@ -34,7 +34,7 @@ struct SecondFactor: Sendable {
             if !isMasked { info["unobfuscatedPhoneInfo"] = .string(number) }
         case .totp: info["totpInfo"] = [:]
         }
-        info["enrolledAt"] = .string(Timestamps.text(milliseconds: enrolledAt))
+        info["enrolledAt"] = .string(enrolledAt.text)
         return .object(info)
     }
 }
@@ -67,8 +67,8 @@ enum TOTP {
         return String(repeating: "0", count: digits - text.count) + text
     }
 
-    static func verify(_ code: String, _ secret: [UInt8], seconds: Int64) -> Bool {
-        let now = seconds / period
+    static func verify(_ code: String, _ secret: [UInt8], at time: Instant) -> Bool {
+        let now = time.seconds / period
         return (-adjacentIntervals...adjacentIntervals).contains { TOTP.code(secret, step: now + $0) == code }
     }
 }

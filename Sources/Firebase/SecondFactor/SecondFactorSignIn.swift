@@ -76,7 +76,7 @@ extension FirebaseProvider {
             throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no authenticator app of this ID")
         }
         try requireFactor("totp", call)
-        guard TOTP.verify(try totp.text("verificationCode") ?? "", secret, seconds: call.exchange.world.seconds) else {
+        guard TOTP.verify(try totp.text("verificationCode") ?? "", secret, at: call.exchange.world.now) else {
             throw FirebaseError(
                 "INVALID_CODE",
                 because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")

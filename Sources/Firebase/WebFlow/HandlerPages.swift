@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // /__/auth/handler and /__/auth/iframe of a project's own domain; with SDKs in emulator mode /emulator/auth/…
 // https://firebase.google.com/docs/auth/web/redirect-best-practices

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 /// A sign-in that goes through the web handler or createAuthUri, from its beginning to verifyAssertion.
 struct WebFlow: Sendable {
@@ -15,7 +16,7 @@ struct WebFlow: Sendable {
         case client
     }
 
-    static let lifetime: Int64 = 3_600_000
+    static let lifetime = TimeSpan.hours(1)
 
     let providerId: String
     /// Where the provider sends the person back to.

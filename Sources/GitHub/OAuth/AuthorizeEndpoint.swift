@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // GET /login/oauth/authorize, and POST from its own page
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity
@@ -45,7 +46,7 @@ extension GitHubProvider {
             state[GitHubState.self].sessions[session.id]?.value.isFresh = false
             let grant = state[GitHubState.self].grants[key]
             let scopes = request.scopes ?? grant?.scopes ?? .none
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             return (grant, state[GitHubState.self].isInAHurry(key, scopes: scopes, now: now))
         }
         if let grant, !isInAHurry, request.scopes.map({ grant.scopes.covers($0) }) ?? true {
@@ -82,7 +83,7 @@ extension GitHubProvider {
     ) -> Response {
         let key = GitHubState.GrantKey(account: account, client: request.app.clientID)
         let code = exchange.world.withState { state -> String in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             var scopes = request.scopes ?? state[GitHubState.self].grants[key]?.scopes ?? .none
             if let granting { scopes = scopes.intersection(granting) }
             let text = Hex.encode(state.random.bytes(10))

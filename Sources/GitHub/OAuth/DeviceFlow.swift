@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // POST /login/device/code, and the polls at POST /login/oauth/access_token
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#device-flow
@@ -20,10 +21,10 @@ struct Device: Sendable {
     let scopes: GitHubScopes
     let wantsRefreshToken: Bool
     let userCode: String
-    /// Seconds.
-    var interval: Int64 = 5
-    /// Milliseconds; `nil` before the first poll.
-    var polledAt: Int64?
+    /// How far apart polls must be.
+    var interval = TimeSpan.seconds(5)
+    /// `nil` before the first poll.
+    var polledAt: Instant?
     var decision: Decision?
     var isRedeemed = false
 }
@@ -33,12 +34,12 @@ struct DeviceTable: Sendable {
     static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     /// Remembered for a while after they expire, so that polls can be told so.
-    private var devices = ExpiringTable<String, Device>(rememberingExpired: 900_000)
+    private var devices = ExpiringTable<String, Device>(rememberingExpired: .minutes(15))
     private var deviceCodes = ExpiringTable<String, String>()
     /// When codes of an app were entered, within the last hour.
-    private var entries: [String: [Int64]] = [:]
+    private var entries: [String: [Instant]] = [:]
 
-    mutating func insert(_ device: Device, as code: String, expires: Int64, now: Int64) {
+    mutating func insert(_ device: Device, as code: String, expires: Instant, now: Instant) {
         devices.insert(device, as: code, expires: expires, now: now)
         deviceCodes.insert(code, as: device.userCode, expires: expires, now: now)
     }
@@ -51,7 +52,7 @@ struct DeviceTable: Sendable {
     func isTaken(_ userCode: String) -> Bool { deviceCodes[userCode] != nil }
 
     /// The code of a device that still waits.
-    func code(for userCode: String, now: Int64) -> String? {
+    func code(for userCode: String, now: Instant) -> String? {
         guard let entry = deviceCodes[userCode], entry.expires > now, devices[entry.value]?.value.decision == nil else {
             return nil
         }
@@ -59,7 +60,7 @@ struct DeviceTable: Sendable {
     }
 
     /// Counts one more code that a person entered for an app; `false` when it is more than fifty within an hour.
-    mutating func enter(client: String, now: Int64) -> Bool {
+    mutating func enter(client: String, now: Instant) -> Bool {
         var times = (entries[client] ?? []).filter { $0 > now - GitHubState.hour }
         guard times.count < 50 else { return false }
         times.append(now)
@@ -87,7 +88,7 @@ extension GitHubProvider {
             let device = Device(
                 client: app.clientID, scopes: scopes, wantsRefreshToken: names.contains("offline_access"),
                 userCode: userCode)
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             state[GitHubState.self].devices.insert(
                 device, as: code, expires: now + settings.deviceCodeLifetime, now: now)
             return (code, userCode)
@@ -95,7 +96,7 @@ extension GitHubProvider {
         return format.response([
             ("device_code", .string(code)), ("user_code", .string(userCode)),
             ("verification_uri", .string("\(Pages.base(exchange))/login/device")),
-            ("expires_in", .integer(settings.deviceCodeLifetime / 1000)), ("interval", 5),
+            ("expires_in", .integer(settings.deviceCodeLifetime.seconds)), ("interval", 5),
         ])
     }
 
@@ -109,13 +110,13 @@ extension GitHubProvider {
         let code = call["device_code"] ?? ""
         let interaction = app.interaction ?? exchange.world.seed.interaction
         let result = exchange.world.withState { state -> Result<[AnswerFormat.Field], OAuthError> in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             guard let entry = state[GitHubState.self].devices[code], entry.value.client == app.clientID,
                 !entry.value.isRedeemed
             else { return .failure(incorrectDeviceCode(code, state[GitHubState.self], app)) }
             guard entry.expires > now else {
                 let diagnosis = Diagnosis(
-                    "the device code expired \((now - entry.expires) / 1000) seconds ago: ask for another")
+                    "the device code expired \((now - entry.expires).seconds) seconds ago: ask for another")
                 return .failure(OAuthError(.expiredToken, diagnosis))
             }
             if let error = hurry(entry.value, code, &state, now) { return .failure(error) }
@@ -133,7 +134,8 @@ extension GitHubProvider {
         switch decision {
         case nil:
             let diagnosis = Diagnosis(
-                "nobody has entered \(device.userCode) at /login/device yet: poll again in \(device.interval) seconds")
+                "nobody has entered \(device.userCode) at /login/device yet: poll again in \(device.interval.seconds) seconds"
+            )
             return .failure(OAuthError(.authorizationPending, diagnosis))
         case .denied:
             return .failure(
@@ -166,16 +168,17 @@ extension GitHubProvider {
     }
 
     /// A poll before its time costs five seconds more from then on.
-    private func hurry(_ device: Device, _ code: String, _ state: inout WorldState, _ now: Int64) -> OAuthError? {
+    private func hurry(_ device: Device, _ code: String, _ state: inout WorldState, _ now: Instant) -> OAuthError? {
         state[GitHubState.self].devices[code]?.value.polledAt = now
         guard let polledAt = device.polledAt else { return nil }
-        let due = polledAt + device.interval * 1000 - settings.pollingTolerance
+        let due = polledAt + device.interval - settings.pollingTolerance
         guard now < due else { return nil }
-        let interval = device.interval + 5
+        let interval = device.interval + .seconds(5)
         state[GitHubState.self].devices[code]?.value.interval = interval
         let diagnosis = Diagnosis(
-            received: "a poll after \(now - polledAt) ms", expected: "\(device.interval) seconds between polls",
-            "wait \(interval) seconds from now on")
+            received: "a poll after \((now - polledAt).milliseconds) ms",
+            expected: "\(device.interval.seconds) seconds between polls",
+            "wait \(interval.seconds) seconds from now on")
         return OAuthError(.slowDown, diagnosis, interval: interval)
     }
 

@@ -1,6 +1,7 @@
 import HTTPServer
 import OAuth
 import Stage
+import Time
 
 /// The errors of GitHub's OAuth endpoints:
 /// <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-authorization-request-errors> and
@@ -29,12 +30,12 @@ struct OAuthError: Error, Sendable {
 
     let code: Code
     let diagnosis: Diagnosis
-    /// Seconds, with `slow_down`.
-    var interval: Int64?
+    /// With `slow_down`: how far apart polls must be from now on.
+    var interval: TimeSpan?
     /// In place of GitHub's description.
     var ownDescription: String?
 
-    init(_ code: Code, _ diagnosis: Diagnosis, interval: Int64? = nil) {
+    init(_ code: Code, _ diagnosis: Diagnosis, interval: TimeSpan? = nil) {
         self.code = code
         self.diagnosis = diagnosis
         self.interval = interval
@@ -55,7 +56,7 @@ struct OAuthError: Error, Sendable {
             var error = OAuthError(code, order.diagnosis)
             error.ownDescription = order.description
             // Five seconds more than a device begins with.
-            if code == .slowDown { error.interval = 10 }
+            if code == .slowDown { error.interval = .seconds(10) }
             return error.answer(AnswerFormat(accept: exchange.request.header("Accept")))
         }
     }
@@ -123,7 +124,7 @@ struct OAuthError: Error, Sendable {
             ("error_description", .string(ownDescription ?? OAuthError.description(of: code))),
             ("error_uri", .string(exchangeURI)),
         ]
-        if let interval { fields.append(("interval", .integer(interval))) }
+        if let interval { fields.append(("interval", .integer(interval.seconds))) }
         return format.response(fields, status: status).diagnosed(diagnosis)
     }
 }

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Stage
+import Time
 
 // POST /login/oauth/access_token
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#2-users-are-redirected-back-to-your-site-by-github
@@ -69,7 +70,7 @@ extension GitHubProvider {
         try authenticate(call, app)
         let text = call["code"] ?? ""
         let result = exchange.world.withState { state -> Result<[AnswerFormat.Field], OAuthError> in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             guard let entry = state[GitHubState.self].codes[text] else {
                 return .failure(unknownCode(text, state[GitHubState.self], now))
             }
@@ -84,7 +85,7 @@ extension GitHubProvider {
         return try result.get()
     }
 
-    private func unknownCode(_ text: String, _ state: GitHubState, _ now: Int64) -> OAuthError {
+    private func unknownCode(_ text: String, _ state: GitHubState, _ now: Instant) -> OAuthError {
         if text.isEmpty { return OAuthError(.badVerificationCode, Diagnosis("code is missing")) }
         if GitHubToken.kind(of: text) != nil {
             return OAuthError(.badVerificationCode, Diagnosis("this is a token, not an authorization code"))
@@ -98,7 +99,7 @@ extension GitHubProvider {
 
     private func fault(
         of entry: ExpiringTable<String, GitHubState.Code>.Entry, _ call: TokenCall, _ app: GitHubDirectory.App,
-        _ account: Account?, _ now: Int64
+        _ account: Account?, _ now: Instant
     ) -> OAuthError? {
         let code = entry.value
         guard code.grant.client == app.clientID else {
@@ -114,7 +115,7 @@ extension GitHubProvider {
         }
         guard entry.expires > now else {
             return OAuthError(
-                .badVerificationCode, Diagnosis("the code expired \((now - entry.expires) / 1000) seconds ago"))
+                .badVerificationCode, Diagnosis("the code expired \((now - entry.expires).seconds) seconds ago"))
         }
         if let uri = call["redirect_uri"], !uri.isEmpty, uri != code.redirectURI,
             !app.callbacks.contains(where: { $0.matches(uri) })
@@ -152,7 +153,7 @@ extension GitHubProvider {
         // A token that came by the device flow is refreshed without a secret.
         if !(found?.isFromDevice ?? false) || call.clientSecret != nil { try authenticate(call, app) }
         let result = exchange.world.withState { state -> Result<[AnswerFormat.Field], OAuthError> in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             guard let refresh = state[GitHubState.self].refreshTokens[text], refresh.expires > now,
                 let token = state[GitHubState.self].tokens[refresh.accessToken], token.grant.client == app.clientID
             else {
@@ -173,18 +174,18 @@ extension GitHubProvider {
         _ state: inout WorldState, _ app: GitHubDirectory.App, _ grant: GitHubState.GrantKey, _ scopes: GitHubScopes,
         wantsRefresh: Bool, isFromDevice: Bool
     ) -> [AnswerFormat.Field] {
-        let now = state.clock.milliseconds
+        let now = state.clock.now
         let isGenuine = settings.hasValidChecksums
         let kind: GitHubToken.Kind = app.isGitHubApp ? .gitHubAppUser : .oauthApp
         let text = GitHubToken.make(kind, from: &state.random, isGenuine: isGenuine)
         var fields: [AnswerFormat.Field] = [("access_token", .string(text))]
-        var refresh: (text: String, expires: Int64)?
+        var refresh: (text: String, expires: Instant)?
         if app.hasExpiringTokens || wantsRefresh {
             let refreshText = GitHubToken.make(.refresh, from: &state.random, isGenuine: isGenuine)
             refresh = (text: refreshText, expires: now + settings.refreshTokenLifetime)
             fields += [
-                ("expires_in", .integer(settings.accessTokenLifetime / 1000)), ("refresh_token", .string(refreshText)),
-                ("refresh_token_expires_in", .integer(settings.refreshTokenLifetime / 1000)),
+                ("expires_in", .integer(settings.accessTokenLifetime.seconds)), ("refresh_token", .string(refreshText)),
+                ("refresh_token_expires_in", .integer(settings.refreshTokenLifetime.seconds)),
             ]
         }
         state[GitHubState.self].add(

@@ -57,7 +57,7 @@ extension GitHubProvider {
                 .tag("h1", [], app.name), .tag("p", [("class", "soft")], app.url),
                 .tag(
                     "p", [],
-                    "Authorized by \(session.account.github.login) on \(Timestamps.text(milliseconds: grant.createdAt)); "
+                    "Authorized by \(session.account.github.login) on \(grant.createdAt.text); "
                         + "\(tokens == 1 ? "one token works" : "\(tokens) tokens work")."),
                 .tag("h2", [], "It may"),
                 rows.isEmpty

@@ -46,7 +46,7 @@ extension GitHubProvider {
         let typed = answer["user_code"] ?? ""
         let code = GitHubProvider.normalize(typed)
         let (device, isAllowed) = exchange.world.withState { state -> (Device?, Bool) in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             guard let deviceCode = state[GitHubState.self].devices.code(for: code, now: now),
                 let device = state[GitHubState.self].devices[deviceCode]?.value
             else { return (nil, true) }
@@ -86,7 +86,7 @@ extension GitHubProvider {
         let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
         let code = GitHubProvider.normalize(answer["user_code"] ?? "")
         let isDecided = exchange.world.withState { state -> Bool in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             guard let deviceCode = state[GitHubState.self].devices.code(for: code, now: now),
                 let device = state[GitHubState.self].devices[deviceCode]?.value
             else { return false }

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import Stage
+import Time
 
 /// Who is signed in with a browser.
 struct Session: Sendable {
@@ -25,7 +26,7 @@ struct SignedIn: Sendable {
 
 extension GitHubProvider {
     static let cookie = "understudy_github_session"
-    private static let sessionLifetime: Int64 = 14 * 86_400_000
+    private static let sessionLifetime = TimeSpan.days(14)
 
     func session(_ exchange: Exchange) -> SignedIn? {
         let pairs = (exchange.request.header("Cookie") ?? "").split(separator: ";")
@@ -33,7 +34,7 @@ extension GitHubProvider {
         guard let pair = pairs.first(where: { $0.drop { $0 == " " }.hasPrefix(start) }) else { return nil }
         let id = String(pair.drop { $0 == " " }.dropFirst(start.count))
         return exchange.world.withState { state in
-            guard let entry = state[GitHubState.self].sessions[id], entry.expires > state.clock.milliseconds,
+            guard let entry = state[GitHubState.self].sessions[id], entry.expires > state.clock.now,
                 let account = state.account(entry.value.account)
             else { return nil }
             return SignedIn(
@@ -46,7 +47,7 @@ extension GitHubProvider {
     func signIn(_ account: String, _ exchange: Exchange, then path: String) -> Response {
         let id = exchange.world.withState { state -> String in
             let id = Hex.encode(state.random.bytes(16))
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             let session = Session(account: account, authenticityToken: Hex.encode(state.random.bytes(16)))
             state[GitHubState.self].sessions.insert(
                 session, as: id, expires: now + GitHubProvider.sessionLifetime, now: now)

@@ -48,7 +48,7 @@ extension GitHubProvider {
             throw badCredentials("Authorization must be \"Bearer\" or \"token\" and a token")
         }
         let (found, failure) = exchange.world.withState { state -> ((Account, GitHubState.Token)?, String) in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             guard let token = state[GitHubState.self].use(text, now: now) else {
                 return (nil, state[GitHubState.self].failure(of: text, now: now))
             }

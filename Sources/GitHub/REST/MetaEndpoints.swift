@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import Stage
+import Time
 
 // https://docs.github.com/rest/meta/meta, https://docs.github.com/rest/rate-limit/rate-limit
 //
@@ -71,7 +72,7 @@ extension RateStatus {
     var json: JSONValue {
         [
             "limit": .integer(Int64(limit)), "used": .integer(Int64(used)), "remaining": .integer(Int64(remaining)),
-            "reset": .integer(resetsAt),
+            "reset": .numericDate(resetsAt),
         ]
     }
 }

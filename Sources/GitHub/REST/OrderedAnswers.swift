@@ -1,5 +1,6 @@
 import HTTPServer
 import Stage
+import Time
 
 // What the REST API can be ordered to answer. Its errors have no names, so they go by their messages.
 // https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
@@ -35,9 +36,9 @@ extension GitHubProvider {
             // The primary limit is told by its headers, which clients go by.
             var rate: RateStatus?
             if known.message == GitHubProvider.primaryLimit {
-                let now = exchange.world.seconds
+                let now = exchange.world.now
                 let limit = settings.rateLimit
-                rate = RateStatus(limit: limit, used: limit, resetsAt: now + 3600, isRefused: true)
+                rate = RateStatus(limit: limit, used: limit, resetsAt: now + GitHubState.hour, isRefused: true)
             }
             let isEnterprise = exchange.address.host == GitHubProvider.host
             return RESTContext(exchange, isEnterprise: isEnterprise, endpoint)

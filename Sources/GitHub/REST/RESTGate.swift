@@ -215,7 +215,7 @@ struct RESTContext: Sendable {
         }
         headers.append((name: "X-OAuth-Client-Id", value: app.clientID))
         if let expires = token.expires {
-            let date = Timestamps.text(milliseconds: expires).dropLast().split(separator: "T").joined(separator: " ")
+            let date = expires.text.dropLast().split(separator: "T").joined(separator: " ")
             headers.append((name: "github-authentication-token-expiration", value: "\(date) UTC"))
         }
     }

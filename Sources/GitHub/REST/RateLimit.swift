@@ -1,4 +1,5 @@
 import Stage
+import Time
 
 // Rate limits: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
 // A person has so many requests an hour over all apps; whoever sends no token has few. The hour begins with the first
@@ -9,7 +10,7 @@ struct RateStatus: Sendable {
     let limit: Int
     let used: Int
     /// Seconds since 1970.
-    let resetsAt: Int64
+    let resetsAt: Instant
 
     /// Whether the request itself was one too many.
     var isRefused = false
@@ -20,7 +21,8 @@ struct RateStatus: Sendable {
         headers += [
             (name: "X-RateLimit-Limit", value: String(limit)),
             (name: "X-RateLimit-Remaining", value: String(remaining)),
-            (name: "X-RateLimit-Reset", value: String(resetsAt)), (name: "X-RateLimit-Used", value: String(used)),
+            (name: "X-RateLimit-Reset", value: String(resetsAt.seconds)),
+            (name: "X-RateLimit-Used", value: String(used)),
             (name: "X-RateLimit-Resource", value: "core"),
         ]
     }
@@ -31,11 +33,11 @@ extension GitHubProvider {
         let key = rateKey(viewer)
         let limit = rateLimit(viewer)
         return world.withState { state in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             guard let rate = state[GitHubState.self].rates[key], rate.resetsAt > now else {
-                return RateStatus(limit: limit, used: 0, resetsAt: (now + GitHubState.hour) / 1000)
+                return RateStatus(limit: limit, used: 0, resetsAt: now + GitHubState.hour)
             }
-            return RateStatus(limit: limit, used: rate.used, resetsAt: rate.resetsAt / 1000)
+            return RateStatus(limit: limit, used: rate.used, resetsAt: rate.resetsAt)
         }
     }
 
@@ -44,15 +46,15 @@ extension GitHubProvider {
         let key = rateKey(viewer)
         let limit = rateLimit(viewer)
         return world.withState { state in
-            let now = state.clock.milliseconds
-            var rate = state[GitHubState.self].rates[key] ?? GitHubState.Rate(resetsAt: 0)
+            let now = state.clock.now
+            var rate = state[GitHubState.self].rates[key] ?? GitHubState.Rate(resetsAt: .first)
             if rate.resetsAt <= now { rate = GitHubState.Rate(resetsAt: now + GitHubState.hour) }
             let isRefused = rate.used >= limit
             if !isRefused {
                 rate.used += 1
                 state[GitHubState.self].rates[key] = rate
             }
-            return RateStatus(limit: limit, used: rate.used, resetsAt: rate.resetsAt / 1000, isRefused: isRefused)
+            return RateStatus(limit: limit, used: rate.used, resetsAt: rate.resetsAt, isRefused: isRefused)
         }
     }
 

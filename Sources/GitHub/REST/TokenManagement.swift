@@ -108,7 +108,7 @@ extension GitHubProvider {
             return GitHubProvider.invalid(call, "\"access_token\" wasn't supplied.")
         }
         let (token, failure) = call.exchange.world.withState { state -> (GitHubState.Token?, String) in
-            let now = state.clock.milliseconds
+            let now = state.clock.now
             let token = state[GitHubState.self].tokens[text].flatMap { token in
                 token.expires.map { $0 > now } ?? true ? token : nil
             }
@@ -128,7 +128,7 @@ extension GitHubProvider {
     private static func authorization(_ token: GitHubState.Token, _ call: RESTCall) -> JSONObject {
         let account = call.exchange.world.withState { $0.account(token.grant.account) }
         let app = call.viewer.app
-        let made = Timestamps.text(milliseconds: token.createdAt)
+        let made = token.createdAt.text
         let user = account.map { JSONValue.object(UserDocument($0, call.base).simple()) } ?? .null
         return JSONObject([
             ("id", .integer(Int64(token.id))), ("url", .string("\(call.base.api)/authorizations/\(token.id)")),
@@ -143,7 +143,7 @@ extension GitHubProvider {
             ("token_last_eight", .string(String(token.text.suffix(8)))), ("note", .null), ("note_url", .null),
             ("created_at", .string(made)), ("updated_at", .string(made)),
             ("scopes", .array(token.scopes.scopes.map { .string($0.rawValue) })), ("fingerprint", .null),
-            ("expires_at", token.expires.map { .string(Timestamps.text(milliseconds: $0)) } ?? .null), ("user", user),
+            ("expires_at", token.expires.map { .string($0.text) } ?? .null), ("user", user),
         ])
     }
 

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import Logging
 import Synchronization
+import Time
 
 /// Takes a request to its endpoint: which host, which world, which route; and completes the answer.
 package final class Dispatcher: Sendable {
@@ -231,7 +232,7 @@ package final class Dispatcher: Sendable {
                 id: passage.id, parent: passage.parent, host: passage.address.host, path: passage.address.path,
                 client: client,
                 request: passage.request, response: response,
-                time: passage.world.withState { $0.clock.milliseconds }, began: passage.began,
+                time: passage.world.now, began: passage.began,
                 duration: MachineClock.microseconds - passage.began,
                 fault: order.flatMap { $0.isUsed ? $0.fault.summary : nil }))
         return response

@@ -1,4 +1,5 @@
 import JOSE
+import Time
 
 /// What an ordered fault does to an answer.
 package struct FaultEffect: Sendable {
@@ -34,8 +35,8 @@ package struct FaultEffect: Sendable {
     }
 
     package let answer: Answer?
-    /// Milliseconds.
-    package let delay: Int64?
+    /// How much later the answer is sent.
+    package let delay: TimeSpan?
     package let disconnect: Disconnect?
     /// The endpoint's own error, by name.
     package let error: String?
@@ -67,7 +68,7 @@ package struct FaultEffect: Sendable {
             }
             return Answer(status: Int(status), headers: headers, body: body)
         }
-        delay = value["delay"]?.string.flatMap(Durations.milliseconds)
+        delay = value["delay"]?.string.flatMap { TimeSpan($0) }
         disconnect = FaultEffect.read(value["disconnect"], whenTrue: .beforeHeaders)
         error = value["error"]?.string
         description = value["description"]?.string
@@ -100,7 +101,8 @@ extension FaultEffect {
         .optional("status", .integer(200...599), "Answer with this status in place of the endpoint."),
         .optional("headers", .map(of: .text(.any)), "With `status`: the answer's headers."),
         .optional("body", .any, "With `status`: a text, or JSON."),
-        .optional("delay", .text(.duration), "Answer this much later. The endpoint does its work at once."),
+        .optional(
+            "delay", .text(.delay), "Answer this much later, at most an hour. The endpoint does its work at once."),
         .optional(
             "disconnect", .either(.boolean, .choice(Disconnect.allCases.map(\.rawValue))),
             "Close the connection: before the header, or in the middle of the body."),

@@ -29,7 +29,7 @@ extension Order {
                 return response
             }
         }
-        return effect.delay.map { reply.delayed(by: .milliseconds($0)) } ?? reply
+        return effect.delay.map { reply.delayed(by: $0.duration) } ?? reply
     }
 
     private func rotate(_ exchange: Exchange, at route: Route) {

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import Synchronization
+import Time
 
 /// The fault that was ordered for an exchange.
 package final class Order: Sendable {
@@ -21,7 +22,7 @@ extension Exchange {
     /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. Without `isSigned`, the token is left
     /// unsigned. Every token that an endpoint mints comes from here.
     package func mint(
-        _ owner: KeyOwner, _ claims: JSONObject, at time: Int64, withType: Bool = false, isSigned: Bool = true
+        _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, withType: Bool = false, isSigned: Bool = true
     ) throws(KeyError) -> String {
         let ring = world.keys[owner]
         guard let order, let tampering = order.fault.effect.token else {
@@ -49,7 +50,7 @@ extension Exchange {
         order.use()
         switch keySet {
         case .empty: return []
-        case .stale: return ring.stale(at: world.withState { $0.clock.milliseconds })
+        case .stale: return ring.stale(at: world.now)
         }
     }
 

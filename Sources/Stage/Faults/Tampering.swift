@@ -1,4 +1,5 @@
 import JOSE
+import Time
 
 /// How a token is broken: claims changed or removed, and the signature.
 package struct Tampering: Sendable {
@@ -36,12 +37,12 @@ package struct Tampering: Sendable {
 
     private static let times = ["exp", "iat", "nbf", "auth_time"]
 
-    /// `claims` changed. `seconds` is the world's time.
-    package func apply(to claims: JSONObject, seconds: Int64) -> JSONObject {
+    /// `claims` changed. `now` is the world's time.
+    package func apply(to claims: JSONObject, now: Instant) -> JSONObject {
         var claims = claims
         for (name, value) in self.claims.members {
-            if Tampering.times.contains(name), let duration = value.string.flatMap(Durations.milliseconds) {
-                claims[name] = .integer(seconds + duration / 1000)
+            if Tampering.times.contains(name), let span = value.string.flatMap({ TimeSpan($0) }) {
+                claims[name] = .numericDate(now + span)
             } else {
                 claims[name] = value.isNull ? nil : value
             }
@@ -58,19 +59,19 @@ package struct Tampering: Sendable {
 
 extension KeyRing {
     /// `claims` changed, without a signature.
-    package static func unsigned(_ claims: JSONObject, at time: Int64, tampering: Tampering) -> String {
+    package static func unsigned(_ claims: JSONObject, at time: Instant, tampering: Tampering) -> String {
         JWS.unsigned(
             header: tampering.apply(toHeader: unsignedHeader),
-            claims: tampering.apply(to: claims, seconds: time / 1000))
+            claims: tampering.apply(to: claims, now: time))
     }
 
     /// Signs `claims` as `tampering` has it.
     package func mint(
-        _ claims: JSONObject, at time: Int64, withType: Bool = false, tampering: Tampering
+        _ claims: JSONObject, at time: Instant, withType: Bool = false, tampering: Tampering
     ) throws(KeyError) -> String {
         let own = tampering.signature == .unknownKey ? try stranger() : signing(at: time)
         guard let named = own else { throw KeyError("no signing key is ready") }
-        let claims = tampering.apply(to: claims, seconds: time / 1000)
+        let claims = tampering.apply(to: claims, now: time)
         let header = tampering.apply(toHeader: KeyRing.header(named.id, withType: withType))
         switch tampering.signature {
         case .valid, .unknownKey:

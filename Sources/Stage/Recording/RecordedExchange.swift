@@ -1,4 +1,5 @@
 import HTTPServer
+import Time
 
 /// A request, what was answered, and what is known of it.
 package final class RecordedExchange: Sendable {
@@ -12,8 +13,8 @@ package final class RecordedExchange: Sendable {
     private let knownClient: String?
     package let request: Request
     package let response: Response
-    /// The world's time when it was answered, in milliseconds since 1970.
-    package let time: Int64
+    /// The world's time when it was answered.
+    package let time: Instant
     /// The machine's, when the request came, in microseconds since 1970.
     package let began: Int64
     /// How long it took, in microseconds.
@@ -25,7 +26,7 @@ package final class RecordedExchange: Sendable {
 
     package init(
         id: String, parent: String?, host: String?, path: String, client: String?, request: Request,
-        response: Response, time: Int64,
+        response: Response, time: Instant,
         began: Int64, duration: Int64, fault: String?
     ) {
         self.id = id

@@ -1,3 +1,5 @@
+import Time
+
 /// The seed's section `apple`.
 package struct AppleSeed: Codable, Sendable {
     package enum Issuer: String, Codable, Sendable {
@@ -18,7 +20,7 @@ package struct AppleSeed: Codable, Sendable {
 
         package struct Transfer: Codable, Sendable {
             package let fromTeam: String
-            package let at: String
+            package let at: Instant
         }
 
         package struct App: Codable, Sendable {
@@ -53,9 +55,9 @@ package struct AppleSeed: Codable, Sendable {
     package let booleanClaims: BooleanClaims
     package let accountDeletedEvent: String
     package let crossSiteFormPost: Bool
-    package let codeLifetime: String
-    package let idTokenLifetime: String
-    package let keyRotation: String?
+    package let codeLifetime: TimeSpan
+    package let idTokenLifetime: TimeSpan
+    package let keyRotation: TimeSpan?
     package let signingKeys: [SigningKey]
     package let teams: [Team]
 }

@@ -1,3 +1,5 @@
+import Time
+
 /// The seed's section `firebase`.
 package struct FirebaseSeed: Decodable, Sendable {
     package enum IDTokenSignature: String, Decodable, Sendable {
@@ -142,8 +144,8 @@ package struct FirebaseSeed: Decodable, Sendable {
     }
 
     package let signingKeys: [SigningKey]
-    package let idTokenLifetime: String
-    package let recentLoginWindow: String
-    package let pendingTokenLifetime: String
+    package let idTokenLifetime: TimeSpan
+    package let recentLoginWindow: TimeSpan
+    package let pendingTokenLifetime: TimeSpan
     package let projects: [Project]
 }

@@ -1,3 +1,5 @@
+import Time
+
 /// The seed's section `github`.
 package struct GitHubSeed: Decodable, Sendable {
     package enum RedirectMismatch: String, Codable, Sendable {
@@ -97,10 +99,10 @@ package struct GitHubSeed: Decodable, Sendable {
     package let devicePolling: DevicePolling
     package let deviceErrorStatus: String
     package let tokenChecksum: Checksum
-    package let codeLifetime: String
-    package let deviceCodeLifetime: String
-    package let accessTokenLifetime: String
-    package let refreshTokenLifetime: String
+    package let codeLifetime: TimeSpan
+    package let deviceCodeLifetime: TimeSpan
+    package let accessTokenLifetime: TimeSpan
+    package let refreshTokenLifetime: TimeSpan
     package let rateLimit: Int
     package let anonymousRateLimit: Int
     package let oauthApps: [OAuthApp]

@@ -1,3 +1,5 @@
+import Time
+
 /// The seed's section `google`.
 package struct GoogleSeed: Decodable, Sendable {
     package struct Client: Decodable, Sendable {
@@ -9,7 +11,7 @@ package struct GoogleSeed: Decodable, Sendable {
     }
 
     package let signingKeys: [SigningKey]
-    package let codeLifetime: String
+    package let codeLifetime: TimeSpan
     package let clients: [Client]
 }
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import JOSE
+import Time
 
 /// A seed, checked and with its defaults filled in: what a world begins as.
 package struct Seed: Sendable {
@@ -22,7 +23,7 @@ package struct Seed: Sendable {
     package let keys: [String: Key]
 
     package struct ClockSeed: Codable, Sendable {
-        package let set: String?
+        package let set: Instant?
         package let freeze: Bool
     }
 

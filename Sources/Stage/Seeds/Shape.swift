@@ -1,4 +1,5 @@
 import JOSE
+import Time
 
 /// What a value in a seed file may look like. One description serves to validate, to merge, to fill in defaults and
 /// to print the JSON Schema, so that the four can't disagree.
@@ -118,11 +119,15 @@ package struct TextRule: Sendable {
     }
     package static let duration = TextRule(
         about: "a duration such as \"500ms\", \"2s\", \"6m\", \"1h\" or \"1d\"", pattern: "^[0-9]+(ms|s|m|h|d)$"
-    ) { text in Durations.milliseconds(text).map { $0 >= 0 } ?? false }
+    ) { text in TimeSpan(text).map { $0 >= .zero } ?? false }
+    /// For what holds a request up.
+    package static let delay = TextRule(
+        about: "a duration of at most an hour, such as \"500ms\", \"2s\" or \"6m\"", pattern: "^[0-9]+(ms|s|m|h|d)$"
+    ) { text in TimeSpan(text).map { (.zero ... .hours(1)).contains($0) } ?? false }
     package static let timestamp = TextRule(
         about: "a time such as \"2030-01-01T00:00:00Z\"",
         pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
-    ) { Timestamps.milliseconds($0) != nil }
+    ) { Instant($0) != nil }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)

@@ -1,5 +1,6 @@
 import JOSE
 import Synchronization
+import Time
 
 /// Whose keys sign.
 package enum KeyOwner: String, CaseIterable, Sendable {
@@ -54,7 +55,7 @@ package struct KeyRings: Sendable {
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/fetch-apple_s-public-key-for-verifying-token-signature>
 package final class KeyRing: Sendable {
     private let own: [KeyForge.NamedKey]
-    private let rotation: Int64?
+    private let rotation: TimeSpan?
     private let forge: KeyForge
     private let rotated = Mutex<Rotated?>(nil)
 
@@ -65,9 +66,9 @@ package final class KeyRing: Sendable {
     }
 
     /// Without `keys`, those that the forge makes are used; then all owners have the same.
-    init(keys: [KeyForge.NamedKey], rotation: String?, forge: KeyForge) {
+    init(keys: [KeyForge.NamedKey], rotation: TimeSpan?, forge: KeyForge) {
         own = keys
-        self.rotation = rotation.flatMap(Durations.milliseconds).flatMap { $0 > 0 ? $0 : nil }
+        self.rotation = rotation.flatMap { $0 > .zero ? $0 : nil }
         self.forge = forge
     }
 
@@ -88,11 +89,12 @@ package final class KeyRing: Sendable {
         rotated.withLock { $0?.published } ?? (own.isEmpty ? forge.initial ?? [] : own)
     }
 
-    /// The key that signs at `time` (milliseconds): the newest, or with a rotation period each in turn.
-    package func signing(at time: Int64) -> KeyForge.NamedKey? {
+    /// The key that signs at `time`: the newest, or with a rotation period each in turn.
+    package func signing(at time: Instant) -> KeyForge.NamedKey? {
         let keys = published
         guard let rotation, !keys.isEmpty else { return keys.last }
-        return keys[Int(((time / rotation) % Int64(keys.count) + Int64(keys.count)) % Int64(keys.count))]
+        let period = (time - .first).milliseconds / rotation.milliseconds
+        return keys[Int(period % Int64(keys.count))]
     }
 
     /// As many keys as Apple publishes.
@@ -112,7 +114,7 @@ package final class KeyRing: Sendable {
     }
 
     /// The published keys as they were before the one that signs at `time` was among them.
-    func stale(at time: Int64) -> [KeyForge.NamedKey] {
+    func stale(at time: Instant) -> [KeyForge.NamedKey] {
         let current = signing(at: time)?.id
         return (rotated.withLock { $0?.before } ?? published).filter { $0.id != current }
     }
@@ -127,7 +129,7 @@ package final class KeyRing: Sendable {
     }
 
     /// Signs `claims` with the key of the moment. The header is Apple's, `kid` and `alg` without `typ`, or the usual one.
-    package func mint(_ claims: JSONObject, at time: Int64, withType: Bool = false) throws(KeyError) -> String {
+    package func mint(_ claims: JSONObject, at time: Instant, withType: Bool = false) throws(KeyError) -> String {
         guard let named = signing(at: time) else { throw KeyError("no signing key is ready") }
         let header = KeyRing.header(named.id, withType: withType)
         return try JWS.mint(header: header, claims: claims, key: named.key, algorithm: .rs256)
@@ -143,15 +145,19 @@ extension KeyRing {
 
     static let unsignedHeader = JSONObject([("alg", "none"), ("typ", "JWT")])
 
-    /// Keys as X.509 certificates by their IDs, as Google publishes them beside the key set. They are valid from
-    /// 2020 to 2050, whatever the world's clock says.
+    /// How long certificates are valid: from 2020 to 2050, whatever the world's clock says.
+    private static let validity = (
+        from: Instant.first + .seconds(1_577_836_800), to: Instant.first + .seconds(2_524_608_000)
+    )
+
+    /// Keys as X.509 certificates by their IDs, as Google publishes them beside the key set.
     static func certificates(_ keys: [KeyForge.NamedKey], commonName: String) throws(KeyError) -> JSONValue {
         var certificates = JSONObject()
         for named in keys {
             certificates[named.id] = .string(
                 try Certificate.selfSigned(
                     named.key, commonName: commonName, serial: Array(Digest.sha256(named.id).prefix(8)),
-                    from: 1_577_836_800, to: 2_524_608_000))
+                    from: validity.from, to: validity.to))
         }
         return .object(certificates)
     }

@@ -1,5 +1,6 @@
 import JOSE
 import Synchronization
+import Time
 
 /// All the state there is: a sandbox with its own people, grants, codes, clock and orders. Guarded by one lock that is
 /// held for microseconds; signing and input or output happen outside it.
@@ -36,7 +37,7 @@ package final class World: Sendable {
         preparation.begin()
     }
 
-    package var seconds: Int64 { withState { $0.clock.seconds } }
+    package var now: Instant { withState { $0.clock.now } }
 
     // MARK: - Faults
 

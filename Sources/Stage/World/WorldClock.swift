@@ -1,64 +1,43 @@
-import Glibc
+import Time
 
-/// A world's time: the machine's, moved, or standing still. Milliseconds since 1970 throughout.
+/// A world's time: the machine's, moved, or standing still. It never leaves the years 1970 to 9999.
 package struct WorldClock: Sendable {
-    private var offset: Int64 = 0
-    private var frozenAt: Int64?
+    private var offset = TimeSpan.zero
+    private var frozenAt: Instant?
 
     init(_ seed: Seed.ClockSeed) {
-        if let time = seed.set.flatMap(Timestamps.milliseconds) { set(time) }
+        if let time = seed.set { set(time) }
         if seed.freeze { freeze(true) }
     }
 
     package var isFrozen: Bool { frozenAt != nil }
 
-    package var milliseconds: Int64 { frozenAt ?? MachineClock.milliseconds + offset }
+    package var now: Instant { frozenAt ?? MachineClock.now + offset }
 
-    /// Whole seconds, as tokens carry them.
-    package var seconds: Int64 { milliseconds / 1000 }
-
-    package mutating func advance(by duration: Int64) {
-        if let time = frozenAt { frozenAt = time + duration } else { offset += duration }
+    /// `false`, with the clock as it was, when it would leave the years 1970 to 9999.
+    package mutating func advance(by span: TimeSpan) -> Bool {
+        guard let time = now.advanced(by: span) else { return false }
+        if isFrozen { frozenAt = time } else { offset = offset + span }
+        return true
     }
 
-    package mutating func set(_ time: Int64) {
+    package mutating func set(_ time: Instant) {
         if isFrozen { frozenAt = time }
-        offset = time - MachineClock.milliseconds
+        offset = time - MachineClock.now
     }
 
     package mutating func freeze(_ freeze: Bool) {
         if freeze {
-            frozenAt = milliseconds
+            frozenAt = now
         } else if let time = frozenAt {
             frozenAt = nil
-            offset = time - MachineClock.milliseconds
+            offset = time - MachineClock.now
         }
     }
 
     /// Back to the machine's time.
     package mutating func reset() {
-        offset = 0
+        offset = .zero
         frozenAt = nil
-    }
-}
-
-/// The machine's own clocks.
-package enum MachineClock {
-    /// Since 1970.
-    package static var milliseconds: Int64 { microseconds / 1000 }
-
-    /// Since 1970.
-    package static var microseconds: Int64 {
-        let time = read(CLOCK_REALTIME)
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-    }
-
-    /// Seconds on a clock that nobody sets.
-    package static var uptime: Int { read(CLOCK_MONOTONIC).tv_sec }
-
-    private static func read(_ clock: clockid_t) -> timespec {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return time
     }
 }

@@ -1,4 +1,5 @@
 import Synchronization
+import Time
 
 /// The worlds of one daemon, made on first use.
 package final class WorldRegistry: Sendable {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Time
 import Glibc
 import HTTPServer
 import JOSE
@@ -17,7 +18,7 @@ public struct LocalAuthority: Sendable {
 
     static let certificateName = "understudy-ca.pem"
     static let keyName = "understudy-ca.key"
-    private static let day: Int64 = 86_400
+    private static let day = TimeSpan.days(1)
 
     /// The folder that holds it.
     public let directory: String
@@ -48,10 +49,10 @@ public struct LocalAuthority: Sendable {
                 "there is one already: \(certificatePath). With --force it is replaced, and must be trusted anew")
         }
         do {
-            let now = MachineClock.milliseconds / 1000
+            let now = MachineClock.now
             let authority = try CertificateAuthority(
                 commonName: "Understudy, for tests only: \(LocalAuthority.owner)", hosts: Understudy.certifiedDomains(),
-                from: now - LocalAuthority.day, to: now + 3650 * LocalAuthority.day)
+                from: now - LocalAuthority.day, to: now + .days(3650))
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try LocalAuthority.write(try authority.key.pem(), to: keyPath, mode: 0o600)
@@ -87,7 +88,7 @@ public struct LocalAuthority: Sendable {
     }
 
     /// A server's certificate for `hosts` and this machine's addresses, `address` among them if it is loopback.
-    func certificate(for hosts: [String], at address: String, lifetime: Int64) throws -> ServerCertificate {
+    func certificate(for hosts: [String], at address: String, lifetime: TimeSpan) throws -> ServerCertificate {
         guard let certificate = try? String(contentsOfFile: certificatePath, encoding: .utf8),
             let key = try? String(contentsOfFile: keyPath, encoding: .utf8)
         else {
@@ -96,7 +97,7 @@ public struct LocalAuthority: Sendable {
         }
         do {
             let authority = CertificateAuthority(key: try Key(pem: Array(key.utf8)), certificate: certificate)
-            let now = MachineClock.milliseconds / 1000
+            let now = MachineClock.now
             let own = Set(["127.0.0.1", "::1"] + (address.hasPrefix("127.") ? [address] : [])).sorted()
             let issued = try authority.issue(
                 hosts: hosts, addresses: own, from: now - LocalAuthority.day, to: now + lifetime)
@@ -104,7 +105,7 @@ public struct LocalAuthority: Sendable {
             try authority.verify(issued.chain)
             return ServerCertificate(
                 tls: Server.TLS(chain: issued.chain, key: issued.key), authority: certificate,
-                renewal: now + lifetime * 2 / 3)
+                renewal: now + .milliseconds(lifetime.milliseconds * 2 / 3))
         } catch {
             throw Failure(
                 "the authority in \(directory) can't be used: \(error). \"understudy ca init --force\" makes another")
@@ -117,6 +118,6 @@ struct ServerCertificate: Sendable {
     let tls: Server.TLS
     /// Who vouches for it, in PEM.
     let authority: String
-    /// When another should take its place, in seconds since 1970.
-    let renewal: Int64
+    /// When another should take its place,
+    let renewal: Instant
 }

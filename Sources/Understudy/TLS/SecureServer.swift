@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Time
 import Glibc
 import HTTPServer
 import Logging
@@ -15,9 +16,9 @@ final class SecureServer: Sendable {
         var authority: LocalAuthority
         /// The names in the certificate.
         var hosts: [String]
-        /// The certificate's, in seconds: less than the 825 days that Apple's systems take from an authority that a person has
+        /// The certificate's: less than the 825 days that Apple's systems take from an authority that a person has
         /// added, <https://support.apple.com/103769>.
-        var lifetime: Int64 = 395 * 86_400
+        var lifetime = TimeSpan.days(395)
         /// How often it is looked whether to renew.
         var interval: Duration = .seconds(10)
         var logger: Logger
@@ -135,7 +136,7 @@ final class SecureServer: Sendable {
     }
 
     private func isDue(_ certificate: ServerCertificate) -> Bool {
-        if MachineClock.milliseconds / 1000 >= certificate.renewal { return true }
+        if MachineClock.now >= certificate.renewal { return true }
         // An authority that is gone is no reason: the certificate is as good as before.
         guard let authority = try? String(contentsOfFile: options.authority.certificatePath, encoding: .utf8) else {
             return false

@@ -1,0 +1,22 @@
+import Glibc
+
+/// The machine's own clocks.
+package enum MachineClock {
+    /// What a world's clock starts from.
+    package static var now: Instant { Instant.first + .milliseconds(microseconds / 1000) }
+
+    /// Microseconds since 1970.
+    package static var microseconds: Int64 {
+        let time = read(CLOCK_REALTIME)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    /// Seconds on a clock that nobody sets.
+    package static var uptime: Int { read(CLOCK_MONOTONIC).tv_sec }
+
+    private static func read(_ clock: clockid_t) -> timespec {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return time
+    }
+}

@@ -1,0 +1,93 @@
+/// The time between two instants, in whole milliseconds; less than zero for the past.
+///
+/// It is never longer than ten thousand years either way, which no difference of two instants exceeds. Arithmetic stops
+/// at that bound.
+package struct TimeSpan: Comparable, Hashable, Sendable {
+    package static let zero = TimeSpan(clamping: 0)
+
+    /// Ten thousand years of 365.25 days.
+    private static let bound: Int64 = 315_576_000_000_000
+
+    package let milliseconds: Int64
+
+    private init(clamping milliseconds: Int64) {
+        self.milliseconds = min(max(milliseconds, -TimeSpan.bound), TimeSpan.bound)
+    }
+
+    /// `count` times `unit` milliseconds; `nil` when that is longer than ten thousand years.
+    private init?(_ count: Int64, of unit: Int64) {
+        let (product, overflow) = count.multipliedReportingOverflow(by: unit)
+        guard !overflow, (-TimeSpan.bound...TimeSpan.bound).contains(product) else { return nil }
+        self.init(clamping: product)
+    }
+
+    private init(clamping count: Int64, of unit: Int64) {
+        self = TimeSpan(count, of: unit) ?? TimeSpan(clamping: count < 0 ? -TimeSpan.bound : TimeSpan.bound)
+    }
+
+    package static func milliseconds(_ count: Int64) -> TimeSpan { TimeSpan(clamping: count) }
+    package static func seconds(_ count: Int64) -> TimeSpan { TimeSpan(clamping: count, of: 1000) }
+    package static func minutes(_ count: Int64) -> TimeSpan { TimeSpan(clamping: count, of: 60_000) }
+    package static func hours(_ count: Int64) -> TimeSpan { TimeSpan(clamping: count, of: 3_600_000) }
+    package static func days(_ count: Int64) -> TimeSpan { TimeSpan(clamping: count, of: 86_400_000) }
+
+    /// Whole seconds; what is left over is dropped.
+    package var seconds: Int64 { milliseconds / 1000 }
+
+    /// As the standard library's timers take it.
+    package var duration: Duration { .milliseconds(milliseconds) }
+
+    /// Its length, whether it lies in the past or the future.
+    package var length: TimeSpan { TimeSpan(clamping: milliseconds < 0 ? -milliseconds : milliseconds) }
+
+    package static func < (left: TimeSpan, right: TimeSpan) -> Bool { left.milliseconds < right.milliseconds }
+
+    package static func + (left: TimeSpan, right: TimeSpan) -> TimeSpan {
+        TimeSpan(clamping: left.milliseconds + right.milliseconds)
+    }
+
+    package static func - (left: TimeSpan, right: TimeSpan) -> TimeSpan {
+        TimeSpan(clamping: left.milliseconds - right.milliseconds)
+    }
+
+    package static prefix func - (span: TimeSpan) -> TimeSpan { TimeSpan(clamping: -span.milliseconds) }
+}
+
+/// Spans as people write them: `500ms`, `2s`, `6m`, `1h`, `1d`, with a `-` for the past.
+extension TimeSpan: CustomStringConvertible {
+    private static let units: [(suffix: String, milliseconds: Int64)] = [
+        ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+    ]
+
+    /// `nil` when it isn't one, or is longer than ten thousand years.
+    package init?(_ text: String) {
+        guard let unit = TimeSpan.units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
+        let digits = text.dropLast(unit.suffix.count)
+        guard !digits.isEmpty, !digits.hasPrefix("+"), let count = Int64(digits) else { return nil }
+        self.init(count, of: unit.milliseconds)
+    }
+
+    /// In the largest unit that divides it.
+    package var description: String {
+        guard milliseconds != 0 else { return "0s" }
+        let unit =
+            TimeSpan.units.last { milliseconds.isMultiple(of: $0.milliseconds) } ?? (suffix: "ms", milliseconds: 1)
+        return "\(milliseconds / unit.milliseconds)\(unit.suffix)"
+    }
+}
+
+extension TimeSpan: Codable {
+    /// Reads the text form.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let span = TimeSpan(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a duration")
+        }
+        self = span
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
