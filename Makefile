@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-sanitizers test-readme clean
+.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-readme clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -48,6 +48,10 @@ test-sanitizers: setup
 	swift test --disable-xctest --sanitize=address --scratch-path .build/asan --filter 'Hostile|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions.txt \
 	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan --filter 'Hostile|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
+
+# Every boundary value for every name at every endpoint, where `make test` takes some for each: a quarter of an hour.
+test-boundaries: setup
+	UNDERSTUDY_ALL_BOUNDARIES=1 swift test --disable-xctest --filter Boundary
 
 # Every command block of the README, run exactly as printed.
 test-readme: build
