@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-readme clean
+.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-readme clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -52,6 +52,11 @@ test-sanitizers: setup
 # Every boundary value for every name at every endpoint, where `make test` takes some for each: a quarter of an hour.
 test-boundaries: setup
 	UNDERSTUDY_ALL_BOUNDARIES=1 swift test --disable-xctest --filter Boundary
+
+# Floods of connections: half-sent requests, delayed answers, more than there are descriptors for. A minute and a half.
+test-stress: build
+	$(call need,python3)
+	Tests/Stress/connections $(BINARY)
 
 # Every command block of the README, run exactly as printed.
 test-readme: build

@@ -22,7 +22,8 @@ let package = Package(
         .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "Time", swiftSettings: strict),
         .target(name: "JOSE", dependencies: ["COpenSSL", "Time"], swiftSettings: strict),
-        .target(name: "HTTPServer", dependencies: ["CMicrohttpd"], swiftSettings: strict),
+        .target(name: "CConnections"),
+        .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CConnections"], swiftSettings: strict),
         .target(name: "Proxy", dependencies: ["HTTPServer"], swiftSettings: strict),
         .target(name: "Courier", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(
@@ -80,7 +81,8 @@ let package = Package(
             name: "JOSETests",
             dependencies: ["JOSE", "Time", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
-        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "HTTPServerTests", dependencies: ["HTTPServer", "Proxy", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "StageTests", dependencies: ["Stage", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "AppleTests",

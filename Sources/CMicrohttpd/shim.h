@@ -5,17 +5,14 @@
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 typedef struct {
-  int listening_socket;
   unsigned int workers;
   unsigned int connection_limit;
   unsigned int idle_timeout_seconds;
   size_t connection_memory_bytes;
   void *context;
-  MHD_AcceptPolicyCallback accept;
   MHD_AccessHandlerCallback handle;
   void *(*begin)(void *context, const char *uri, struct MHD_Connection *connection);
   MHD_RequestCompletedCallback completed;
@@ -27,7 +24,8 @@ typedef struct {
 } understudy_daemon_options;
 
 static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon_options *o) {
-  unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
+  unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC |
+                       MHD_USE_NO_LISTEN_SOCKET;
   if (o->tls_certificate != NULL) flags |= MHD_USE_TLS;
   struct MHD_OptionItem tls[] = {
       {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)o->tls_certificate},
@@ -40,7 +38,6 @@ static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon
   struct MHD_OptionItem options[] = {
       {MHD_OPTION_ARRAY, 0, o->tls_certificate != NULL ? tls : plain},
       {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)o->log, o->context},
-      {MHD_OPTION_LISTEN_SOCKET, o->listening_socket, NULL},
       {MHD_OPTION_CONNECTION_LIMIT, o->connection_limit, NULL},
       {MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_seconds, NULL},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)o->connection_memory_bytes, NULL},
@@ -50,7 +47,7 @@ static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon
       {o->workers > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, o->workers, NULL},
       {MHD_OPTION_END, 0, NULL},
   };
-  return MHD_start_daemon(flags, 0, o->accept, o->context, o->handle, o->context, MHD_OPTION_ARRAY, options,
+  return MHD_start_daemon(flags, 0, NULL, NULL, o->handle, o->context, MHD_OPTION_ARRAY, options,
                           MHD_OPTION_END);
 }
 
@@ -59,19 +56,20 @@ static const ssize_t understudy_end_of_stream = MHD_CONTENT_READER_END_OF_STREAM
 static const ssize_t understudy_end_with_error = MHD_CONTENT_READER_END_WITH_ERROR;
 static const uint64_t understudy_unknown_size = MHD_SIZE_UNKNOWN;
 
-// The address of the other end, or NULL.
-static inline const struct sockaddr *understudy_client_address(struct MHD_Connection *connection) {
-  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  return info == NULL ? NULL : info->client_addr;
+static inline int understudy_descriptor(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == NULL ? -1 : info->connect_fd;
 }
 
-// As many open files as the system lets us have: a connection is a file.
-static inline void understudy_raise_file_limit(void) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
+// What the notification about the connection has set, or NULL.
+static inline void *understudy_connection_context(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info == NULL ? NULL : info->socket_context;
+}
+
+// Sets an empty `Cookie` header before those of the request, which libmicrohttpd looks at alone.
+static inline void understudy_hide_cookies(struct MHD_Connection *connection) {
+  MHD_set_connection_value(connection, MHD_HEADER_KIND, "Cookie", "");
 }
 
 #endif

@@ -1,4 +1,5 @@
 import CMicrohttpd
+import CConnections
 import Glibc
 import Synchronization
 
@@ -9,21 +10,17 @@ private func server(_ context: UnsafeMutableRawPointer?) -> Workers? {
     context.map { Unmanaged<Workers>.fromOpaque($0).takeUnretainedValue() }
 }
 
-func acceptCallback(
-    context: UnsafeMutableRawPointer?, address: UnsafePointer<sockaddr>?, length: socklen_t
-) -> MHD_Result {
-    server(context)?.gate.admits(address) ?? false ? .YES : .NO
-}
-
 func connectionCallback(
     context: UnsafeMutableRawPointer?, connection: OpaquePointer?,
     connectionContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, event: MHD_ConnectionNotificationCode
 ) {
-    let address = understudy_client_address(connection)
+    guard let gate = server(context)?.gate, let connectionContext else { return }
     if event.rawValue == 0 {
-        server(context)?.gate.opened(address)
-    } else {
-        server(context)?.gate.closed(address)
+        let opened = gate.opened(understudy_descriptor(connection))
+        connectionContext.pointee = opened.map { Unmanaged.passRetained($0).toOpaque() }
+    } else if let raw = connectionContext.pointee {
+        connectionContext.pointee = nil
+        gate.closed(Unmanaged<Connection>.fromOpaque(raw).takeRetainedValue())
     }
 }
 
@@ -31,17 +28,23 @@ func connectionCallback(
 ///
 /// Every `&` is then overwritten in libmicrohttpd's buffer (its own, and writable), so that it finds one field in the
 /// query. Nobody here asks it for fields, and thousands of them wouldn't fit the connection's memory: it would drop the
-/// connection without a word.
+/// connection without a word. It looks at the first `Cookie` header in the same way, so that is an empty one of ours.
 func beginCallback(
     context: UnsafeMutableRawPointer?, target: UnsafePointer<CChar>?, connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
-    server(context)?.inFlight.add(1, ordering: .relaxed)
-    let transaction = Transaction(target: target.map { String(cString: $0) } ?? "/", connection: connection)
+    guard let server = server(context), let watch = server.watch, let raw = understudy_connection_context(connection)
+    else { return nil }
+    let opened = Unmanaged<Connection>.fromOpaque(raw).takeUnretainedValue()
+    server.inFlight.add(1, ordering: .relaxed)
+    server.gate.began(opened)
+    let transaction = Transaction(
+        target: target.map { String(cString: $0) } ?? "/", pointer: connection, connection: opened, watch: watch)
     var rest = target.flatMap { strchr($0, 0x3F) }
     while let mark = rest {
         if mark.pointee == 0x26 { mark.pointee = 0x5F }
         rest = strchr(mark + 1, 0x26)
     }
+    understudy_hide_cookies(connection)
     return Unmanaged.passRetained(transaction).toOpaque()
 }
 
@@ -83,14 +86,38 @@ func collectHeader(
 ) -> MHD_Result {
     guard let context, let name else { return .YES }
     let headers = context.assumingMemoryBound(to: [(name: String, value: String)].self)
+    let isOurs = headers.pointee.isEmpty && value?.pointee == 0 && strcasecmp(name, "Cookie") == 0
+    // The one from `beginCallback`. An empty one of the client's says nothing either.
+    guard !isOurs else { return .YES }
     headers.pointee.append((name: String(cString: name), value: value.map { String(cString: $0) } ?? ""))
     return .YES
 }
 
 func logCallback(context: UnsafeMutableRawPointer?, format: UnsafePointer<CChar>?, arguments: CVaListPointer?) {
     guard let server = server(context), let format, let arguments else { return }
-    var line = [CChar](repeating: 0, count: 512)
-    vsnprintf(&line, line.count, format, arguments)
-    server.options.log(
-        String(decoding: line.prefix { $0 != 0 && $0 != 0x0A }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    var bytes = [CChar](repeating: 0, count: 1024)
+    vsnprintf(&bytes, bytes.count, format, arguments)
+    let line = String(decoding: bytes.prefix { $0 != 0 && $0 != 0x0A }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    server.options.log(line)
+    if let reason = OwnRefusal.reason(in: line) {
+        understudy_replace_next_answer(refusalCallback, context, reason)
+    }
+}
+
+/// Answers in place of libmicrohttpd.
+func refusalCallback(
+    context: UnsafeMutableRawPointer?, connection: OpaquePointer?, status: UInt32, reason: UnsafePointer<CChar>?
+) -> Int32 {
+    guard let server = server(context), let reason = reason.map({ String(cString: $0) }) else { return 0 }
+    let refusal = server.refuse(Int(status), reason)
+    // This one it would queue before it is ready to, and send the header twice. Others can't be sent past it: it uses the
+    // connection once more when it can't queue an answer.
+    guard reason.contains("Content-Length") else {
+        guard let message = Message(refusal) else { return 0 }
+        defer { message.release() }
+        return message.queue(on: connection, status: refusal.status) == .YES ? 1 : 0
+    }
+    let bytes = OwnRefusal.bytes(of: refusal)
+    bytes.withUnsafeBytes { understudy_send_now(connection, $0.baseAddress, $0.count) }
+    return 0
 }

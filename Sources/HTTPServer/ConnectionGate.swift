@@ -1,65 +1,296 @@
-import CMicrohttpd
 import Glibc
 import Synchronization
 
-/// Counts connections: in all, and by address for addresses that aren't loopback.
-package final class ConnectionGate: Sendable {
-    private struct Counts {
-        var total = 0
-        var byAddress: [[UInt8]: Int] = [:]
+/// Knows every connection of a server, and which of them may be closed when there are too many.
+///
+/// A connection can be closed while its client is sending a request, or hasn't begun one, and while it reads an answer;
+/// never while the server is at work on its request. Those whose clients are sending go first, the oldest at the head.
+final class ConnectionGate: Sendable {
+    struct Limits: Sendable {
+        var connections: Int
+        var connectionsPerAddress: Int
+        /// Bytes of request bodies at once.
+        var bodyBytes = 64 << 20
+        /// Seconds in which a request must have arrived.
+        var requestSeconds: Int64 = 60
+        /// Seconds in which an answer must have been read.
+        var answerSeconds: Int64 = 120
+
+        /// Connections that wait for an answer or read one without an end: the others stay free for short requests.
+        var held: Int { max(1, connections * 3 / 4) }
+        /// Connections above the limit while those that were closed for them are on their way out.
+        var slack: Int { max(1, min(64, connections / 8)) }
     }
 
-    private let counts = Mutex(Counts())
-    private let limit: Int
-    private let limitPerAddress: Int
+    enum Admission {
+        case admitted(Connection)
+        case refused(String)
+    }
 
-    package init(limit: Int, limitPerAddress: Int) {
-        self.limit = limit
-        self.limitPerAddress = limitPerAddress
+    private struct State {
+        var byDescriptor: [Int32: Connection] = [:]
+        var byAddress: [[UInt8]: Int] = [:]
+        /// No body yet: sending a header, or silent.
+        var waiting = ConnectionList()
+        var sendingBody = ConnectionList()
+        var reading = ConnectionList()
+        var leaving = 0
+        var leavingBytes = 0
+        var counters = ServerCounters()
+    }
+
+    let limits: Limits
+    private let state = Mutex(State())
+    private let timeoutAnswer: @Sendable (_ status: Int, _ reason: String) -> [UInt8]
+
+    /// `answer` makes the bytes that tell a client why its connection is closed in the midst of its request; empty for
+    /// none, as with TLS.
+    init(_ limits: Limits, answer: @escaping @Sendable (_ status: Int, _ reason: String) -> [UInt8] = { _, _ in [] }) {
+        self.limits = limits
+        timeoutAnswer = answer
     }
 
     /// How many are open.
-    var count: Int { counts.withLock { $0.total } }
+    var count: Int { state.withLock { $0.byDescriptor.count } }
 
-    package func admits(_ address: UnsafePointer<sockaddr>?) -> Bool {
-        let key = ConnectionGate.key(of: address)
-        return counts.withLock { counts in
-            counts.total < limit && key.map { counts.byAddress[$0, default: 0] < limitPerAddress } ?? true
+    var counters: ServerCounters {
+        state.withLock { state in
+            var counters = state.counters
+            counters.open = state.byDescriptor.count
+            return counters
         }
     }
 
-    package func opened(_ address: UnsafePointer<sockaddr>?) {
-        let key = ConnectionGate.key(of: address)
-        counts.withLock { counts in
-            counts.total += 1
-            if let key { counts.byAddress[key, default: 0] += 1 }
+    /// Whether to leave new connections in the system's queue until some have closed.
+    var isFull: Bool { state.withLock { $0.byDescriptor.count >= limits.connections + limits.slack } }
+
+    // MARK: - A connection's life
+
+    /// Admits a new connection, for which another may have to go.
+    func admit(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?) -> Admission {
+        let key = ClientAddress.key(of: address)
+        return state.withLock { state in
+            // Its number is free again: libmicrohttpd closed it before it was opened, which it doesn't say.
+            if let lost = state.byDescriptor[descriptor] { remove(lost, from: &state) }
+            if let key, state.byAddress[key, default: 0] >= limits.connectionsPerAddress {
+                state.counters.refused += 1
+                return .refused("this address has \(limits.connectionsPerAddress) connections open already")
+            }
+            if state.byDescriptor.count - state.leaving >= limits.connections {
+                guard let oldest = oldest(in: state) else {
+                    state.counters.refused += 1
+                    return .refused("all \(limits.connections) connections are in use")
+                }
+                evict(
+                    oldest, 503, "all \(limits.connections) connections are in use, and this request came slowly",
+                    &state)
+                state.counters.evicted += 1
+            }
+            let connection = Connection(descriptor, key: key)
+            state.byDescriptor[descriptor] = connection
+            if let key { state.byAddress[key, default: 0] += 1 }
+            return .admitted(connection)
         }
     }
 
-    package func closed(_ address: UnsafePointer<sockaddr>?) {
-        let key = ConnectionGate.key(of: address)
-        counts.withLock { counts in
-            counts.total -= 1
-            guard let key, let count = counts.byAddress[key] else { return }
-            counts.byAddress[key] = count > 1 ? count - 1 : nil
+    /// Its worker has it now.
+    func opened(_ descriptor: Int32) -> Connection? {
+        state.withLock { state in
+            guard let connection = state.byDescriptor[descriptor] else { return nil }
+            move(connection, to: .waiting, &state)
+            return connection
         }
     }
 
-    /// The address's bytes; `nil` for loopback, which has no limit of its own.
-    static func key(of address: UnsafePointer<sockaddr>?) -> [UInt8]? {
-        guard let address else { return nil }
-        let raw = UnsafeRawPointer(address)
-        switch Int32(address.pointee.sa_family) {
-        case AF_INET:
-            let bytes = Array(UnsafeRawBufferPointer(start: raw + 4, count: 4))
-            return bytes[0] == 127 ? nil : bytes
-        case AF_INET6:
-            let bytes = Array(UnsafeRawBufferPointer(start: raw + 8, count: 16))
-            let isMapped = bytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF])
-            if isMapped { return bytes[12] == 127 ? nil : Array(bytes[12...]) }
-            return bytes == [UInt8](repeating: 0, count: 15) + [1] ? nil : bytes
-        default:
-            return nil
+    /// Called before the descriptor is closed.
+    func closed(_ connection: Connection) {
+        state.withLock { state in
+            if state.byDescriptor[connection.descriptor] === connection { remove(connection, from: &state) }
         }
+    }
+
+    /// A request's first line has come.
+    func began(_ connection: Connection) {
+        state.withLock { state in
+            connection.hasRequest = true
+            move(connection, to: .waiting, &state)
+        }
+    }
+
+    /// More of a body has come. `false` when there is no room for it.
+    func received(_ bytes: Int, on connection: Connection) -> Bool {
+        state.withLock { state in
+            guard !connection.isLeaving else { return false }
+            if connection.place != .sendingBody { move(connection, to: .sendingBody, &state) }
+            while state.counters.bodyBytes - state.leavingBytes + bytes > limits.bodyBytes {
+                guard let oldest = state.sendingBody.first, oldest !== connection else {
+                    state.counters.refused += 1
+                    return false
+                }
+                evict(
+                    oldest, 503,
+                    "the bodies of requests take \(limits.bodyBytes) bytes already, and this one came slowly", &state)
+                state.counters.evicted += 1
+            }
+            // Those that were closed for others still hold theirs for a moment.
+            guard state.counters.bodyBytes + bytes <= limits.bodyBytes * 2 else {
+                state.counters.refused += 1
+                return false
+            }
+            connection.bodyBytes += bytes
+            state.counters.bodyBytes += bytes
+            return true
+        }
+    }
+
+    /// What came of a body has been thrown away.
+    func dropBody(of connection: Connection) { state.withLock { releaseBody(of: connection, &$0) } }
+
+    /// Another reason than a limit of the gate's own.
+    func countRefusal() { state.withLock { $0.counters.refused += 1 } }
+
+    /// The request is whole. `false` when its connection is being closed.
+    func working(on connection: Connection) -> Bool {
+        state.withLock { state in
+            guard !connection.isLeaving else { return false }
+            move(connection, to: .working, &state)
+            return true
+        }
+    }
+
+    /// The answer comes later, or has no end in sight. `false` when too many wait already.
+    func hold(_ connection: Connection) -> Bool {
+        state.withLock { state in
+            guard !connection.isHeld else { return true }
+            guard state.counters.held < limits.held else {
+                state.counters.refused += 1
+                return false
+            }
+            connection.isHeld = true
+            state.counters.held += 1
+            return true
+        }
+    }
+
+    /// The client is reading the answer.
+    func answering(on connection: Connection) {
+        state.withLock { state in
+            letGo(connection, &state)
+            if connection.place == .working || connection.place == .waiting { move(connection, to: .reading, &state) }
+        }
+    }
+
+    /// The request is over; there may be another.
+    func completed(_ connection: Connection, wasAbandoned: Bool) {
+        state.withLock { state in
+            if wasAbandoned { state.counters.abandoned += 1 }
+            letGo(connection, &state)
+            connection.hasRequest = false
+            releaseBody(of: connection, &state)
+            if !connection.isLeaving { move(connection, to: .waiting, &state) }
+        }
+    }
+
+    // MARK: - Closing
+
+    /// Closes those whose clients take too long. Returns how many.
+    @discardableResult
+    func expire(now: Int64 = ConnectionGate.seconds) -> Int {
+        state.withLock { state in
+            var count = 0
+            while let oldest = oldest(sendingIn: state), now - oldest.since >= limits.requestSeconds {
+                evict(oldest, 408, "the request didn't arrive within \(limits.requestSeconds) seconds", &state)
+                count += 1
+            }
+            while let oldest = state.reading.first, now - oldest.since >= limits.answerSeconds {
+                evict(oldest, 0, "", &state)
+                count += 1
+            }
+            state.counters.expired += UInt64(count)
+            return count
+        }
+    }
+
+    /// Closes all whose requests haven't arrived.
+    func closeUnfinished() {
+        state.withLock { state in
+            while let oldest = oldest(sendingIn: state) { evict(oldest, 503, "the server is stopping", &state) }
+        }
+    }
+
+    private func oldest(sendingIn state: borrowing State) -> Connection? {
+        guard let waiting = state.waiting.first else { return state.sendingBody.first }
+        guard let sending = state.sendingBody.first else { return waiting }
+        return sending.since < waiting.since ? sending : waiting
+    }
+
+    private func oldest(in state: borrowing State) -> Connection? { oldest(sendingIn: state) ?? state.reading.first }
+
+    /// The descriptor can't have been closed: `closed` comes first, and takes the same lock.
+    private func evict(_ connection: Connection, _ status: Int, _ reason: String, _ state: inout State) {
+        if connection.hasRequest, connection.place != .reading {
+            let answer = timeoutAnswer(status, reason)
+            _ = answer.withUnsafeBytes {
+                send(connection.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            }
+        }
+        move(connection, to: .working, &state)
+        connection.isLeaving = true
+        state.leaving += 1
+        state.leavingBytes += connection.bodyBytes
+        shutdown(connection.descriptor, Int32(SHUT_RDWR))
+    }
+
+    // MARK: - Lists
+
+    private func move(_ connection: Connection, to place: Connection.Place, _ state: inout State) {
+        guard !connection.isLeaving else { return }
+        unlink(connection, &state)
+        connection.place = place
+        connection.since = ConnectionGate.seconds
+        switch place {
+        case .new, .working: break
+        case .waiting: state.waiting.append(connection)
+        case .sendingBody: state.sendingBody.append(connection)
+        case .reading: state.reading.append(connection)
+        }
+    }
+
+    private func unlink(_ connection: Connection, _ state: inout State) {
+        switch connection.place {
+        case .new, .working: break
+        case .waiting: state.waiting.remove(connection)
+        case .sendingBody: state.sendingBody.remove(connection)
+        case .reading: state.reading.remove(connection)
+        }
+    }
+
+    private func remove(_ connection: Connection, from state: inout State) {
+        unlink(connection, &state)
+        connection.place = .new
+        letGo(connection, &state)
+        releaseBody(of: connection, &state)
+        if connection.isLeaving { state.leaving -= 1 }
+        state.byDescriptor[connection.descriptor] = nil
+        guard let key = connection.key, let count = state.byAddress[key] else { return }
+        state.byAddress[key] = count > 1 ? count - 1 : nil
+    }
+
+    private func releaseBody(of connection: Connection, _ state: inout State) {
+        state.counters.bodyBytes -= connection.bodyBytes
+        if connection.isLeaving { state.leavingBytes -= connection.bodyBytes }
+        connection.bodyBytes = 0
+    }
+
+    private func letGo(_ connection: Connection, _ state: inout State) {
+        if connection.isHeld { state.counters.held -= 1 }
+        connection.isHeld = false
+    }
+
+    /// Of a clock that only goes on.
+    static var seconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        return Int64(time.tv_sec)
     }
 }

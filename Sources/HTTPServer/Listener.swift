@@ -44,7 +44,7 @@ package struct Listener {
             do throws(ListenError) {
                 for address in addresses {
                     let port = listeners.first?.port ?? port
-                    if let listener = try Listener(address, host: host, port: port) {
+                    if let listener = try Listener(address, host: host, port: port, isOnly: addresses.count == 1) {
                         listeners.append(listener)
                     }
                 }
@@ -66,8 +66,8 @@ package struct Listener {
         port = Listener.boundPort(of: descriptor)
     }
 
-    /// Binds and listens. `nil` when the machine lacks the address family, which only matters for the first address.
-    init?(_ address: Address, host: String, port: UInt16) throws(ListenError) {
+    /// Binds and listens. `nil` when the machine lacks the address, which matters only where it is the only one.
+    init?(_ address: Address, host: String, port: UInt16, isOnly: Bool) throws(ListenError) {
         let family =
             switch address {
             case .v4: AF_INET
@@ -103,10 +103,10 @@ package struct Listener {
         let bound = withUnsafePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
         }
-        guard bound == 0, listen(descriptor, 1024) == 0 else {
+        guard bound == 0, listen(descriptor, 4096) == 0 else {
             let failure = errno
             close(descriptor)
-            if failure == EADDRNOTAVAIL, case .v6 = address { return nil }
+            if failure == EADDRNOTAVAIL, !isOnly { return nil }
             throw Listener.explain(failure, host: host, port: port)
         }
         self.descriptor = descriptor

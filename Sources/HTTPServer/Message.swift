@@ -1,27 +1,32 @@
 import CMicrohttpd
+import CConnections
 
 /// A response as libmicrohttpd holds it.
 struct Message {
     let pointer: OpaquePointer
 
     /// `nil` when there is no memory, or nothing is to be sent.
-    init?(_ response: Response, on transaction: Transaction) {
+    init?(_ response: Response, on transaction: Transaction, _ watch: Watch?) {
         let made: OpaquePointer?
         switch response.delivery {
         case .dropped: return nil
         case .whole:
-            made = response.body.withUnsafeBytes { bytes in
-                MHD_create_response_from_buffer(
-                    bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
-            }
+            made = Message.copy(response.body)
         case .cut:
             // Even an empty body can be cut: one byte is announced that doesn't come.
             made = Message.read(
-                by: BodyReader(.cut(Array(response.body.prefix(response.body.count / 2))), transaction),
+                by: BodyReader(.cut(Array(response.body.prefix(response.body.count / 2))), transaction, watch),
                 size: UInt64(max(1, response.body.count)))
         case .stream(let stream):
-            made = Message.read(by: BodyReader(.stream(stream), transaction), size: understudy_unknown_size)
+            made = Message.read(by: BodyReader(.stream(stream), transaction, watch), size: understudy_unknown_size)
         }
+        self.init(made, response)
+    }
+
+    /// A response that is sent whole.
+    init?(_ response: Response) { self.init(Message.copy(response.body), response) }
+
+    private init?(_ made: OpaquePointer?, _ response: Response) {
         guard let made else { return nil }
         pointer = made
         // libmicrohttpd refuses an empty value; white space around one doesn't count (RFC 9110 section 5.5).
@@ -31,11 +36,18 @@ struct Message {
     func add(_ name: String, _ value: String) { MHD_add_response_header(pointer, name, value) }
 
     func queue(on connection: OpaquePointer?, status: Int) -> MHD_Result {
-        MHD_queue_response(connection, UInt32(status), pointer)
+        understudy_queue_answer(connection, UInt32(clamping: status), pointer) == 1 ? .YES : .NO
     }
 
     /// Once queued, libmicrohttpd keeps what it needs.
     func release() { MHD_destroy_response(pointer) }
+
+    private static func copy(_ body: [UInt8]) -> OpaquePointer? {
+        body.withUnsafeBytes { bytes in
+            MHD_create_response_from_buffer(
+                bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+        }
+    }
 
     private static func read(by reader: BodyReader, size: UInt64) -> OpaquePointer? {
         let context = Unmanaged.passRetained(reader).toOpaque()
@@ -55,11 +67,14 @@ final class BodyReader: @unchecked Sendable {
 
     private let source: Source
     private let connection: OpaquePointer?
+    private let descriptor: Int32
+    private let watch: Watch?
 
-    init(_ source: Source, _ transaction: Transaction) {
+    init(_ source: Source, _ transaction: Transaction, _ watch: Watch?) {
         self.source = source
-        connection = transaction.connection
-        if case .stream(let stream) = source { transaction.stream = stream }
+        self.watch = watch
+        connection = transaction.pointer
+        descriptor = transaction.connection.descriptor
     }
 
     /// Called by the connection's own worker.
@@ -70,9 +85,17 @@ final class BodyReader: @unchecked Sendable {
             return rest.isEmpty ? understudy_end_with_error : BodyReader.copy(rest.prefix(limit), to: buffer)
         case .stream(let stream):
             nonisolated(unsafe) let connection = connection
+            let (descriptor, watch) = (descriptor, watch)
             let part = stream.take(
-                upTo: limit, suspend: { MHD_suspend_connection(connection) },
-                wake: { MHD_resume_connection(connection) })
+                upTo: limit,
+                suspend: {
+                    MHD_suspend_connection(connection)
+                    watch?.watch(descriptor) { [weak stream] in stream?.end() }
+                },
+                wake: {
+                    watch?.forget(descriptor)
+                    MHD_resume_connection(connection)
+                })
             switch part {
             case .bytes(let bytes): return BodyReader.copy(bytes[...], to: buffer)
             case .end: return understudy_end_of_stream

@@ -39,14 +39,14 @@ package struct Response: Sendable {
 /// What a handler answers: at once, or later. Later holds no thread: the connection is suspended until then.
 package enum Reply: Sendable {
     case now(Response)
-    /// The closure gets a function to call once, from any thread, with the response.
-    case later(@Sendable (@escaping @Sendable (Response) -> Void) -> Void)
+    /// The closure gets what takes the response, once and from any thread.
+    case later(@Sendable (Completion) -> Void)
 
     /// The same reply with its response changed.
     package func map(_ change: @escaping @Sendable (Response) -> Response) -> Reply {
         switch self {
         case .now(let response): .now(change(response))
-        case .later(let start): .later { done in start { done(change($0)) } }
+        case .later(let start): .later { done in start(done.through(change)) }
         }
     }
 
@@ -55,15 +55,16 @@ package enum Reply: Sendable {
         Reply.now(response).delayed(by: duration)
     }
 
-    /// The same response, `duration` after it is there.
+    /// The same response, `duration` after it is there; sooner, when nobody waits for it any more.
     package func delayed(by duration: Duration) -> Reply {
         .later { done in
             let wait: @Sendable (Response) -> Void = { response in
-                Timer.after(duration) { done(response) }
+                let timer = Timer.after(duration) { done(response) }
+                done.whenAbandoned { timer.hurry() }
             }
             switch self {
             case .now(let response): wait(response)
-            case .later(let start): start(wait)
+            case .later(let start): start(done.then(wait))
             }
         }
     }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// An HTTP/1.1 server: libmicrohttpd's epoll workers in front of one handler. It stops when it is let go.
+/// An HTTP/1.1 server: libmicrohttpd's epoll workers in front of one handler, behind a thread that
+/// accepts. It stops when it is let go.
 ///
 /// Workers know only what is inside it: a worker that held the server itself might be the last to let it go, and would have
 /// to wait for its own end.
@@ -25,8 +26,15 @@ package final class Server: Sendable {
         /// Threads that serve connections; one a core by default.
         package var workers = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         package var bodyLimitBytes = 1 << 20
+        /// Bytes of all requests' bodies at once.
+        package var bodyLimitBytesTogether = 64 << 20
         package var headerLimitBytes = 32 << 10
         package var idleTimeoutSeconds = 30
+        /// Seconds in which a request must have arrived whole.
+        package var requestSeconds: Int64 = 60
+        /// Seconds in which an answer must have been read, unless it is a stream.
+        package var answerSeconds: Int64 = 120
+        /// Lower when the limit of open files asks for it.
         package var connectionLimit = 4096
         /// For each address that isn't loopback.
         package var connectionLimitPerAddress = 64
@@ -35,9 +43,13 @@ package final class Server: Sendable {
         /// Speaks TLS 1.2 and 1.3 with this certificate.
         package var tls: TLS?
         /// How long `stop` waits for requests in flight.
-        package var stopGrace = Duration.milliseconds(1500)
+        package var stopGrace = Duration.milliseconds(1000)
         /// Headers for what the server itself refuses before the handler sees it, given why.
         package var refusalHeaders: @Sendable (String) -> [(name: String, value: String)] = { _ in [] }
+        /// The header that says why a connection is closed for which there is no room.
+        package var diagnosisHeader = "Understudy-Diagnosis"
+        /// Takes what whoever runs the server should know, one line each, at most one in ten seconds.
+        package var warn: @Sendable (String) -> Void = { _ in }
         /// Takes libmicrohttpd's own complaints, one line each.
         package var log: @Sendable (String) -> Void = { _ in }
 
@@ -53,6 +65,9 @@ package final class Server: Sendable {
 
     /// The port that is listened on.
     package var port: UInt16 { workers.port }
+
+    /// What has been counted about its connections since the start.
+    package var counters: ServerCounters { workers.gate.counters }
 
     /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still
     /// suspended, and closes everything. Safe to call twice.

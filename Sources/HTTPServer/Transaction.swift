@@ -5,23 +5,30 @@ import Synchronization
 final class Transaction: @unchecked Sendable {
     private enum State {
         case reading
-        case waiting
+        case waiting(Completion)
         case ready(Response)
     }
 
     let target: String
-    let connection: OpaquePointer?
+    let pointer: OpaquePointer?
+    let connection: Connection
+    private let watch: Watch
     // Touched by the connection's own worker only.
     var body: [UInt8] = []
     var discarded = 0
+    /// Whether the body was thrown away because all bodies together had no room for it.
+    var hadNoRoom = false
     var isStarted = false
     /// The body that is being sent, when it has no end in sight.
     var stream: EventStream?
     private let state = Mutex(State.reading)
+    private let hasGone = Atomic<Bool>(false)
 
-    init(target: String, connection: OpaquePointer?) {
+    init(target: String, pointer: OpaquePointer?, connection: Connection, watch: Watch) {
         self.target = target
+        self.pointer = pointer
         self.connection = connection
+        self.watch = watch
     }
 
     /// The answer, once it is there.
@@ -32,17 +39,25 @@ final class Transaction: @unchecked Sendable {
         }
     }
 
-    var isWaiting: Bool {
+    var isWaiting: Bool { completion != nil }
+
+    /// Whether the client went before its answer was there.
+    var wasAbandoned: Bool { hasGone.load(ordering: .relaxed) }
+
+    private var completion: Completion? {
         state.withLock { state in
-            guard case .waiting = state else { return false }
-            return true
+            guard case .waiting(let completion) = state else { return nil }
+            return completion
         }
     }
 
-    /// Takes the connection out of its worker's loop until `resume(with:)`.
-    func suspend() {
-        state.withLock { $0 = .waiting }
-        MHD_suspend_connection(connection)
+    /// Takes the connection out of its worker's loop until an answer is given to what this returns, or the client goes.
+    func suspend() -> Completion {
+        let completion = Completion { [weak self] in self?.resume(with: $0) }
+        state.withLock { $0 = .waiting(completion) }
+        MHD_suspend_connection(pointer)
+        watch.watch(connection.descriptor) { [weak self] in self?.abandon() }
+        return completion
     }
 
     /// Sets the answer and wakes the connection; only the first call counts.
@@ -52,6 +67,18 @@ final class Transaction: @unchecked Sendable {
             state = .ready(response)
             return true
         }
-        if isFirst { MHD_resume_connection(connection) }
+        guard isFirst else { return }
+        watch.forget(connection.descriptor)
+        MHD_resume_connection(pointer)
+    }
+
+    /// The client has gone: lets the connection go, then tells those who work on the answer.
+    private func abandon() {
+        guard let completion else { return }
+        hasGone.store(true, ordering: .relaxed)
+        var nothing = Response(status: 204)
+        nothing.delivery = .dropped
+        resume(with: nothing)
+        completion.abandon()
     }
 }

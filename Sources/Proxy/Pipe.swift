@@ -23,12 +23,23 @@ enum Pipe {
         return true
     }
 
-    /// Carries bytes both ways until both sides have ended, one breaks, or it is time to stop.
-    static func join(_ left: Int32, _ right: Int32, until isOver: () -> Bool) {
+    /// Writing to one that doesn't read fails after so long.
+    static func limitWrites(of descriptors: [Int32], seconds: Int) {
+        var time = timeval(tv_sec: seconds, tv_usec: 0)
+        for descriptor in descriptors {
+            setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+        }
+    }
+
+    /// Carries bytes both ways until both sides have ended, one breaks, nothing has come for `idleSeconds`, or it is time to
+    /// stop.
+    static func join(_ left: Int32, _ right: Int32, idleSeconds: Int, until isOver: () -> Bool) {
         var ends = [left, right]
-        while !isOver() {
+        var deadline = ContinuousClock.now.advanced(by: .seconds(idleSeconds))
+        while !isOver(), ContinuousClock.now < deadline {
             var waiting = ends.map { pollfd(fd: $0, events: $0 < 0 ? 0 : Int16(POLLIN), revents: 0) }
             guard poll(&waiting, 2, ProxyState.patience) > 0 else { continue }
+            deadline = ContinuousClock.now.advanced(by: .seconds(idleSeconds))
             for place in 0..<2 where ends[place] >= 0 && waiting[place].revents != 0 {
                 let (from, to) = place == 0 ? (left, right) : (right, left)
                 guard let part = read(from: from), write(part[...], to: to) else { return }
@@ -45,6 +56,15 @@ enum Pipe {
 
 /// Connects to a host, by name or address.
 enum Connector {
+    /// Seconds until one that doesn't answer is given up.
+    private static let patience = 10
+
+    /// The daemon itself, which listens on both loopback addresses or on the one that the machine has.
+    static func connect(loopbackOr host: String, _ port: UInt16) throws(Refusal) -> Int32 {
+        guard host == "127.0.0.1" else { return try connect(host, port) }
+        do throws(Refusal) { return try connect(host, port) } catch { return try connect("::1", port) }
+    }
+
     static func connect(_ host: String, _ port: UInt16) throws(Refusal) -> Int32 {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -59,6 +79,8 @@ enum Connector {
             let descriptor = socket(
                 entry.ai_family, entry.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), entry.ai_protocol)
             if descriptor >= 0 {
+                // Connecting is limited by the time for writing.
+                Pipe.limitWrites(of: [descriptor], seconds: patience)
                 if Glibc.connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0 { return descriptor }
                 close(descriptor)
             }

@@ -19,7 +19,15 @@ package final class ProxyServer: Sendable {
         package var plays: @Sendable (String) -> Bool = { _ in false }
         /// Whether other hosts are let through.
         package var passesThrough = false
+        /// More tunnels at once are refused. Fewer when the limit of open files asks for it.
+        package var tunnelLimit = 512
+        /// Seconds until a request's header must be there.
+        package var headerSeconds = 30
+        /// Seconds after which a tunnel through which nothing goes is closed.
+        package var idleSeconds = 300
         package var log: @Sendable (String) -> Void = { _ in }
+        /// Takes what whoever runs the proxy should know, one line each, at most one in ten seconds.
+        package var warn: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
@@ -40,21 +48,21 @@ package final class ProxyServer: Sendable {
 
 /// What the proxy's threads share.
 final class ProxyState: Sendable {
-    /// More connections at once are refused.
-    private static let limit = 512
-
     let options: ProxyServer.Options
     let isStopping = Atomic<Bool>(false)
     let port: UInt16
     private let count = Atomic<Int>(0)
     private let listening = Atomic<Int>(0)
-    private let listeners: [Int32]
+    private let limit: Int
+    private let refused: RefusedConnections
+    private let refusedCount = Atomic<UInt64>(0)
 
     init(_ options: ProxyServer.Options) throws(ListenError) {
         self.options = options
         signal(SIGPIPE, SIG_IGN)
         let bound = try Listener.all(on: options.host, port: options.port)
-        listeners = bound.map(\.descriptor)
+        limit = min(options.tunnelLimit, DescriptorLimit.tunnels)
+        refused = RefusedConnections(isPlain: true, header: "Understudy-Diagnosis")
         port = bound.first?.port ?? options.port
         for listener in bound {
             _ = fcntl(listener.descriptor, F_SETFL, O_NONBLOCK)
@@ -77,6 +85,7 @@ final class ProxyState: Sendable {
         for _ in 0..<50 where count.load(ordering: .relaxed) + listening.load(ordering: .relaxed) > 0 {
             usleep(20_000)
         }
+        refused.closeAll()
     }
 
     /// How long a thread waits before it looks whether to stop, in milliseconds.
@@ -84,54 +93,48 @@ final class ProxyState: Sendable {
 
     private func accept(from listener: Int32) {
         while !isStopping.load(ordering: .relaxed) {
+            tell()
             var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
             guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
             let descriptor = Glibc.accept(listener, nil, nil)
-            guard descriptor >= 0 else { continue }
+            guard descriptor >= 0 else {
+                // Without a descriptor the connection waits where it is, and polling would come back at once.
+                if errno == EMFILE || errno == ENFILE { usleep(20_000) }
+                continue
+            }
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            guard count.add(1, ordering: .relaxed).newValue <= ProxyState.limit else {
+            guard count.add(1, ordering: .relaxed).newValue <= limit else {
                 count.subtract(1, ordering: .relaxed)
-                close(descriptor)
+                refuse(descriptor, "all \(limit) tunnels are in use")
                 continue
             }
             let isStarted = WorkThread.start { [self] in
                 Tunnel(descriptor, self).run()
                 finish(descriptor, of: count)
             }
-            if !isStarted { finish(descriptor, of: count) }
+            if !isStarted {
+                count.subtract(1, ordering: .relaxed)
+                refuse(descriptor, "the system gives no more threads")
+            }
+        }
+    }
+
+    private func refuse(_ descriptor: Int32, _ reason: String) {
+        refusedCount.add(1, ordering: .relaxed)
+        refused.refuse(descriptor, "the proxy takes no more connections: \(reason)")
+    }
+
+    private func tell() {
+        refused.tick()
+        var counters = ServerCounters()
+        counters.refused = refusedCount.load(ordering: .relaxed)
+        if refused.news(in: counters) != nil {
+            options.warn("\(counters.refused) connections were refused so far: the proxy takes \(limit) at once")
         }
     }
 
     private func finish(_ descriptor: Int32, of counter: borrowing Atomic<Int>) {
         close(descriptor)
         counter.subtract(1, ordering: .relaxed)
-    }
-}
-
-/// A thread of its own: a tunnel waits for its two ends for as long as they like.
-enum WorkThread {
-    private final class Box {
-        let work: @Sendable () -> Void
-
-        init(_ work: @escaping @Sendable () -> Void) { self.work = work }
-    }
-
-    /// `false` when the system gives no thread.
-    static func start(_ work: @escaping @Sendable () -> Void) -> Bool {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, 256 << 10)
-        let context = Unmanaged.passRetained(Box(work)).toOpaque()
-        var thread = pthread_t()
-        let failure = pthread_create(&thread, &attributes, run, context)
-        if failure != 0 { Unmanaged<Box>.fromOpaque(context).release() }
-        return failure == 0
-    }
-
-    private static let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-        if let context { Unmanaged<Box>.fromOpaque(context).takeRetainedValue().work() }
-        return nil
     }
 }

@@ -5,9 +5,6 @@ import HTTPServer
 struct Tunnel {
     /// Bytes of a request's header.
     private static let headerLimit = 32 << 10
-    /// Milliseconds until the header must be there.
-    private static let headerPatience = 30_000
-
     private let client: Int32
     private let state: ProxyState
 
@@ -22,6 +19,7 @@ struct Tunnel {
             let request = try ProxyRequest(head)
             let upstream = try connect(for: request)
             defer { close(upstream) }
+            Pipe.limitWrites(of: [client, upstream], seconds: state.options.idleSeconds)
             if request.isTunnel {
                 let established = Array("HTTP/1.1 200 Connection Established\r\n\r\n".utf8)
                 guard Pipe.write(established[...], to: client) else { return }
@@ -29,7 +27,9 @@ struct Tunnel {
             } else {
                 guard Pipe.write(request.once(head)[...], to: upstream) else { return }
             }
-            Pipe.join(client, upstream) { state.isStopping.load(ordering: .relaxed) }
+            Pipe.join(client, upstream, idleSeconds: state.options.idleSeconds) {
+                state.isStopping.load(ordering: .relaxed)
+            }
         } catch {
             state.options.log(error.advice)
             _ = Pipe.write(error.answer[...], to: client)
@@ -39,18 +39,32 @@ struct Tunnel {
     /// What has come when the header is whole; `nil` when it doesn't become whole.
     private func readHead() -> [UInt8]? {
         var head: [UInt8] = []
-        var patience = Tunnel.headerPatience
-        while patience > 0, head.count < Tunnel.headerLimit, !state.isStopping.load(ordering: .relaxed) {
-            var waiting = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
-            guard poll(&waiting, 1, ProxyState.patience) > 0 else {
-                patience -= Int(ProxyState.patience)
-                continue
+        // From the beginning: a byte now and then doesn't prolong it.
+        let deadline = ContinuousClock.now.advanced(by: .seconds(state.options.headerSeconds))
+        while head.count < Tunnel.headerLimit, !state.isStopping.load(ordering: .relaxed) {
+            guard ContinuousClock.now < deadline else {
+                refuse(408, "Request Timeout", "the request's header didn't arrive in time")
+                return nil
             }
+            var waiting = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
             guard let part = Pipe.read(from: client), !part.isEmpty else { return nil }
+            // Where the end may lie: not in what was looked at before.
+            let seen = max(0, head.count - 3)
             head += part
-            if head.firstRange(of: Array("\r\n\r\n".utf8)) != nil { return head }
+            if head[seen...].firstRange(of: Array("\r\n\r\n".utf8)) != nil { return head }
+        }
+        if head.count >= Tunnel.headerLimit {
+            refuse(
+                431, "Request Header Fields Too Large",
+                "the request's header is larger than \(Tunnel.headerLimit) bytes")
         }
         return nil
+    }
+
+    private func refuse(_ status: Int, _ reason: String, _ advice: String) {
+        state.options.log(advice)
+        _ = Pipe.write(Refusal(status, reason, advice).answer[...], to: client)
     }
 
     private func connect(for request: ProxyRequest) throws(Refusal) -> Int32 {
@@ -74,7 +88,7 @@ struct Tunnel {
                 403, "Forbidden", "\(request.host) is played at port 443 (by CONNECT) and 80, not at \(request.port) so"
             )
         }
-        return try Connector.connect(options.upstream, target)
+        return try Connector.connect(loopbackOr: options.upstream, target)
     }
 }
 

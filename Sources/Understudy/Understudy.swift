@@ -98,6 +98,7 @@ public enum Understudy {
         serverOptions.port = options.port
         serverOptions.listening = options.listeningSockets
         serverOptions.refusalHeaders = { dispatcher.refusalHeaders(reason: $0) }
+        serverOptions.warn = { options.logger.warning("\($0)") }
         serverOptions.log = { options.logger.debug("libmicrohttpd: \($0)") }
         if let workers = options.workers { serverOptions.workers = workers }
         do {
@@ -136,6 +137,7 @@ public enum Understudy {
         proxyOptions.tlsPort = secure.port
         proxyOptions.plays = plays
         proxyOptions.passesThrough = options.proxyPassesThrough
+        proxyOptions.warn = { options.logger.warning("\($0)") }
         proxyOptions.log = { options.logger.info("proxy: \($0)") }
         return try ProxyServer(proxyOptions)
     }

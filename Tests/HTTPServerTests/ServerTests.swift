@@ -185,26 +185,6 @@ struct ServerTests {
         #expect(wire.isClosed)
     }
 
-    @Test("connections over the limit wait or are closed, and others go on")
-    func connectionLimit() throws {
-        let server = try start {
-            $0.connectionLimit = 4
-            $0.workers = 1
-        }
-        let port = Int(server.port)
-        var kept = try (0..<4).map { _ in try Wire(port: port) }
-        for wire in kept {
-            wire.send("GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
-            _ = try wire.receive()
-        }
-        let fifth = try Wire(port: port, timeoutSeconds: 1)
-        fifth.send("GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
-        #expect(throws: TransportError.self) { try fifth.receive() }
-        kept.removeAll()
-        Thread.sleep(forTimeInterval: 0.2)
-        #expect(try TestClient(port: port).get("/y").status == 200)
-    }
-
     @Test("a reply that comes twice, or from another thread at once, is sent once")
     func repliesOnce() throws {
         let server = try start(handler: { _ in
@@ -215,57 +195,5 @@ struct ServerTests {
             }
         })
         for _ in 0..<50 { #expect(try TestClient(port: Int(server.port)).get("/").text.count == 1) }
-    }
-}
-
-@Suite("Connection limits")
-struct ConnectionGateTests {
-    private func withAddress<Result>(_ text: String, _ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
-        var storage = sockaddr_storage()
-        withUnsafeMutableBytes(of: &storage) { bytes in
-            if text.contains(":") {
-                var address = sockaddr_in6()
-                address.sin6_family = sa_family_t(AF_INET6)
-                inet_pton(AF_INET6, text, &address.sin6_addr)
-                bytes.storeBytes(of: address, as: sockaddr_in6.self)
-            } else {
-                var address = sockaddr_in()
-                address.sin_family = sa_family_t(AF_INET)
-                inet_pton(AF_INET, text, &address.sin_addr)
-                bytes.storeBytes(of: address, as: sockaddr_in.self)
-            }
-        }
-        return withUnsafePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0) }
-        }
-    }
-
-    @Test(
-        "an address that isn't loopback has a limit of its own",
-        arguments: ["192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"])
-    func foreign(address: String) {
-        let gate = ConnectionGate(limit: 100, limitPerAddress: 2)
-        withAddress(address) { pointer in
-            for _ in 0..<2 {
-                #expect(gate.admits(pointer))
-                gate.opened(pointer)
-            }
-            #expect(!gate.admits(pointer))
-            #expect(withAddress("192.0.2.2") { gate.admits($0) })
-            gate.closed(pointer)
-            #expect(gate.admits(pointer))
-        }
-    }
-
-    @Test("loopback has only the limit of all", arguments: ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
-    func loopback(address: String) {
-        let gate = ConnectionGate(limit: 10, limitPerAddress: 2)
-        withAddress(address) { pointer in
-            for _ in 0..<10 {
-                #expect(gate.admits(pointer))
-                gate.opened(pointer)
-            }
-            #expect(!gate.admits(pointer))
-        }
     }
 }

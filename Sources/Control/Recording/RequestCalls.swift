@@ -38,7 +38,8 @@ extension ControlAPI {
             }
             waiter.listens(as: number, to: recording)
             if find(query, in: already).count >= query.count { waiter.settle(recording) }
-            Timer.after(wait.duration) { waiter.settle(recording) }
+            let timer = Timer.after(wait.duration) { waiter.settle(recording) }
+            done.whenAbandoned { timer.hurry() }
         }
     }
 

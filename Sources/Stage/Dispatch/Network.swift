@@ -15,7 +15,9 @@ extension Network {
         switch send(request, from: parent) {
         case .now(let response): return response
         case .later(let start):
-            return await withCheckedContinuation { continuation in start { continuation.resume(returning: $0) } }
+            return await withCheckedContinuation { continuation in
+                start(Completion { continuation.resume(returning: $0) })
+            }
         }
     }
 }
@@ -61,7 +63,7 @@ extension Reply {
         let result = Pending()
         Task.immediate { result.settle(await body()) }
         if let response = result.settled { return .now(response) }
-        return .later { done in result.whenSettled(done) }
+        return .later { done in result.whenSettled { done($0) } }
     }
 }
 

@@ -1,0 +1,55 @@
+/// One connection, from its acceptance until its descriptor is closed. Its gate's lock guards what can change.
+final class Connection: @unchecked Sendable {
+    enum Place {
+        /// Accepted, but not with its worker yet.
+        case new
+        case waiting
+        case sendingBody
+        /// The server is at work on its request.
+        case working
+        /// The client reads the answer.
+        case reading
+    }
+
+    let descriptor: Int32
+    /// The client's address, when it has a limit of its own.
+    let key: [UInt8]?
+    var place = Place.new
+    /// When it came to its place, in seconds of the gate's clock.
+    var since: Int64 = 0
+    /// Whether a request has begun.
+    var hasRequest = false
+    var isHeld = false
+    /// Shut down, and soon closed by its worker.
+    var isLeaving = false
+    /// Of the current request's body.
+    var bodyBytes = 0
+    fileprivate(set) var next: Connection?
+    fileprivate(set) unowned(unsafe) var previous: Connection?
+
+    init(_ descriptor: Int32, key: [UInt8]?) {
+        self.descriptor = descriptor
+        self.key = key
+    }
+}
+
+/// Connections in the order in which they came; any can be taken out in one step.
+struct ConnectionList {
+    private(set) var first: Connection?
+    private unowned(unsafe) var last: Connection?
+
+    mutating func append(_ connection: Connection) {
+        connection.previous = last
+        connection.next = nil
+        if let last { last.next = connection } else { first = connection }
+        last = connection
+    }
+
+    mutating func remove(_ connection: Connection) {
+        let (previous, next) = (connection.previous, connection.next)
+        if let previous { previous.next = next } else { first = next }
+        if let next { next.previous = previous } else { last = previous }
+        connection.previous = nil
+        connection.next = nil
+    }
+}

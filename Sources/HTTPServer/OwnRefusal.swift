@@ -1,0 +1,33 @@
+/// What libmicrohttpd says when it refuses a request by itself.
+enum OwnRefusal {
+    /// Why, as a sentence without markup, if the line from libmicrohttpd's log announces such a refusal. The page that it
+    /// is about to send stands in it.
+    static func reason(in line: String) -> String? {
+        guard line.hasPrefix("Error processing request (HTTP response code is ") else { return nil }
+        guard let start = line.firstRange(of: "<body>"), let end = line.firstRange(of: "</body>"),
+            start.upperBound <= end.lowerBound
+        else { return "the request can't be read as HTTP/1.1" }
+        var isMarkup = false
+        let text = line[start.upperBound..<end.lowerBound].utf8.filter { byte in
+            if byte == UInt8(ascii: "<") { isMarkup = true }
+            defer { if byte == UInt8(ascii: ">") { isMarkup = false } }
+            // It travels in a header: printable ASCII.
+            return !isMarkup && byte != UInt8(ascii: ">") && (0x20..<0x7F).contains(byte)
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// A whole response, after which the connection is closed.
+    static func bytes(of response: Response) -> [UInt8] {
+        let phrases = [
+            400: "Bad Request", 408: "Request Timeout", 413: "Content Too Large", 414: "URI Too Long",
+            431: "Request Header Fields Too Large", 500: "Internal Server Error", 501: "Not Implemented",
+            503: "Service Unavailable", 505: "HTTP Version Not Supported",
+        ]
+        let length = (name: "Content-Length", value: "\(response.body.count)")
+        let headers = response.headers + [length, (name: "Connection", value: "close")]
+        let lines = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+        return Array("HTTP/1.1 \(response.status) \(phrases[response.status] ?? "Error")\r\n\(lines)\r\n".utf8)
+            + response.body
+    }
+}

@@ -1,0 +1,20 @@
+/// What a server counts about its connections.
+package struct ServerCounters: Sendable, Equatable {
+    /// Connections that are open now.
+    package var open = 0
+    /// Of those, how many wait for an answer that comes later, or read one without an end.
+    package var held = 0
+    /// Bytes of request bodies in memory now.
+    package var bodyBytes = 0
+    /// Refused because of a limit, since the start: connections, and requests that would have had to wait or whose body
+    /// had no room.
+    package var refused: UInt64 = 0
+    /// Closed to make room for others while the client was still sending or reading.
+    package var evicted: UInt64 = 0
+    /// Closed because the client took too long to send or to read.
+    package var expired: UInt64 = 0
+    /// Answers that were let go because the client had gone.
+    package var abandoned: UInt64 = 0
+
+    package init() {}
+}

@@ -1,0 +1,195 @@
+import CConnections
+import Glibc
+import Synchronization
+
+/// One thread that accepts a server's connections, and notices when the client of a suspended one goes: libmicrohttpd
+/// doesn't look at those.
+final class Watch: Sendable {
+    private struct Watched {
+        let serial: UInt32
+        let gone: @Sendable () -> Void
+    }
+
+    private struct State {
+        var watched: [Int32: Watched] = [:]
+        var serial: UInt32 = 0
+        var listeners: [Int32]
+        var mayAccept = true
+        var isRunning = false
+        var isOver = false
+    }
+
+    struct Hooks: Sendable {
+        /// Whether new connections are to be left in the system's queue.
+        var isFull: @Sendable () -> Bool
+        /// Takes a new connection, whose descriptor it owns from then on.
+        var accepted: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Void
+        /// Takes a connection for which the process had no descriptor left; it is closed afterwards.
+        var starved: @Sendable (Int32) -> Void
+        /// Called several times a second.
+        var tick: @Sendable () -> Void
+    }
+
+    private let set = understudy_epoll_make()
+    private let bell = understudy_bell()
+    private let hooks: Hooks
+    private let state: Mutex<State>
+    // Given up when no other descriptor is left, to tell a client that there is none. Touched by the thread only.
+    private let spare = Atomic<Int32>(-1)
+
+    /// Milliseconds between two ticks at most.
+    private static let pause: Int32 = 200
+
+    /// Takes the listeners over.
+    init(_ listeners: [Int32], _ hooks: Hooks) {
+        self.hooks = hooks
+        state = Mutex(State(listeners: listeners))
+        add(bell, serial: 0)
+        for listener in listeners {
+            _ = fcntl(listener, F_SETFL, O_NONBLOCK)
+            add(listener, serial: 0)
+        }
+    }
+
+    deinit {
+        for descriptor in [set, bell, spare.load(ordering: .relaxed)] where descriptor >= 0 { close(descriptor) }
+        for listener in state.withLock({ $0.listeners }) { close(listener) }
+    }
+
+    /// `false` when the system gives no thread or no descriptors.
+    func start() -> Bool {
+        guard set >= 0, bell >= 0 else { return false }
+        state.withLock { $0.isRunning = true }
+        let isStarted = WorkThread.start { [self] in
+            run()
+            state.withLock { $0.isRunning = false }
+        }
+        if !isStarted { state.withLock { $0.isRunning = false } }
+        return isStarted
+    }
+
+    /// Closes the listeners. Returns when nothing is accepted any more.
+    func stopAccepting() {
+        state.withLock { $0.mayAccept = false }
+        ring()
+        while state.withLock({ $0.isRunning && !$0.listeners.isEmpty }) { usleep(500) }
+    }
+
+    /// Returns when the thread has ended.
+    func stop() {
+        state.withLock { $0.isOver = true }
+        ring()
+        while state.withLock({ $0.isRunning }) { usleep(500) }
+    }
+
+    // MARK: - Suspended connections
+
+    /// Calls `gone` once, on the watch's thread, when the client closes its connection, or its half of it. The descriptor
+    /// must stay open until `forget`.
+    func watch(_ descriptor: Int32, gone: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.serial = state.serial == .max ? 1 : state.serial + 1
+            state.watched[descriptor] = Watched(serial: state.serial, gone: gone)
+            add(descriptor, serial: state.serial)
+        }
+    }
+
+    func forget(_ descriptor: Int32) {
+        let watched = state.withLock { state in
+            let watched = state.watched.removeValue(forKey: descriptor)
+            if watched != nil { _ = understudy_epoll_remove(set, descriptor) }
+            return watched
+        }
+        // What the closure holds is let go outside the lock.
+        _ = watched
+    }
+
+    /// Serial 0 is for what is read from.
+    private func add(_ descriptor: Int32, serial: UInt32) {
+        let word = UInt64(serial) << 32 | UInt64(UInt32(bitPattern: descriptor))
+        _ = understudy_epoll_add(set, descriptor, serial == 0 ? 0 : 1, word)
+    }
+
+    private func ring() {
+        var one: UInt64 = 1
+        _ = write(bell, &one, 8)
+    }
+
+    // MARK: - The thread
+
+    private func run() {
+        spare.store(open("/dev/null", O_RDONLY | O_CLOEXEC), ordering: .relaxed)
+        var words = [UInt64](repeating: 0, count: 128)
+        while !state.withLock({ $0.isOver }) {
+            if hooks.isFull() { usleep(1000) }
+            let count = understudy_epoll_wait(set, &words, Watch.pause)
+            for word in words.prefix(Int(max(0, count))) {
+                handle(Int32(truncatingIfNeeded: word), UInt32(word >> 32))
+            }
+            if !state.withLock({ $0.mayAccept }) { closeListeners() }
+            hooks.tick()
+        }
+        closeListeners()
+    }
+
+    private func handle(_ descriptor: Int32, _ serial: UInt32) {
+        if descriptor == bell {
+            var count: UInt64 = 0
+            _ = read(bell, &count, 8)
+        } else if serial == 0 {
+            acceptAll(from: descriptor)
+        } else {
+            let gone = state.withLock { state -> (@Sendable () -> Void)? in
+                guard let watched = state.watched[descriptor], watched.serial == serial else { return nil }
+                return watched.gone
+            }
+            gone?()
+        }
+    }
+
+    private func acceptAll(from listener: Int32) {
+        // A socket's queue may be longer: the next round sees to it, after those who have gone.
+        for _ in 0..<64 {
+            guard !hooks.isFull(), state.withLock({ $0.mayAccept }) else { return }
+            var storage = sockaddr_storage()
+            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+            let descriptor = understudy_accept(listener, &storage, &length)
+            guard descriptor >= 0 else {
+                let failure = errno
+                if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) { refuseOne(from: listener) }
+                // Others are the failures of one connection, and the next may be better.
+                if failure == EINTR || failure == ECONNABORTED { continue }
+                return
+            }
+            withUnsafePointer(to: &storage) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { hooks.accepted(descriptor, $0, length) }
+            }
+        }
+    }
+
+    /// The process has no descriptor left, which isn't the connections' doing: their number is limited so that it has. One
+    /// that waits is told so with the spare one; then there is a pause for the others to get better.
+    private func refuseOne(from listener: Int32) {
+        let kept = spare.exchange(-1, ordering: .relaxed)
+        if kept >= 0 { close(kept) }
+        let descriptor = understudy_accept(listener, nil, nil)
+        if descriptor >= 0 {
+            hooks.starved(descriptor)
+            close(descriptor)
+        }
+        spare.store(open("/dev/null", O_RDONLY | O_CLOEXEC), ordering: .relaxed)
+        usleep(20_000)
+    }
+
+    private func closeListeners() {
+        let listeners = state.withLock { state in
+            defer { state.listeners = [] }
+            return state.listeners
+        }
+        for listener in listeners {
+            // Others may share the socket, and then closing it doesn't take it out of the set.
+            _ = understudy_epoll_remove(set, listener)
+            close(listener)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import CMicrohttpd
+import CConnections
+import Synchronization
+
+extension Workers {
+    /// A part of the body, or its end.
+    func receive(
+        _ transaction: Transaction, method: String, data: UnsafePointer<CChar>?, size: inout Int
+    ) -> MHD_Result {
+        guard transaction.isStarted else {
+            transaction.isStarted = true
+            if let refusal = refusal(of: transaction) { return send(refusal, on: transaction) }
+            return .YES
+        }
+        if size > 0, let data {
+            defer { size = 0 }
+            return read(UnsafeRawBufferPointer(start: data, count: size), of: transaction)
+        }
+        if let response = transaction.response { return send(response, on: transaction) }
+        if transaction.isWaiting { return .YES }
+        if transaction.discarded > 0 { return send(transaction.hadNoRoom ? noRoom : tooLarge, on: transaction) }
+        return answer(transaction, method)
+    }
+
+    private func read(_ part: UnsafeRawBufferPointer, of transaction: Transaction) -> MHD_Result {
+        let isShort = transaction.body.count + part.count <= options.bodyLimitBytes
+        if transaction.discarded == 0, isShort {
+            if gate.received(part.count, on: transaction.connection) {
+                transaction.body.append(contentsOf: part)
+                return .YES
+            }
+            transaction.hadNoRoom = true
+        }
+        // libmicrohttpd takes an answer only before the body or after it: read on, but not for ever.
+        transaction.discarded += part.count
+        transaction.body = []
+        gate.dropBody(of: transaction.connection)
+        return transaction.discarded > options.bodyLimitBytes * 16 ? .NO : .YES
+    }
+
+    private func answer(_ transaction: Transaction, _ method: String) -> MHD_Result {
+        guard gate.working(on: transaction.connection) else { return .NO }
+        let body = transaction.body
+        transaction.body = []
+        let request = Request(
+            method: method, target: transaction.target, headers: Workers.headers(of: transaction.pointer), body: body,
+            isSecure: secrets != nil)
+        switch handler(request) {
+        case .now(let response):
+            return send(response, on: transaction)
+        case .later(let start):
+            guard gate.hold(transaction.connection) else { return send(tooManyWait, on: transaction) }
+            suspended.withLock { $0[ObjectIdentifier(transaction)] = transaction }
+            start(transaction.suspend())
+            return .YES
+        }
+    }
+
+    func finished(_ transaction: Transaction) {
+        suspended.withLock { $0[ObjectIdentifier(transaction)] = nil }
+        if let stream = transaction.stream {
+            streams.withLock { $0[ObjectIdentifier(transaction)] = nil }
+            stream.close()
+        }
+        gate.completed(transaction.connection, wasAbandoned: transaction.wasAbandoned)
+        inFlight.subtract(1, ordering: .relaxed)
+    }
+
+    // MARK: - Refusals
+
+    private var tooLarge: Response {
+        refuse(413, "the request's body is larger than \(options.bodyLimitBytes) bytes")
+    }
+
+    private var noRoom: Response {
+        refuse(503, "the bodies of requests take \(gate.limits.bodyBytes) bytes together already; try again")
+    }
+
+    private var tooManyWait: Response {
+        refuse(
+            503,
+            "\(gate.limits.held) connections wait for delayed answers already, of \(gate.limits.connections) in all")
+    }
+
+    func refuse(_ status: Int, _ reason: String) -> Response {
+        Response(
+            status: status, contentType: "text/plain", headers: options.refusalHeaders(reason), body: reason + "\n")
+    }
+
+    /// What can be refused from the header alone.
+    private func refusal(of transaction: Transaction) -> Response? {
+        let headers = Workers.headers(of: transaction.pointer)
+        var bytes = transaction.target.utf8.count
+        for header in headers { bytes += header.name.utf8.count + header.value.utf8.count + 4 }
+        if bytes > options.headerLimitBytes {
+            return refuse(431, "the request's header is larger than \(options.headerLimitBytes) bytes")
+        }
+        let framing = Framing(headers)
+        if let fault = framing.fault { return refuse(400, fault) }
+        return framing.declaredLength > options.bodyLimitBytes ? tooLarge : nil
+    }
+
+    // MARK: - Answers
+
+    func send(_ response: Response, on transaction: Transaction) -> MHD_Result {
+        var response = response
+        if case .stream(let stream) = response.delivery {
+            if gate.hold(transaction.connection) {
+                transaction.stream = stream
+                streams.withLock { $0[ObjectIdentifier(transaction)] = stream }
+                if isStopping.load(ordering: .relaxed) { stream.end() }
+            } else {
+                stream.close()
+                response = tooManyWait
+            }
+        }
+        guard let message = Message(response, on: transaction, watch) else { return .NO }
+        defer { message.release() }
+        if isStopping.load(ordering: .relaxed) { message.add("Connection", "close") }
+        if transaction.stream == nil { gate.answering(on: transaction.connection) }
+        return message.queue(on: transaction.pointer, status: response.status)
+    }
+
+    private static func headers(of connection: OpaquePointer?) -> [(name: String, value: String)] {
+        var headers: [(name: String, value: String)] = []
+        headers.reserveCapacity(8)
+        withUnsafeMutablePointer(to: &headers) { pointer in
+            _ = MHD_get_connection_values(connection, .HEADER_KIND, collectHeader, pointer)
+        }
+        return headers
+    }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import Glibc
+import HTTPServer
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Connections at their limits", .serialized)
+struct ConnectionTests {
+    static let diagnosis: @Sendable (String) -> [(name: String, value: String)] = {
+        [(name: "Understudy-Diagnosis", value: $0), (name: "Understudy-Request", value: "r1")]
+    }
+
+    private func start(
+        _ change: (inout Server.Options) -> Void = { _ in },
+        handler: @escaping Server.Handler = { _ in
+            .now(Response(status: 200, contentType: "text/plain", body: "hello"))
+        }
+    ) throws -> Server {
+        var options = Server.Options()
+        options.refusalHeaders = ConnectionTests.diagnosis
+        change(&options)
+        return try Server(options, handler: handler)
+    }
+
+    private func serve(_ handler: @escaping Server.Handler) throws -> Server { try start({ _ in }, handler: handler) }
+
+    /// Delays that outlast the test.
+    static let waiting: Server.Handler = { request in
+        request.path == "/now"
+            ? .now(Response(status: 200, contentType: "text/plain", body: "hello"))
+            : .after(.seconds(86_400), Response(status: 200, contentType: "text/plain", body: "late"))
+    }
+
+    private func eventually(_ holds: () -> Bool) -> Bool {
+        for _ in 0..<1000 where !holds() { usleep(10_000) }
+        return holds()
+    }
+
+    @Test("at the limit the oldest whose request hasn't come whole goes, and is told why")
+    func eviction() throws {
+        let told = Mutex<[String]>([])
+        let server = try start {
+            $0.connectionLimit = 4
+            $0.warn = { line in told.withLock { $0.append(line) } }
+        }
+        let port = Int(server.port)
+        let half = try (0..<4).map { number in
+            let wire = try Wire(port: port)
+            wire.send("GET / HTTP/1.1\r\nHost: x\r\n")
+            // In this order.
+            #expect(eventually { server.counters.open == number + 1 })
+            return wire
+        }
+        usleep(100_000)
+        #expect(try TestClient(port: port).get("/").text == "hello")
+        let answer = try half[0].receive()
+        #expect(answer.status == 503)
+        #expect(answer.header("Understudy-Diagnosis")?.contains("all 4 connections are in use") ?? false)
+        #expect(half[0].isClosed)
+        half[3].send("\r\n")
+        #expect(try half[3].receive().text == "hello")
+        #expect(server.counters.evicted >= 1)
+        #expect(eventually { told.withLock { $0.count } == 1 })
+    }
+
+    @Test("a connection is refused with a word when all others wait for answers")
+    func refusal() throws {
+        let server = try start({ $0.connectionLimit = 1 }, handler: ConnectionTests.waiting)
+        let kept = Wire.asking(port: Int(server.port), "/")
+        #expect(eventually { server.counters.held == 1 })
+        let other = try #require(Wire.asking(port: Int(server.port), "/now"))
+        let answer = try other.receive()
+        #expect(answer.status == 503)
+        #expect(answer.header("Understudy-Diagnosis") == "all 1 connections are in use")
+        #expect(server.counters.refused == 1)
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test("delayed answers leave a quarter of the connections for others")
+    func held() throws {
+        let server = try start({ $0.connectionLimit = 8 }, handler: ConnectionTests.waiting)
+        let port = Int(server.port)
+        let kept = (0..<6).map { _ in Wire.asking(port: port, "/") }
+        #expect(eventually { server.counters.held == 6 })
+        let seventh = try #require(Wire.asking(port: port, "/"))
+        let answer = try seventh.receive()
+        #expect(answer.status == 503)
+        #expect(answer.header("Understudy-Diagnosis")?.contains("6 connections wait for delayed answers") ?? false)
+        #expect(try TestClient(port: port).get("/now").text == "hello")
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test("a delayed answer whose client goes is let go, with all that waits for it")
+    func abandoned() throws {
+        let settled = Mutex(0)
+        let server = try serve { request in
+            guard request.path != "/now" else { return .now(Response(status: 204)) }
+            return ConnectionTests.waiting(request).map { response in
+                settled.withLock { $0 += 1 }
+                return response
+            }
+        }
+        let port = Int(server.port)
+        var wires = (0..<100).map { _ in Wire.asking(port: port, "/") }
+        #expect(eventually { server.counters.held == 100 })
+        wires.removeAll()
+        #expect(eventually { server.counters.open == 0 })
+        #expect(server.counters.abandoned == 100)
+        #expect(server.counters.held == 0)
+        // What came of them is known to those who were asked, a day early.
+        #expect(eventually { settled.withLock { $0 } == 100 })
+        #expect(try TestClient(port: port).get("/now").status == 204)
+    }
+
+    @Test("a stream whose client goes is closed at once")
+    func abandonedStream() throws {
+        let closed = Mutex(0)
+        let server = try serve { _ in
+            let stream = EventStream()
+            stream.send("hello")
+            stream.whenClosed { closed.withLock { $0 += 1 } }
+            var response = Response(status: 200, contentType: "text/event-stream", body: "")
+            response.delivery = .stream(stream)
+            return .now(response)
+        }
+        var wires = (0..<20).compactMap { _ in Wire.asking(port: Int(server.port), "/") }
+        for wire in wires { #expect(try wire.chunk() == "hello") }
+        #expect(server.counters.held == 20)
+        wires.removeAll()
+        #expect(eventually { closed.withLock { $0 } == 20 })
+        #expect(eventually { server.counters.open == 0 })
+    }
+
+    @Test("a request that doesn't come whole in time is 408", arguments: ["", "Content-Length: 10\r\n\r\nhel"])
+    func deadline(rest: String) throws {
+        let server = try start { $0.requestSeconds = 1 }
+        let wire = try Wire(port: Int(server.port))
+        wire.send("POST / HTTP/1.1\r\nHost: x\r\n" + rest)
+        let answer = try wire.receive()
+        #expect(answer.status == 408)
+        #expect(answer.header("Understudy-Diagnosis")?.contains("1 seconds") ?? false)
+        #expect(wire.isClosed)
+        #expect(server.counters.expired == 1)
+    }
+
+    @Test("the bodies of requests have a bound together: the oldest that is still coming goes")
+    func bodies() throws {
+        let server = try start { $0.bodyLimitBytesTogether = 250_000 }
+        let port = Int(server.port)
+        let half = try (0..<5).map { number in
+            let wire = try Wire(port: port)
+            let head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100001\r\n\r\n"
+            wire.send(Array(head.utf8) + [UInt8](repeating: 1, count: 100_000))
+            let bytes = UInt64(max(0, number - 1))
+            #expect(eventually { server.counters.evicted == bytes && server.counters.bodyBytes > 0 })
+            #expect(eventually { server.counters.bodyBytes == min(number + 1, 2) * 100_000 })
+            return wire
+        }
+        for wire in half.prefix(3) {
+            let answer = try wire.receive()
+            #expect(answer.status == 503)
+            #expect(answer.header("Understudy-Diagnosis")?.contains("250000 bytes") ?? false)
+        }
+        half[4].send("x")
+        #expect(try half[4].receive().text == "hello")
+        #expect(eventually { server.counters.bodyBytes == 100_000 })
+    }
+
+    @Test("stopping takes less than two seconds with a thousand that wait and a thousand that are half sent")
+    func stopping() throws {
+        let server = try start(handler: ConnectionTests.waiting)
+        let port = Int(server.port)
+        let wires = (0..<1000).map { _ in Wire.asking(port: port, "/") }
+        let half = try (0..<1000).map { _ in
+            let wire = try Wire(port: port)
+            wire.send("GET / HTTP/1.1\r\nHost: x\r\n")
+            return wire
+        }
+        #expect(eventually { server.counters.held == 1000 && server.counters.open == 2000 })
+        server.stop()
+        #expect(try wires[0]?.receive().status == 503)
+        #expect(try half[0].receive().status == 503)
+        #expect(server.counters.open == 0)
+    }
+
+    static let malformedRequests: [(String, Int)] = [
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n", 413),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 1\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\n", 413),
+        ("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\n folded: first\r\nHost: x\r\n\r\n", 400),
+        ("GET /\r\n\r\n", 400),
+        ("GET / HTTP/9.9\r\nHost: x\r\n\r\n", 505),
+        ("GET /\(String(repeating: "a", count: 400_000)) HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+        ("GET / HTTP/1.1\r\nHost: x\r\n\(String(repeating: "X: y\r\n", count: 20_000))\r\n", 431),
+    ]
+
+    @Test("a malformed request is refused once, with a diagnosis", arguments: malformedRequests)
+    func malformed(request: String, status: Int) throws {
+        let server = try start()
+        let wire = try Wire(port: Int(server.port))
+        wire.send(request)
+        let text = String(decoding: wire.rest(), as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 \(status) "), "\(text)")
+        for word in ["HTTP/1.1 ", "Understudy-Diagnosis:", "Understudy-Request:", "Content-Length:"] {
+            #expect(text.components(separatedBy: word).count == 2, "\(word) in \(text)")
+        }
+        #expect(try TestClient(port: Int(server.port)).get("/").text == "hello")
+    }
+
+    @Test("a thousand cookies are no reason to refuse a request")
+    func cookies() throws {
+        let server = try serve { request in
+            .now(Response(status: 200, contentType: "text/plain", body: request.header("Cookie") ?? ""))
+        }
+        let cookie = (0..<5000).map { "a\($0 % 10)=b" }.joined(separator: ";")
+        #expect(try TestClient(port: Int(server.port)).get("/", headers: ["Cookie": cookie]).text == cookie)
+    }
+}

@@ -1,0 +1,76 @@
+import Glibc
+import HTTPServer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Proxy
+
+@Suite("The proxy's limits")
+struct ProxyLimitTests {
+    @Test("connections above the limit are refused with a word, and told once in the log")
+    func refusal() throws {
+        let told = Mutex<[String]>([])
+        var options = ProxyServer.Options()
+        options.tunnelLimit = 3
+        options.warn = { line in told.withLock { $0.append(line) } }
+        let proxy = try ProxyServer(options)
+        defer { proxy.stop() }
+        var kept = try (0..<3).map { _ in try Wire(port: Int(proxy.port)) }
+        // Those in front have been accepted when those behind are refused.
+        for _ in 0..<5 {
+            let answer = try Wire(port: Int(proxy.port)).receive()
+            #expect(answer.status == 503)
+            #expect(answer.header("Understudy-Diagnosis")?.contains("all 3 tunnels are in use") ?? false)
+        }
+        for _ in 0..<500 where told.withLock({ $0.isEmpty }) { usleep(10_000) }
+        #expect(told.withLock { $0.count } == 1)
+        kept.removeAll()
+        let next = try answered(by: proxy)
+        #expect(next.status == 403)
+    }
+
+    /// The answer to one that isn't refused for its number: those that were closed may take a moment to go.
+    private func answered(by proxy: ProxyServer) throws -> Answer {
+        for _ in 0..<500 {
+            let wire = try Wire(port: Int(proxy.port))
+            wire.send("CONNECT example.com:443 HTTP/1.1\r\n\r\n")
+            let answer = try wire.receive()
+            if answer.status != 503 { return answer }
+            usleep(10_000)
+        }
+        throw TransportError(reason: "the proxy refuses all")
+    }
+
+    @Test("a header that doesn't become whole is refused, however slowly its bytes come")
+    func slowHeader() throws {
+        var options = ProxyServer.Options()
+        options.headerSeconds = 1
+        let proxy = try ProxyServer(options)
+        defer { proxy.stop() }
+        let wire = try Wire(port: Int(proxy.port))
+        for _ in 0..<15 {
+            wire.send("C")
+            usleep(100_000)
+        }
+        #expect(try wire.receive().status == 408)
+        let large = try Wire(port: Int(proxy.port))
+        large.send(String(repeating: "x", count: 40_000))
+        #expect(try large.receive().status == 431)
+    }
+
+    @Test("a tunnel through which nothing goes is closed")
+    func idle() throws {
+        let server = try Server(Server.Options()) { _ in .now(Response(status: 204)) }
+        var options = ProxyServer.Options()
+        options.idleSeconds = 1
+        options.tlsPort = server.port
+        options.plays = { _ in true }
+        let proxy = try ProxyServer(options)
+        defer { proxy.stop() }
+        let wire = try Wire(port: Int(proxy.port))
+        wire.send("CONNECT example.com:443 HTTP/1.1\r\n\r\n")
+        #expect(try wire.receive().status == 200)
+        #expect(wire.isClosed)
+    }
+}
