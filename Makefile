@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-readme clean
+.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-growth test-readme clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -57,6 +57,12 @@ test-boundaries: setup
 test-stress: build
 	$(call need,python3)
 	Tests/Stress/connections $(BINARY)
+
+# What the daemon takes when somebody makes it keep things: a minute; everything with GROWTH= (ten minutes).
+GROWTH ?= --short
+test-growth: build
+	$(call need,python3)
+	Tests/Stress/growth $(BINARY) $(GROWTH)
 
 # Every command block of the README, run exactly as printed.
 test-readme: build

@@ -50,7 +50,7 @@ package struct AppleProvider: Provider {
             ControlRoute("GET", "apple/credential-state") { .now(credentialState($0)) },
             ControlRoute("POST", "apple/notifications", keys: [.apple]) { notify($0) },
             ControlRoute("GET", "apple/relay") { .now(relayDecision($0)) },
-            ControlRoute("POST", "apple/keys/rotate", keys: [.apple]) { .now(rotateKeys($0)) },
+            ControlRoute("POST", "apple/keys/rotate", keys: [.apple]) { rotateKeys($0) },
         ]
     }
 

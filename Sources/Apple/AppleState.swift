@@ -48,7 +48,7 @@ struct AppleState: WorldSlot, Sendable {
     var codes = ExpiringTable<TokenName, Code>(rememberingExpired: .minutes(5))
     var accessTokens = ExpiringTable<TokenName, Token>()
     /// Until revoked.
-    var refreshTokens: [TokenName: Token] = [:]
+    var refreshTokens = BoundedTable<TokenName, Token>()
     /// Access tokens for `user.migration`, by team.
     var migrationTokens = ExpiringTable<TokenName, String>()
 
@@ -76,7 +76,7 @@ struct AppleState: WorldSlot, Sendable {
         ended.insert(grant.key)
         codes.removeAll { $0.grant == number }
         accessTokens.removeAll { $0.grant == number }
-        refreshTokens = refreshTokens.filter { $0.value.grant != number }
+        refreshTokens.removeAll { $0.grant == number }
     }
 
     mutating func setForwarding(_ forwards: Bool, for number: Int) { grants[number]?.forwardsMail = forwards }

@@ -131,11 +131,14 @@ final class ClientSecretCache: Sendable {
     }
 
     private static let limit = 1024
+    /// Bytes. Longer secrets are checked each time: nobody signs such ones.
+    private static let longest = 2048
     private let checked = Mutex<[String: Checked]>([:])
 
     func find(_ secret: String) -> Checked? { checked.withLock { $0[secret] } }
 
     func remember(_ secret: String, _ entry: Checked) {
+        guard secret.utf8.count <= ClientSecretCache.longest else { return }
         checked.withLock { checked in
             if checked.count >= ClientSecretCache.limit { checked.removeAll(keepingCapacity: true) }
             checked[secret] = entry

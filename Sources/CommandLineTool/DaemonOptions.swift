@@ -45,6 +45,11 @@ struct DaemonOptions: ParsableArguments {
     @Flag(help: "Mask codes, tokens and secrets in the recording.")
     var maskSecrets = false
 
+    @Option(
+        help: ArgumentHelp(
+            "What the recordings of all worlds may take together, such as 64MB. (default: 64MB)", valueName: "size"))
+    var recordingLimit: ByteCount?
+
     @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
     var logLevel: Logger.Level?
 
@@ -86,6 +91,10 @@ struct DaemonOptions: ParsableArguments {
         options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios
         options.masksSecrets =
             try maskSecrets || Environment.value("MASK_SECRETS", as: Bool.self, expected: "true or false") ?? false
+        let limit =
+            try recordingLimit
+            ?? Environment.value("RECORDING_LIMIT", as: ByteCount.self, expected: ByteCount.expectation)
+        if let limit { options.recordingLimit = limit.bytes }
         change(&options)
         let server: RunningServer
         do {

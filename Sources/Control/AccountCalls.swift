@@ -15,6 +15,8 @@ extension ControlAPI {
         return ControlAnswer.ok(account.json)
     }
 
+    private static let accountLimit = 100_000
+
     /// The body is an account as a seed file writes it.
     func addAccount(_ exchange: Exchange) -> Response {
         let account: Account
@@ -22,6 +24,10 @@ extension ControlAPI {
             return ControlAnswer.error(faults.faults)
         } catch {
             return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
+        }
+        guard exchange.world.withState({ $0.accounts.count }) < ControlAPI.accountLimit else {
+            let message = "a world has \(ControlAPI.accountLimit) accounts at most: delete some, or reset the world"
+            return ControlAnswer.error(409, "tooManyAccounts", message)
         }
         let isNew = exchange.world.withState { state in
             guard state.account(account.id) == nil else { return false }

@@ -47,8 +47,8 @@ package struct ControlAPI: Sendable {
             ControlRoute("GET", "endpoints") { .now(endpoints($0)) },
             ControlRoute("GET", "requests") { requests($0) },
             ControlRoute("DELETE", "requests") { .now(removeRequests($0)) },
-            ControlRoute("GET", "requests/:id") { .now(request($0)) },
-            ControlRoute("POST", "verify") { .now(verify($0)) },
+            ControlRoute("GET", "requests/:id") { request($0) },
+            ControlRoute("POST", "verify") { verify($0) },
             ControlRoute("GET", "worlds") { .now(listWorlds($0)) },
             ControlRoute("DELETE", "worlds/:name") { .now(removeWorld($0)) },
             ControlRoute("GET", "scenarios") { .now(listScenarios($0)) },
@@ -56,7 +56,7 @@ package struct ControlAPI: Sendable {
             ControlRoute("POST", "scenarios/:name") { exchange in
                 Reply.running { await playScenario(exchange) }
             },
-            ControlRoute("POST", "tokens", keys: KeyOwner.allCases) { .now(mintToken($0)) },
+            ControlRoute("POST", "tokens", keys: KeyOwner.allCases) { mintToken($0) },
             ControlRoute("GET", "accounts") { .now(accounts($0)) },
             ControlRoute("POST", "accounts") { .now(addAccount($0)) },
             ControlRoute("GET", "accounts/:id") { .now(account($0)) },
@@ -76,12 +76,6 @@ package struct ControlAPI: Sendable {
                     refusal(of: exchange.request).map { .now($0) } ?? route.endpoint(exchange)
                 })
         }
-    }
-
-    private func health(_ exchange: Exchange) -> Response {
-        ControlAnswer.ok([
-            "status": "ok", "version": .string(version), "worlds": .integer(Int64(worlds.count)),
-        ])
     }
 
     private func reset(_ exchange: Exchange) -> Response {

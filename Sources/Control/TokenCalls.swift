@@ -19,9 +19,20 @@ extension ControlAPI {
             ] + tampering)
     }
 
-    func mintToken(_ exchange: Exchange) -> Response {
+    func mintToken(_ exchange: Exchange) -> Reply {
+        let body: JSONValue
+        do throws(ControlRefusal) { body = try exchange.body(tokenBody) } catch { return .now(error.response) }
+        let tampering = Tampering(body)
+        guard tampering.signature == .unknownKey else { return .now(mintToken(exchange, body, tampering)) }
+        return .later { [self] done in
+            exchange.world.keys[.apple].whenUnpublishedIsReady { [self] in
+                done(mintToken(exchange, body, tampering))
+            }
+        }
+    }
+
+    private func mintToken(_ exchange: Exchange, _ body: JSONValue, _ tampering: Tampering) -> Response {
         do throws(ControlRefusal) {
-            let body = try exchange.body(tokenBody)
             let order = TokenOrder(
                 client: body["client"]?.string ?? "", account: body["account"]?.string, nonce: body["nonce"]?.string,
                 scopes: body["scopes"]?.array?.compactMap(\.string))
@@ -31,7 +42,7 @@ extension ControlAPI {
                     400, "noTokens", "\(name) gives OAuth apps no ID tokens: sign in, and use the access token",
                     path: "$.provider")
             }
-            return try mint(draft, Tampering(body), in: exchange)
+            return try mint(draft, tampering, in: exchange)
         } catch {
             return error.response
         }

@@ -9,7 +9,7 @@ extension ControlAPI {
         let all = worlds.all.map { entry -> JSONValue in
             [
                 "name": .string(entry.world.name), "idleSeconds": .integer(Int64(entry.idle)),
-                "requests": .integer(Int64(entry.world.recording.exchanges.count)),
+                "requests": .integer(Int64(entry.world.recording.count)),
             ]
         }
         return ControlAnswer.ok([

@@ -8,6 +8,9 @@ extension FirebaseProvider {
         guard let project = projects.project(id: order.client) else {
             throw order.noSuchClient("project", hint: "")
         }
+        do throws(FirebaseError) { try exchange.admit(project) } catch {
+            throw ControlRefusal(ControlAnswer.error(429, "tooManyProjects", error.diagnosis.line, path: "$.client"))
+        }
         let call = FirebaseCall(exchange, project: project, isAdmin: true, body: JSONObject())
         let person = exchange.world.withState { state in order.account.flatMap { state.account($0)?.email } }
         let (user, now) = call.withState { state, context -> (User?, Instant) in

@@ -18,7 +18,6 @@ package struct FirebaseProvider: Provider {
 
     package let name = "firebase"
     let projects: ProjectDirectory
-    let keySets = KeySetCache()
 
     package init(seed: Seed) { projects = ProjectDirectory(seed.firebase) }
 
@@ -222,6 +221,7 @@ package struct FirebaseProvider: Provider {
         if let tenantID, tenant(tenantID, of: project, in: exchange) == nil {
             throw FirebaseError("TENANT_NOT_FOUND", because: "the project has no tenant \(Diagnosis.quote(tenantID))")
         }
+        try exchange.admit(project, tenant: tenantID)
         return FirebaseCall(exchange, project: project, tenant: tenantID, isAdmin: isAdmin, body: body)
     }
 

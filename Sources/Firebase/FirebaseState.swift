@@ -15,6 +15,60 @@ struct FirebaseState: WorldSlot, Sendable {
     var tenants: [Key: Tenant] = [:]
     /// What was changed of a project's settings at run time.
     var settings: [String: ProjectSettings] = [:]
+    /// Projects and tenants that no seed holds, in the order in which they came into being.
+    private var unseeded: [Key] = []
+    private var userCount = 0
+    private var countings = 0
+
+    /// Projects and tenants of a world that no seed holds.
+    static let unseededLimit = 5_000
+    /// Users of all projects of a world.
+    static let userLimit = 500_000
+
+    /// Makes a project or tenant that no seed holds, unless it is there. `false` when there are too many; those in which
+    /// nothing has happened make way.
+    mutating func admit(_ key: Key, counting allowance: Allowance) -> Bool {
+        guard projects[key] == nil else { return true }
+        if unseeded.count >= FirebaseState.unseededLimit { dropEmpty() }
+        guard unseeded.count < FirebaseState.unseededLimit else { return false }
+        var lease = allowance.take()
+        if lease == nil {
+            dropEmpty()
+            lease = allowance.take()
+        }
+        guard let lease else { return false }
+        projects[key] = ProjectState(lease: lease)
+        unseeded.append(key)
+        return true
+    }
+
+    /// Removes a tenant with its users.
+    mutating func remove(_ key: Key) {
+        tenants[key] = nil
+        projects[key] = nil
+        unseeded.removeAll { $0 == key }
+    }
+
+    private mutating func dropEmpty() {
+        for key in unseeded where projects[key]?.isEmpty ?? true {
+            // What an administrator set up stays.
+            guard settings[key.project] == nil, key.tenant == nil || tenants[key]?.isImplicit ?? true else { continue }
+            projects[key] = nil
+            tenants[key] = nil
+        }
+        unseeded.removeAll { projects[$0] == nil }
+    }
+
+    /// Whether the world takes `count` more users. They are counted anew now and then, since that takes a while.
+    mutating func hasRoom(for count: Int) -> Bool {
+        if countings % 256 == 0 || count > FirebaseState.userLimit - userCount {
+            userCount = projects.values.reduce(0) { $0 + $1.users.count }
+        }
+        countings &+= 1
+        guard count <= FirebaseState.userLimit - userCount else { return false }
+        userCount += count
+        return true
+    }
 }
 
 /// What one project remembers.
@@ -47,21 +101,34 @@ struct ProjectState: Sendable {
     private(set) var order: [String] = []
     private var emails: [String: Set<String>] = [:]
     private var identities: [IdentityKey: String] = [:]
-    var sessions: [String: Session] = [:]
+    var sessions = BoundedTable<String, Session>()
     /// Credentials of refused sign-ins and links, which may be used once more.
-    var pending = ExpiringTable<String, FederatedIdentity>()
-    private var spentNonces: [NonceUse: String] = [:]
-    var flows = ExpiringTable<String, WebFlow>()
+    var pending = ExpiringTable<String, FederatedIdentity>(limit: 100_000)
+    private var spentNonces = BoundedTable<NonceUse, String>()
+    var flows = ExpiringTable<String, WebFlow>(limit: 10_000)
     var outbox = Outbox()
     /// First factors that wait for a second one.
-    var pendingFactors = ExpiringTable<String, PendingSecondFactor>()
+    var pendingFactors = ExpiringTable<String, PendingSecondFactor>(limit: 100_000)
     /// Numbers that were proved but are another user's.
-    var temporaryProofs = ExpiringTable<String, String>()
+    var temporaryProofs = ExpiringTable<String, String>(limit: 100_000)
     /// Enrolments of an authenticator app that wait for their first code.
-    var pendingSecrets = ExpiringTable<String, [UInt8]>()
+    var pendingSecrets = ExpiringTable<String, [UInt8]>(limit: 100_000)
+
+    /// Counts a project that no seed holds.
+    private let lease: Allowance.Lease?
+
+    fileprivate init(lease: Allowance.Lease) { self.lease = lease }
 
     init(_ users: [FirebaseSeed.User], now: Instant) {
+        lease = nil
         for seed in users { insert(User(seed, now: now)) }
+    }
+
+    /// Whether nothing has happened in it that anybody could miss.
+    fileprivate var isEmpty: Bool {
+        users.isEmpty && sessions.isEmpty && spentNonces.isEmpty && outbox.isEmpty && flows.count == 0
+            && pending.count == 0 && pendingFactors.count == 0 && temporaryProofs.count == 0
+            && pendingSecrets.count == 0
     }
 
     // MARK: - Users
@@ -90,7 +157,7 @@ struct ProjectState: Sendable {
         unindex(localId)
         users[localId] = nil
         order.removeAll { $0 == localId }
-        sessions = sessions.filter { $0.value.localId != localId }
+        sessions.removeAll { $0.localId == localId }
     }
 
     mutating func removeAllUsers() {
@@ -98,7 +165,7 @@ struct ProjectState: Sendable {
         order = []
         emails = [:]
         identities = [:]
-        sessions = [:]
+        sessions.removeAll()
     }
 
     private mutating func unindex(_ localId: String) {

@@ -14,6 +14,8 @@ struct Project: Sendable {
     let providers: FirebaseSeed.Providers
     let idTokenSignature: FirebaseSeed.IDTokenSignature
     let users: [FirebaseSeed.User]
+    /// Whether a seed holds it.
+    let isSeeded: Bool
 
     var issuer: String { "https://securetoken.google.com/\(id)" }
     var host: String { "\(id).firebaseapp.com" }
@@ -32,6 +34,7 @@ struct Project: Sendable {
         mfa = seed.mfa
         takesFakes = seed.acceptFakeCredentials
         users = seed.users
+        isSeeded = true
     }
 
     /// A project that nobody seeded: the Emulator Suite takes any whose ID begins with `demo-`.
@@ -47,6 +50,7 @@ struct Project: Sendable {
         mfa = .all
         takesFakes = true
         users = []
+        isSeeded = false
     }
 
     private static func number(of id: String) -> String {
@@ -125,6 +129,8 @@ struct Tenant: Sendable {
     var allowsEmailLinks = false
     var allowsAnonymous = false
     var isDisabled = false
+    /// Whether it came into being when it was named, and nobody has set it up.
+    var isImplicit = false
 
     func document(_ project: Project) -> JSONValue {
         var body = JSONObject([("name", .string("projects/\(project.id)/tenants/\(id)"))])

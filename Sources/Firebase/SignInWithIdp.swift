@@ -28,6 +28,7 @@ extension FirebaseProvider {
     }
 
     func signInWithIdp(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+        try call.checkRoom()
         let linkingTo = try call.text("idToken")
         let signedIn: FirebaseCall.SignedIn? = linkingTo == nil ? nil : try call.signedIn(linkingTo)
         let identity = try await identity(call)

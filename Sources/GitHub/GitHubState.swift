@@ -85,13 +85,13 @@ struct GitHubState: WorldSlot, Sendable {
     private(set) var grants: [GrantKey: Grant] = [:]
     /// Codes, used or not, are remembered for ten minutes after they expire, so that refusals can say which it was.
     var codes = ExpiringTable<String, Code>(rememberingExpired: .minutes(10))
-    private(set) var tokens: [String: Token] = [:]
-    private(set) var refreshTokens: [String: RefreshToken] = [:]
+    private(set) var tokens = BoundedTable<String, Token>()
+    private(set) var refreshTokens = BoundedTable<String, RefreshToken>()
     /// Why a token stopped working, for diagnoses: the latest thousand.
     private var endings = Endings()
     var devices = DeviceTable()
-    var sessions = ExpiringTable<String, Session>()
-    var rates: [String: Rate] = [:]
+    var sessions = ExpiringTable<String, Session>(limit: 100_000)
+    var rates = BoundedTable<String, Rate>(limit: 100_000)
     /// `/user` as it was last served, by who it shows to whom: sign-ins ask for the same document again and again.
     var documents: [DocumentKey: (account: Account, body: RESTBody)] = [:]
     private var lastID = 0

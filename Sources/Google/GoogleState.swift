@@ -27,7 +27,7 @@ struct GoogleState: WorldSlot, Sendable {
 
     var codes = ExpiringTable<String, Code>(rememberingExpired: .minutes(10))
     var accessTokens = ExpiringTable<String, Grant>()
-    private(set) var refreshTokens: [String: Grant] = [:]
+    private(set) var refreshTokens = BoundedTable<String, Grant>()
     private var consents: [GrantKey: Set<String>] = [:]
 
     /// Whether the person has granted all of `scopes` to the client before.
@@ -53,7 +53,7 @@ struct GoogleState: WorldSlot, Sendable {
     private mutating func revoke(where isMeant: (Grant) -> Bool) {
         accessTokens.removeAll(where: isMeant)
         codes.removeAll { isMeant($0.grant) }
-        refreshTokens = refreshTokens.filter { !isMeant($0.value) }
+        refreshTokens.removeAll(where: isMeant)
         consents = consents.filter { !isMeant(Grant(account: $0.key.account, client: $0.key.client, scopes: [])) }
     }
 }

@@ -4,36 +4,82 @@ import Synchronization
 /// connection is suspended and holds no thread.
 package final class EventStream: Sendable {
     private struct State {
-        var waiting: [UInt8] = []
+        /// What is to be sent begins at `first`, `offset` bytes into it.
+        var waiting: [StreamChunk] = []
+        var first = 0
+        var offset = 0
+        var backlog = 0
         var hasEnded = false
         var isClosed = false
         var wake: (@Sendable () -> Void)?
-        var whenClosed: (@Sendable () -> Void)?
+        var whenClosed: [@Sendable () -> Void] = []
 
         mutating func takeWake() -> (@Sendable () -> Void)? {
             defer { wake = nil }
             return wake
         }
+
+        mutating func clear() {
+            waiting = []
+            first = 0
+            offset = 0
+            backlog = 0
+        }
+
+        /// At most `limit` bytes of the first chunk.
+        mutating func takeFirst(upTo limit: Int) -> [UInt8] {
+            let bytes = waiting[first].bytes
+            let end = min(bytes.count, offset + limit)
+            let part = Array(bytes[offset..<end])
+            backlog -= part.count
+            offset = end
+            if end == bytes.count {
+                first += 1
+                offset = 0
+            }
+            // What has been sent is let go at once, except for a few empty places.
+            if first == waiting.count {
+                waiting.removeAll(keepingCapacity: true)
+                first = 0
+            } else if offset == 0 {
+                waiting.removeFirst(first)
+                first = 0
+            }
+            return part
+        }
     }
 
-    /// A reader that falls behind by more bytes than this is let go.
+    /// A reader that falls behind by more bytes than this is let go, unless it is one piece.
     private static let backlogLimit = 4 << 20
     private let state = Mutex(State())
+    private let whenDrained: (@Sendable () -> Void)?
 
-    package init() {}
+    /// `whenDrained` is called whenever the reader has taken everything and waits for more, on the connection's thread.
+    package init(whenDrained: (@Sendable () -> Void)? = nil) { self.whenDrained = whenDrained }
+
+    /// Bytes that the reader hasn't taken yet.
+    package var backlog: Int { state.withLock { $0.backlog } }
 
     /// Sends more. Returns `false` when nobody reads any more.
     @discardableResult
-    package func send(_ bytes: [UInt8]) -> Bool {
+    package func send(_ chunk: StreamChunk) -> Bool {
+        guard !chunk.bytes.isEmpty else { return true }
         let (goesOn, wake) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
             guard !state.hasEnded, !state.isClosed else { return (false, nil) }
-            state.waiting += bytes
-            if state.waiting.count > EventStream.backlogLimit { state.hasEnded = true }
+            state.waiting.append(chunk)
+            state.backlog += chunk.bytes.count
+            if state.backlog > EventStream.backlogLimit, state.waiting.count > 1 {
+                state.clear()
+                state.hasEnded = true
+            }
             return (!state.hasEnded, state.takeWake())
         }
         wake?()
         return goesOn
     }
+
+    @discardableResult
+    package func send(_ bytes: [UInt8]) -> Bool { send(StreamChunk(bytes)) }
 
     package func send(_ text: String) { send(Array(text.utf8)) }
 
@@ -46,10 +92,16 @@ package final class EventStream: Sendable {
         wake?()
     }
 
+    /// Ends the body and forgets what its reader hasn't taken.
+    func letGo() {
+        state.withLock { $0.clear() }
+        end()
+    }
+
     /// Called once, when the connection is gone; at once, if it is already.
     package func whenClosed(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
-            if !state.isClosed { state.whenClosed = action }
+            if !state.isClosed { state.whenClosed.append(action) }
             return state.isClosed
         }
         if isClosed { action() }
@@ -67,26 +119,25 @@ package final class EventStream: Sendable {
     /// Takes at most `limit` bytes. When there are none, `suspend` is called before anybody can send more; `wake` is then
     /// called once, as soon as there are.
     func take(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
-        state.withLock { state in
-            guard state.waiting.isEmpty else {
-                let part = Array(state.waiting.prefix(limit))
-                state.waiting.removeFirst(part.count)
-                return .bytes(part)
-            }
+        let part = state.withLock { state -> Part in
+            guard state.waiting.isEmpty else { return .bytes(state.takeFirst(upTo: limit)) }
             guard !state.hasEnded else { return .end }
             suspend()
             state.wake = wake
             return .nothing
         }
+        if case .nothing = part { whenDrained?() }
+        return part
     }
 
     func close() {
-        let action = state.withLock { state in
+        let actions = state.withLock { state in
             state.isClosed = true
             state.wake = nil
-            defer { state.whenClosed = nil }
+            state.clear()
+            defer { state.whenClosed = [] }
             return state.whenClosed
         }
-        action?()
+        for action in actions { action() }
     }
 }

@@ -50,6 +50,14 @@ package enum Reply: Sendable {
         }
     }
 
+    /// Hands the response over once it is there.
+    package func deliver(_ done: @escaping @Sendable (Response) -> Void) {
+        switch self {
+        case .now(let response): done(response)
+        case .later(let start): start(done)
+        }
+    }
+
     /// The response, `duration` from now.
     package static func after(_ duration: Duration, _ response: Response) -> Reply {
         Reply.now(response).delayed(by: duration)

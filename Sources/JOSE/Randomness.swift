@@ -10,6 +10,14 @@ package enum Randomness: Sendable {
         self = seed.map { .seeded(SeededGenerator(seed: $0)) } ?? .system(SystemGenerator())
     }
 
+    /// Whether anything has been drawn.
+    package var isUsed: Bool {
+        switch self {
+        case .system(let generator): generator.isUsed
+        case .seeded(let generator): generator.isUsed
+        }
+    }
+
     package mutating func bytes(_ count: Int) -> [UInt8] {
         switch self {
         case .system(var generator):
@@ -42,10 +50,12 @@ package enum Randomness: Sendable {
 package struct SystemGenerator: Sendable {
     private static let poolSize = 1024
     private var pool: [UInt8] = []
+    private(set) var isUsed = false
 
     package init() {}
 
     package mutating func bytes(_ count: Int) -> [UInt8] {
+        isUsed = true
         if pool.count < count {
             OpenSSL.prepare()
             pool = [UInt8](repeating: 0, count: max(SystemGenerator.poolSize, count))
@@ -63,6 +73,8 @@ package struct SeededGenerator: Sendable {
     private var pool: [UInt8] = []
 
     package init(seed: String) { self.seed = Digest.sha256(seed) }
+
+    var isUsed: Bool { counter > 0 }
 
     package mutating func bytes(_ count: Int) -> [UInt8] {
         while pool.count < count {

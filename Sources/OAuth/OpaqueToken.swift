@@ -26,7 +26,14 @@ package struct ExpiringTable<Name: Hashable & Sendable, Value: Sendable>: Sendab
     /// How long an expired entry is still remembered, so that a refusal can say that it expired.
     private let memory: TimeSpan
 
-    package init(rememberingExpired memory: TimeSpan = .zero) { self.memory = memory }
+    /// There are never more entries: then the oldest go, whether or not they have expired.
+    private let limit: Int
+
+    /// A million sign-ins fit, unless another limit is given.
+    package init(rememberingExpired memory: TimeSpan = .zero, limit: Int = 1 << 20) {
+        self.memory = memory
+        self.limit = limit
+    }
 
     package var count: Int { entries.count }
 
@@ -34,6 +41,10 @@ package struct ExpiringTable<Name: Hashable & Sendable, Value: Sendable>: Sendab
         purge(now: now)
         entries[name] = Entry(value: value, expires: expires)
         order.append((name: name, drop: expires + memory))
+        if order.count - first > limit {
+            entries[order[first].name] = nil
+            first += 1
+        }
     }
 
     package subscript(name: Name) -> Entry? {

@@ -57,6 +57,8 @@ public enum Understudy {
         public var scenarios: [String] = []
         /// Whether the recording shows secrets as `masked-` and their length.
         public var masksSecrets = false
+        /// Bytes that the recordings of all worlds may take together; beyond it, the oldest exchanges go. At least 1 MB.
+        public var recordingLimit = 64_000_000
         /// Threads that serve connections; one a core when `nil`.
         public var workers: Int?
         /// Refusals are logged at `info` with their diagnosis, all else at `debug`. No secret is logged.
@@ -73,7 +75,9 @@ public enum Understudy {
     /// - Throws: ``StartError`` with every fault of the seeds, or with why it can't listen.
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
         let seed = try loadSeed(seeds)
-        let worlds = WorldRegistry(seed: seed, forge: KeyForge())
+        let worlds = WorldRegistry(
+            seed: seed, forge: KeyForge(),
+            budget: ProcessBudget(recordingLimit: max(1_000_000, options.recordingLimit), logger: options.logger))
         let providers = providers(for: seed)
         let chosen = try scenarios(options.scenarios)
         var own = Router<Route>()

@@ -107,16 +107,58 @@ struct WorldTests {
         #expect(registry.world("kept") !== kept)
     }
 
-    @Test("ten thousand worlds and no more; a world that isn't used yet costs less than 20 kB")
+    @Test("never more than ten thousand worlds: those that were only looked at make way; one costs less than 20 kB")
     func limit() throws {
         let registry = WorldRegistry(seed: try Seed([]), forge: KeyForge())
         let before = try WorldTests.residentBytes()
         for number in 1..<10_000 { #expect(registry.world("w\(number)") != nil) }
         let cost = (try WorldTests.residentBytes() - before) / 9_999
         #expect(cost < 20_000, "\(cost) bytes")
+        let first = try #require(registry.world("w1"))
+        for number in 10_000..<100_000 {
+            let isMade = registry.world("w\(number)") != nil
+            if !isMade { Issue.record("w\(number)") }
+            if number % 1_000 == 0 { #expect(registry.world("w1") === first) }
+        }
+        #expect(registry.count <= 10_000)
+        #expect(registry.counts.untouched >= 90_000)
+        #expect(registry.counts.changed == 0)
+    }
+
+    @Test("worlds that hold something go only when nobody has used them for a minute, and that is counted")
+    func inUse() throws {
+        let time = Mutex(0)
+        let registry = WorldRegistry(seed: try Seed([]), forge: KeyForge(), now: { time.withLock { $0 } })
+        for number in 1..<10_000 {
+            let world = try #require(registry.world("w\(number)"))
+            world.withState { _ = $0.random.bytes(1) }
+        }
         #expect(registry.world("one-too-many") == nil)
-        #expect(registry.drop("w1"))
+        #expect(registry.counts.refused == 1)
+        time.withLock { $0 = 59 }
+        for number in 5_000..<10_000 { _ = registry.world("w\(number)") }
+        #expect(registry.world("one-too-many") == nil)
+        time.withLock { $0 = 61 }
+        let kept = try #require(registry.world("w9999"))
         #expect(registry.world("one-more") != nil)
+        #expect(registry.counts.changed > 0)
+        #expect(registry.counts.untouched == 0)
+        #expect(registry.world("w9999") === kept)
+        #expect(registry.drop("w9998"))
+        #expect(registry.world("one-more-still") != nil)
+    }
+
+    @Test("worlds in which nothing happens aren't refused, however many are asked for")
+    func lookedAt() throws {
+        let fixture = try FaultFixture()
+        _ = try fixture.client.post("/~kept\(FaultFixture.api)/accounts", json: ["id": "max"])
+        for number in 0..<11_000 {
+            let answer = try fixture.client.get("/~w\(number)/favicon.ico")
+            if answer.status != 204 { Issue.record("\(answer)") }
+        }
+        #expect(try fixture.client.get("/~kept\(FaultFixture.api)/accounts/max").status == 200)
+        let memory = try fixture.client.get("\(FaultFixture.api)/health").json["memory"] as? [String: Any]
+        #expect((memory?["worlds"] as? [String: Any])?["untouched"] as? Int ?? 0 > 0)
     }
 
     private static func residentBytes() throws -> Int {

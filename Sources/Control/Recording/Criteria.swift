@@ -47,14 +47,6 @@ struct Criteria: Sendable {
         fields = (value["fields"]?.object?.members ?? []).map { (name: $0.key, value: $0.value.string ?? "") }
     }
 
-    /// Whether an exchange may be meant, as far as it tells without its neighbours.
-    func mayTake(_ exchange: RecordedExchange) -> Bool {
-        var alone = self
-        alone.client = nil
-        alone.flow = nil
-        return alone.differences(KnownExchange(exchange: exchange, flow: exchange.id, client: nil)).isEmpty
-    }
-
     /// How an exchange differs from what is asked, one line each. Empty when it doesn't.
     func differences(_ known: KnownExchange) -> [String] {
         let exchange = known.exchange
@@ -85,26 +77,5 @@ struct Criteria: Sendable {
             differences.append("fields.\(field.name): expected \(field.value), was \(values.first ?? "missing")")
         }
         return differences
-    }
-}
-
-/// An exchange with what only its neighbours tell: its flow, and the client that the flow is for.
-struct KnownExchange: Sendable {
-    let exchange: RecordedExchange
-    let flow: String
-    let client: String?
-
-    static func all(_ exchanges: [RecordedExchange]) -> [KnownExchange] {
-        let flows = Flows.assign(exchanges)
-        var clients: [String: String] = [:]
-        let named = exchanges.map { exchange -> String? in
-            let client = exchange.client
-            if let client, let flow = flows[exchange.id], clients[flow] == nil { clients[flow] = client }
-            return client
-        }
-        return zip(exchanges, named).map { exchange, client in
-            let flow = flows[exchange.id] ?? exchange.id
-            return KnownExchange(exchange: exchange, flow: flow, client: client ?? clients[flow])
-        }
     }
 }

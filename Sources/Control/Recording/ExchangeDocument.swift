@@ -7,10 +7,13 @@ import Time
 struct ExchangeDocument: Sendable {
     let known: KnownExchange
     private let mask: Mask?
+    /// Secrets can't be found in a body that isn't whole, so no body is shown, and nothing that may quote one.
+    private let isWithheld: Bool
 
     init(_ known: KnownExchange, masksSecrets: Bool) {
         self.known = known
         mask = masksSecrets ? Mask(known.exchange) : nil
+        isWithheld = masksSecrets && known.exchange.isCut
     }
 
     private func shown(_ text: String) -> String { mask?.apply(to: text) ?? text }
@@ -33,11 +36,13 @@ struct ExchangeDocument: Sendable {
         object["method"] = .string(exchange.request.method)
         object["client"] = known.client.map { .string($0) }
         object["status"] = .integer(Int64(exchange.response.status))
-        object["diagnosis"] = exchange.diagnosis.map { .string(shown($0)) }
+        object["diagnosis"] = exchange.diagnosis.map { .string(isWithheld ? "masked" : shown($0)) }
         object["fault"] = exchange.fault.map { .string($0) }
         var request = JSONObject([("target", .string(shown(encoded: target)))])
         request["headers"] = headers(exchange.request.headers)
-        add(body: exchange.request.body, type: exchange.request.header("Content-Type"), to: &request)
+        add(
+            body: exchange.request.body, size: exchange.requestBodySize,
+            type: exchange.request.header("Content-Type"), to: &request)
         object["request"] = .object(request)
         var response = JSONObject([("headers", headers(exchange.response.headers))])
         switch exchange.response.delivery {
@@ -45,7 +50,9 @@ struct ExchangeDocument: Sendable {
         case .dropped: response["disconnected"] = "beforeHeaders"
         case .cut: response["disconnected"] = "midBody"
         }
-        add(body: exchange.response.body, type: exchange.response.header("Content-Type"), to: &response)
+        add(
+            body: exchange.response.body, size: exchange.responseBodySize,
+            type: exchange.response.header("Content-Type"), to: &response)
         object["response"] = .object(response)
         let tokens = tokens
         if !tokens.isEmpty { object["tokens"] = .array(tokens) }
@@ -66,8 +73,14 @@ struct ExchangeDocument: Sendable {
             })
     }
 
-    private func add(body: [UInt8], type: String?, to object: inout JSONObject) {
-        if let text = String(validating: body, as: UTF8.self) {
+    private func add(body: [UInt8], size: Int, type: String?, to object: inout JSONObject) {
+        if size > body.count {
+            object["bodySize"] = .integer(Int64(size))
+            object["bodyShown"] = .integer(Int64(isWithheld ? 0 : body.count))
+        }
+        if isWithheld {
+            object["body"] = .string("masked-\(size)")
+        } else if let text = String(validating: body, as: UTF8.self) {
             object["body"] = .string(shown(body: text, type: type))
         } else if mask != nil {
             // A secret can't be seen, nor covered, in base64.
@@ -80,6 +93,7 @@ struct ExchangeDocument: Sendable {
     /// The signed and unsigned JWTs in it, decoded.
     private var tokens: [JSONValue] {
         var seen: Set<String> = []
+        guard !isWithheld else { return [] }
         return (known.exchange.requestFindings + known.exchange.responseFindings).compactMap { finding in
             guard finding.value.hasPrefix("eyJ"), seen.insert(finding.value).inserted,
                 let token = try? JWS(parsing: finding.value)
@@ -105,30 +119,27 @@ struct ExchangeDocument: Sendable {
             ("url", .string(base + shown(encoded: exchange.path + (exchange.request.query.map { "?\($0)" } ?? "")))),
             ("httpVersion", "HTTP/1.1"), ("cookies", []), ("headers", headers(exchange.request.headers)),
             ("queryString", .array(query)), ("headersSize", -1),
-            ("bodySize", .integer(Int64(exchange.request.body.count))),
+            ("bodySize", .integer(Int64(exchange.requestBodySize))),
         ])
         if !exchange.request.body.isEmpty {
             request["postData"] = [
                 "mimeType": .string(exchange.request.header("Content-Type") ?? ""),
                 "text": .string(
-                    shown(
-                        body: String(decoding: exchange.request.body, as: UTF8.self),
-                        type: exchange.request.header("Content-Type"))),
+                    harText(exchange.request.body, exchange.requestBodySize, exchange.request.header("Content-Type"))),
             ]
         }
         let response: JSONValue = [
             "status": .integer(Int64(exchange.response.status)), "statusText": "", "httpVersion": "HTTP/1.1",
             "cookies": [], "headers": headers(exchange.response.headers),
             "content": [
-                "size": .integer(Int64(exchange.response.body.count)),
+                "size": .integer(Int64(exchange.responseBodySize)),
                 "mimeType": .string(exchange.response.header("Content-Type") ?? ""),
                 "text": .string(
-                    shown(
-                        body: String(decoding: exchange.response.body, as: UTF8.self),
-                        type: exchange.response.header("Content-Type"))),
+                    harText(
+                        exchange.response.body, exchange.responseBodySize, exchange.response.header("Content-Type"))),
             ],
             "redirectURL": .string(shown(encoded: exchange.response.header("Location") ?? "")), "headersSize": -1,
-            "bodySize": .integer(Int64(exchange.response.body.count)),
+            "bodySize": .integer(Int64(exchange.responseBodySize)),
         ]
         let milliseconds = Double(exchange.duration) / 1000
         var entry = JSONObject([
@@ -136,16 +147,21 @@ struct ExchangeDocument: Sendable {
             ("time", .number(milliseconds)), ("request", .object(request)), ("response", response), ("cache", [:]),
             ("timings", ["send": 0, "wait": .number(milliseconds), "receive": 0]),
         ])
-        entry["comment"] = exchange.diagnosis.map { .string(shown($0)) }
+        entry["comment"] = exchange.diagnosis.map { .string(isWithheld ? "masked" : shown($0)) }
         return .object(entry)
     }
 
-    static func har(_ documents: [ExchangeDocument], version: String) -> JSONValue {
-        [
-            "log": [
-                "version": "1.2", "creator": ["name": "Understudy", "version": .string(version)],
-                "entries": .array(documents.map(\.harEntry)),
-            ]
-        ]
+    private func harText(_ body: [UInt8], _ size: Int, _ type: String?) -> String {
+        isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
+    }
+
+    /// `goesOnAfter` is the last exchange of the page, when there are more.
+    static func har(_ documents: [ExchangeDocument], version: String, goesOnAfter last: String?) -> JSONValue {
+        var log = JSONObject([
+            ("version", "1.2"), ("creator", ["name": "Understudy", "version": .string(version)]),
+            ("entries", .array(documents.map(\.harEntry))),
+        ])
+        log["comment"] = last.map { .string("there are more: ask for those after=\($0)") }
+        return ["log": .object(log)]
     }
 }

@@ -1,7 +1,6 @@
 import HTTPServer
 import JOSE
 import Stage
-import Synchronization
 import Time
 
 // GET and DELETE /_understudy/v1/requests, GET /_understudy/v1/requests/ID
@@ -10,13 +9,15 @@ import Time
 // exchanges that are still to come; format=har is a HAR file. Accept: text/event-stream brings them one by one.
 
 extension ControlAPI {
-    private struct Query: Sendable {
+    struct Query: Sendable {
         var criteria = Criteria([:])
         var after: String?
         var limit: Int?
         var wait: TimeSpan?
         var count = 1
         var isHAR = false
+
+        func matches(_ known: KnownExchange) -> Bool { criteria.differences(known).isEmpty }
     }
 
     private static let waitLimit = TimeSpan.minutes(1)
@@ -24,35 +25,58 @@ extension ControlAPI {
     func requests(_ exchange: Exchange) -> Reply {
         let query: Query
         do { query = try read(exchange.request) } catch { return .now(error.response) }
-        if exchange.request.header("Accept")?.contains("text/event-stream") ?? false {
-            return .now(stream(exchange, query))
-        }
-        let found = find(query, in: exchange.world.recording.exchanges)
-        guard let wait = query.wait, found.count < query.count else { return .now(answer(found, query)) }
         let recording = exchange.world.recording
-        return .later { [self] done in
-            let waiter = Waiter { [self] exchanges in done(answer(find(query, in: exchanges), query)) }
-            let (already, number) = recording.listen { [self] new in
-                guard query.criteria.mayTake(new) else { return }
-                if find(query, in: recording.exchanges).count >= query.count { waiter.settle(recording) }
+        if exchange.request.header("Accept")?.contains("text/event-stream") ?? false {
+            guard let lease = listen(exchange) else { return .now(tooManyListeners()) }
+            return .now(stream(exchange, query, lease))
+        }
+        // Searching takes a while, so that a worker doesn't do it.
+        guard let wait = query.wait else {
+            return .later { [self] done in
+                recording.store.queue.async { [self] in done(answer(find(query, in: recording), query)) }
             }
-            waiter.listens(as: number, to: recording)
-            if find(query, in: already).count >= query.count { waiter.settle(recording) }
-            let timer = Timer.after(wait.duration) { waiter.settle(recording) }
+        }
+        guard let lease = listen(exchange) else { return .now(tooManyListeners()) }
+        return .later { [self] done in
+            let waiter = Waiter(
+                recording, lease: lease, count: query.count, matches: { query.matches($0) },
+                find: { [self] in find(query, in: recording) }, done: { [self] in done(answer($0, query)) })
+            recording.store.queue.async { waiter.begin(after: query.after) }
+            let timer = Timer.after(wait.duration) { recording.store.queue.async { waiter.settle() } }
             done.whenAbandoned { timer.hurry() }
         }
     }
 
-    func request(_ exchange: Exchange) -> Response {
+    func request(_ exchange: Exchange) -> Reply {
         let id = exchange.parameters["id"] ?? ""
-        let known = KnownExchange.all(exchange.world.recording.exchanges).first { $0.exchange.id == id }
-        guard let known else {
-            return ControlAnswer.error(
-                404, "noSuchRequest",
-                "no request \(Diagnosis.quote(id)) is in this world's recording: it holds the last \(Recording.countLimit)"
-            )
+        let recording = exchange.world.recording
+        return .later { [self] done in
+            recording.store.queue.async { [self] in
+                guard let known = recording.known().exchanges.first(where: { $0.exchange.id == id }) else {
+                    let message =
+                        "no request \(Diagnosis.quote(id)) is in this world's recording: it holds the last "
+                        + "\(Recording.countLimit) at most"
+                    return done(ControlAnswer.error(404, "noSuchRequest", message))
+                }
+                done(ControlAnswer.ok(ExchangeDocument(known, masksSecrets: masksSecrets).json))
+            }
         }
-        return ControlAnswer.ok(ExchangeDocument(known, masksSecrets: masksSecrets).json)
+    }
+
+    /// One more event stream or waiting request; `nil` when there are too many.
+    private func listen(_ exchange: Exchange) -> Allowance.Lease? {
+        let lease = worlds.budget.listeners.take()
+        if lease == nil {
+            worlds.budget.notices.tell(
+                .listeners, "more than \(worlds.budget.listeners.limit) event streams and waiting requests: refused")
+        }
+        return lease
+    }
+
+    private func tooManyListeners() -> Response {
+        ControlAnswer.error(
+            503, "tooManyListeners",
+            "there are \(worlds.budget.listeners.limit) event streams and waiting requests already: close some of them")
     }
 
     func removeRequests(_ exchange: Exchange) -> Response {
@@ -110,92 +134,39 @@ extension ControlAPI {
     }
 
     /// Those that the query asks for, the oldest first.
-    private func find(_ query: Query, in exchanges: [RecordedExchange]) -> [KnownExchange] {
-        var known = KnownExchange.all(exchanges)
-        if let after = query.after {
-            if let place = known.firstIndex(where: { $0.exchange.id == after }) {
-                known.removeFirst(place + 1)
-            } else if let number = RecordedExchange.number(of: after) {
-                // It has been let go: IDs count up.
-                known.removeAll { (RecordedExchange.number(of: $0.exchange.id) ?? 0) <= number }
-            }
-        }
-        known.removeAll { !query.criteria.differences($0).isEmpty }
+    private func find(_ query: Query, in recording: Recording) -> [KnownExchange] {
+        var known = recording.known().exchanges
+        known.removeFirst(place(after: query.after, in: known))
+        known.removeAll { !query.matches($0) }
         return query.limit.map { Array(known.suffix($0)) } ?? known
     }
 
+    /// Bytes of bodies that one answer shows; those who ask for more go on after the last exchange of it.
+    private static let pageSize = 2 << 20
+
     private func answer(_ found: [KnownExchange], _ query: Query) -> Response {
-        let documents = found.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
-        if query.isHAR { return ControlAnswer.ok(ExchangeDocument.har(documents, version: version)) }
+        var size = 0
+        let page = found.prefix { known in
+            defer { size += known.exchange.request.body.count + known.exchange.response.body.count }
+            return size < ControlAPI.pageSize
+        }
+        let documents = page.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
+        if query.isHAR {
+            let more = page.count < found.count ? page.last?.exchange.id : nil
+            return ControlAnswer.ok(ExchangeDocument.har(documents, version: version, goesOnAfter: more))
+        }
         var object = JSONObject([("requests", .array(documents.map(\.json)))])
-        object["last"] = found.last.map { .string($0.exchange.id) }
+        object["last"] = page.last.map { .string($0.exchange.id) }
+        if page.count < found.count { object["more"] = true }
         return ControlAnswer.ok(.object(object))
     }
-
-    // MARK: - The stream
-
-    /// Server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
-    private func stream(_ exchange: Exchange, _ query: Query) -> Response {
-        let stream = EventStream()
-        let recording = exchange.world.recording
-        // Of what has been sent; every event is sent under its lock, so that they come in order.
-        let sent = Mutex(query)
-        let flush: @Sendable () -> Void = { [self] in
-            sent.withLock { query in
-                for known in find(query, in: recording.exchanges) {
-                    let document = ExchangeDocument(known, masksSecrets: masksSecrets).json
-                    stream.send("id: \(known.exchange.id)\nevent: exchange\ndata: \(document.text)\n\n")
-                    query.after = known.exchange.id
-                }
-            }
-        }
-        let (_, number) = recording.listen { if query.criteria.mayTake($0) { flush() } }
-        stream.whenClosed { recording.stopListening(number) }
-        flush()
-        RequestStream.keepAlive(stream)
-        var response = Response(
-            status: 200, contentType: "text/event-stream", headers: [(name: "Cache-Control", value: "no-store")],
-            body: "")
-        response.delivery = .stream(stream)
-        return response
-    }
 }
 
-private enum RequestStream {
-    /// A suspended connection notices that its reader has gone only when something is sent.
-    static func keepAlive(_ stream: EventStream) {
-        guard stream.send(Array(":\n\n".utf8)) else { return }
-        Timer.after(.seconds(15)) { keepAlive(stream) }
-    }
-}
-
-/// Somebody who waits for exchanges. Only the first `settle` counts.
-private final class Waiter: Sendable {
-    private struct State {
-        var isSettled = false
-        var number: Int?
-    }
-
-    private let state = Mutex(State())
-    private let done: @Sendable ([RecordedExchange]) -> Void
-
-    init(_ done: @escaping @Sendable ([RecordedExchange]) -> Void) { self.done = done }
-
-    func listens(as number: Int, to recording: Recording) {
-        let isSettled = state.withLock { state in
-            state.number = number
-            return state.isSettled
-        }
-        if isSettled { recording.stopListening(number) }
-    }
-
-    func settle(_ recording: Recording) {
-        let (isFirst, number) = state.withLock { state in
-            defer { state.isSettled = true }
-            return (!state.isSettled, state.number)
-        }
-        guard isFirst else { return }
-        if let number { recording.stopListening(number) }
-        done(recording.exchanges)
-    }
+/// How many of `known`, in a row from the first, aren't after the exchange with this ID.
+func place(after id: String?, in known: [KnownExchange]) -> Int {
+    guard let id else { return 0 }
+    if let place = known.firstIndex(where: { $0.exchange.id == id }) { return place + 1 }
+    // It has been let go: IDs count up.
+    let number = RecordedExchange.number(of: id) ?? 0
+    return known.prefix { (RecordedExchange.number(of: $0.exchange.id) ?? 0) <= number }.count
 }

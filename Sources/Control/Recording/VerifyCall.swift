@@ -19,7 +19,14 @@ extension ControlAPI {
     /// What comes near is shown up to this many times.
     private static let nearLimit = 3
 
-    func verify(_ exchange: Exchange) -> Response {
+    func verify(_ exchange: Exchange) -> Reply {
+        // Searching takes a while, so that a worker doesn't do it.
+        .later { [self] done in
+            exchange.world.recording.store.queue.async { [self] in done(verification(exchange)) }
+        }
+    }
+
+    private func verification(_ exchange: Exchange) -> Response {
         let body: JSONValue
         do {
             let value = try JSONValue(parsing: exchange.request.body)
@@ -31,7 +38,7 @@ extension ControlAPI {
             return ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$")
         }
         let expectations = body["expectations"]?.array ?? [body]
-        let known = KnownExchange.all(exchange.world.recording.exchanges)
+        let known = exchange.world.recording.known().exchanges
         let results = expectations.map { check($0, known) }
         let document = JSONValue.array(results.map(\.json))
         let unmet = results.filter { !$0.isMet }

@@ -20,6 +20,7 @@ extension FirebaseProvider {
     ]
 
     func signInWithCustomToken(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try call.checkRoom()
         guard let text = try call.text("token") else {
             throw FirebaseError("MISSING_CUSTOM_TOKEN", because: "token is missing")
         }

@@ -24,6 +24,7 @@ extension FirebaseProvider {
         }
         guard let password else { throw FirebaseError("MISSING_PASSWORD", because: "password is missing") }
         try FirebaseProvider.checkStrength(password)
+        if idToken == nil { try call.checkRoom() }
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         let displayName = try call.text("displayName")
         let made = call.withState { state, context -> User? in
@@ -58,6 +59,7 @@ extension FirebaseProvider {
                 "ADMIN_ONLY_OPERATION",
                 because: "the project's provider \"anonymous\" isn't there or isn't enabled in the seed")
         }
+        try call.checkRoom()
         let user = call.withState { state, context -> User in
             let user = User(localId: ProjectState.localId(&context.random), now: context.now)
             state.insert(user)

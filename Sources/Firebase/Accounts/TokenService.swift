@@ -12,6 +12,7 @@ extension FirebaseProvider {
     func token(_ exchange: Exchange) -> Response {
         do throws(FirebaseError) {
             let project = try project(of: exchange)
+            try exchange.admit(project)
             var body = JSONObject()
             if exchange.request.hasJSONBody {
                 body = try FirebaseCall.body(of: exchange)

@@ -9,6 +9,7 @@ import Time
 
 extension FirebaseProvider {
     func createAsAdmin(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try call.checkRoom()
         let change = try AdminChange(call)
         let wanted = try call.text("localId")
         let outcome = call.withState { state, context -> Result<User, FirebaseError> in

@@ -65,6 +65,7 @@ extension FirebaseProvider {
     func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let list = try call.list("users")
         guard !list.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT", because: "users is missing or empty") }
+        try call.checkRoom(for: list.count)
         var errors: [JSONValue] = []
         for (place, item) in list.enumerated() {
             do throws(FirebaseError) {

@@ -86,7 +86,10 @@ extension FirebaseProvider {
 
     private func save(_ tenant: Tenant, _ call: FirebaseCall) {
         let key = FirebaseState.Key(project: call.project.id, tenant: tenant.id)
-        call.exchange.world.withState { $0[FirebaseState.self].tenants[key] = tenant }
+        var tenant = tenant
+        tenant.isImplicit = false
+        let saved = tenant
+        call.exchange.world.withState { $0[FirebaseState.self].tenants[key] = saved }
     }
 
     func createTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
@@ -97,6 +100,7 @@ extension FirebaseProvider {
         let stem = name.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         var tenant = Tenant(id: "\(stem)-\(suffix)")
         try change(&tenant, call)
+        try call.exchange.admit(call.project, tenant: tenant.id)
         save(tenant, call)
         return FirebaseAnswer(body: tenant.document(call.project).object ?? JSONObject())
     }
@@ -106,9 +110,12 @@ extension FirebaseProvider {
         return exchange.world.withState { state in
             if let tenant = state[FirebaseState.self].tenants[key] { return tenant }
             // As in the official emulator, a tenant of a demo project comes into being when it is named.
-            guard project.id.hasPrefix("demo-"), TextRule.identifier.holds(id) else { return nil }
+            guard project.id.hasPrefix("demo-"), id.utf8.count <= 64, TextRule.identifier.holds(id),
+                state[FirebaseState.self].tenants.count < FirebaseState.unseededLimit
+            else { return nil }
             let tenant = Tenant(
-                id: id, displayName: id, allowsPasswords: true, allowsEmailLinks: true, allowsAnonymous: true)
+                id: id, displayName: id, allowsPasswords: true, allowsEmailLinks: true, allowsAnonymous: true,
+                isImplicit: true)
             state[FirebaseState.self].tenants[key] = tenant
             return tenant
         }
@@ -137,8 +144,7 @@ extension FirebaseProvider {
         let tenant = try named(call)
         let key = FirebaseState.Key(project: call.project.id, tenant: tenant.id)
         call.exchange.world.withState { state in
-            state[FirebaseState.self].tenants[key] = nil
-            state[FirebaseState.self].projects[key] = nil
+            state[FirebaseState.self].remove(key)
         }
         return FirebaseAnswer(body: JSONObject())
     }

@@ -106,6 +106,7 @@ extension FirebaseProvider {
     // MARK: - Signing in with a link
 
     func signInWithEmailLink(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try call.checkRoom()
         guard call.project.isEnabled("password") == true else {
             throw FirebaseError("OPERATION_NOT_ALLOWED", because: "the project's provider \"password\" isn't enabled")
         }

@@ -23,6 +23,7 @@ extension FirebaseProvider {
             guard let project = projects.project(apiKey: key) else {
                 throw .badAPIKey(key, hint: projects.hint(forKey: key))
             }
+            try exchange.admit(project, tenant: form["tenantId"])
             let call = FirebaseCall(exchange, project: project, tenant: form["tenantId"], body: JSONObject())
             let code = form["oobCode"]
             switch form["mode"] {

@@ -74,6 +74,8 @@ struct Outbox: Sendable {
     private(set) var mails: [Mail] = []
     private(set) var messages: [Message] = []
 
+    var isEmpty: Bool { mails.isEmpty && messages.isEmpty }
+
     mutating func add(_ mail: Mail) {
         mails.append(mail)
         if mails.count > Outbox.limit { mails.removeFirst() }

@@ -76,6 +76,7 @@ extension FirebaseProvider {
     }
 
     func signInWithPhoneNumber(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try call.checkRoom()
         try requirePhone(call)
         let phoneNumber: String
         if let proof = try call.text("temporaryProof") {

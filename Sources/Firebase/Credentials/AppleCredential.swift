@@ -27,7 +27,7 @@ extension FirebaseProvider {
         let rule = IDTokenRule(
             keys: (host: FirebaseProvider.appleHost, path: "/auth/keys"), issuers: appleIssuers(call),
             audiences: audiences)
-        let token = try await call.verify(text, rule, keySets)
+        let token = try await call.verify(text, rule)
         let subject = token.claims["sub"]?.string ?? ""
         var identity = FederatedIdentity(providerId: "apple.com", rawId: subject)
         // In the web flow the nonce never left the server.

@@ -64,7 +64,7 @@ extension FirebaseProvider {
             keys: (host: "limited.facebook.com", path: "/.well-known/oauth/openid/jwks/"),
             issuers: ["https://www.facebook.com", "https://facebook.com", "https://limited.facebook.com"],
             audiences: [part.appID])
-        let token = try await call.verify(text, rule, keySets)
+        let token = try await call.verify(text, rule)
         let subject = token.claims["sub"]?.string ?? ""
         var identity = FederatedIdentity(providerId: "facebook.com", rawId: subject)
         identity.nonce = try call.checkNonce(

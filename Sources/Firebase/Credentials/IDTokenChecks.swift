@@ -22,8 +22,12 @@ struct IDTokenRule: Sendable {
     let audiences: [String]
 }
 
-/// Parsed key sets by their text, so that a set that hasn't changed isn't read again.
-final class KeySetCache: Sendable {
+/// Parsed key sets of a world's providers by their text, so that a set that hasn't changed isn't read again.
+final class KeySetCache: WorldCache {
+    var count: Int { sets.withLock { $0.count } }
+
+    /// More hosts than publish keys.
+    private static let limit = 16
     private let sets = Mutex<[String: (text: [UInt8], keys: [String: Key])]>([:])
 
     func keys(_ host: String, _ text: [UInt8]) -> [String: Key] {
@@ -32,7 +36,10 @@ final class KeySetCache: Sendable {
         for jwk in (try? JSONValue(parsing: text))?["keys"]?.array ?? [] {
             if let id = jwk["kid"]?.string { keys[id] = try? Key(jwk: jwk) }
         }
-        sets.withLock { $0[host] = (text: text, keys: keys) }
+        sets.withLock { sets in
+            if sets.count >= KeySetCache.limit { sets = [:] }
+            sets[host] = (text: text, keys: keys)
+        }
         return keys
     }
 }
@@ -41,14 +48,14 @@ extension FirebaseCall {
     /// How far a provider's clock may be ahead. Not documented.
     private static let tolerance = TimeSpan.minutes(5)
 
-    func verify(_ text: String, _ rule: IDTokenRule, _ cache: KeySetCache) async throws(FirebaseError) -> JWS {
+    func verify(_ text: String, _ rule: IDTokenRule) async throws(FirebaseError) -> JWS {
         let token: JWS
         do { token = try JWS(parsing: text) } catch {
             throw .invalidIdP(
                 "Unable to parse the ID Token.", Diagnosis("the ID token can't be read: \(error.description)"))
         }
         let answer = await exchange.fetch("GET", rule.keys.host, rule.keys.path)
-        let keys = cache.keys("\(exchange.address.world)/\(rule.keys.host)", answer.body)
+        let keys = exchange.world.caches[KeySetCache.self].keys(rule.keys.host, answer.body)
         let keyID = token.keyID ?? ""
         let isGenuine =
             token.algorithm == "RS256"

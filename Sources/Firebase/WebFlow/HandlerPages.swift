@@ -47,6 +47,9 @@ extension FirebaseProvider {
         do { custom = try FirebaseProvider.customParameters(form["customParameters"]) } catch {
             return FirebaseProvider.problem(400, "customParameters can't be read", error.diagnosis)
         }
+        do { try exchange.admit(project) } catch {
+            return FirebaseProvider.problem(error.status, "Too many projects", error.diagnosis)
+        }
         let scopes = (form["scopes"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
         var flow = WebFlow(
             providerId: providerId, redirectURI: project.handler,
@@ -104,7 +107,10 @@ extension FirebaseProvider {
 
     private func answered(_ exchange: Exchange, _ form: Form) -> Response {
         let state = form["state"] ?? ""
-        let project = projects.project(id: String(state.prefix { $0 != "." }))
+        // One that no seed holds was made when the sign-in began.
+        let project = projects.project(id: String(state.prefix { $0 != "." })).flatMap { project in
+            (try? exchange.admit(project)) == nil ? nil : project
+        }
         let flow = project.flatMap { project in
             exchange.withProject(project) { state_, context -> WebFlow? in
                 state_.flows[state].flatMap { $0.expires > context.now ? $0.value : nil }

@@ -34,8 +34,8 @@ struct DeviceTable: Sendable {
     static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     /// Remembered for a while after they expire, so that polls can be told so.
-    private var devices = ExpiringTable<String, Device>(rememberingExpired: .minutes(15))
-    private var deviceCodes = ExpiringTable<String, String>()
+    private var devices = ExpiringTable<String, Device>(rememberingExpired: .minutes(15), limit: 100_000)
+    private var deviceCodes = ExpiringTable<String, String>(limit: 100_000)
     /// When codes of an app were entered, within the last hour.
     private var entries: [String: [Instant]] = [:]
 

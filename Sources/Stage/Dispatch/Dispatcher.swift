@@ -76,11 +76,9 @@ package final class Dispatcher: Sendable {
         let began = MachineClock.microseconds
         let address = Address(request) { known($0) != nil }
         guard let world = worlds.world(address.world) else {
-            let advice =
-                "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\"; at most \(WorldRegistry.limit) exist"
-            let diagnosis = Diagnosis(received: "world \(Diagnosis.quote(address.world))", advice)
-            return .now(identified(Dispatcher.problem(404, "no such world", diagnosis), request, at: address, id: id))
+            return .now(identified(Dispatcher.noWorld(address.world), request, at: address, id: id))
         }
+        if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
         let passage = Passage(
             request: request, id: id, parent: parent, address: address, world: world, began: began)
         // What the daemon asks itself has no need to wait: a scenario's own calls mustn't, nor what they ask in turn.
@@ -208,6 +206,21 @@ package final class Dispatcher: Sendable {
             received: Diagnosis.quote("\(request.method) \(place)"), expected: known,
             "nothing is served at this address")
         return Dispatcher.problem(404, "not found", diagnosis)
+    }
+
+    /// Requests with these only look, as far as they give nothing out.
+    private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
+
+    private static func noWorld(_ name: String) -> Response {
+        let received = "world \(Diagnosis.quote(name))"
+        guard WorldRegistry.isName(name) else {
+            let advice = "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\""
+            return problem(404, "no such world", Diagnosis(received: received, advice))
+        }
+        let advice =
+            "there are \(WorldRegistry.limit) worlds, all used within the last \(WorldRegistry.evictionLimit) seconds: "
+            + "delete some (DELETE /_understudy/v1/worlds/NAME)"
+        return problem(503, "too many worlds", Diagnosis(received: received, advice))
     }
 
     private static func problem(_ status: Int, _ message: String, _ diagnosis: Diagnosis) -> Response {

@@ -1,11 +1,27 @@
 import HTTPServer
 
 extension Order {
-    /// Answers in the endpoint's place, or does to its answer what was ordered.
-    func carryOut(_ exchange: Exchange, at route: Route, run: () -> Reply) -> Reply {
+    /// Answers in the endpoint's place, or does to its answer what was ordered. A key that has to be made for it is waited for
+    /// without holding a thread.
+    func carryOut(_ exchange: Exchange, at route: Route, run: @escaping @Sendable () -> Reply) -> Reply {
+        if fault.effect.rotation != nil, let owner = route.traits?.mints ?? route.traits?.publishes {
+            return .later { [self] done in
+                rotate(exchange, owner) { [self] in proceed(exchange, at: route, run: run).deliver(done) }
+            }
+        }
+        if fault.effect.token?.signature == .unknownKey {
+            return .later { [self] done in
+                exchange.world.keys[.apple].whenUnpublishedIsReady { [self] in
+                    proceed(exchange, at: route, run: run).deliver(done)
+                }
+            }
+        }
+        return proceed(exchange, at: route, run: run)
+    }
+
+    private func proceed(_ exchange: Exchange, at route: Route, run: () -> Reply) -> Reply {
         let effect = fault.effect
         if !effect.waitsForItsMoment { use() }
-        if effect.rotation != nil { rotate(exchange, at: route) }
         var reply: Reply
         if let answer = effect.answer {
             reply = .now(Response(status: answer.status, headers: answer.headers, body: answer.body))
@@ -32,10 +48,13 @@ extension Order {
         return effect.delay.map { reply.delayed(by: $0.duration) } ?? reply
     }
 
-    private func rotate(_ exchange: Exchange, at route: Route) {
-        guard let owner = route.traits?.mints ?? route.traits?.publishes else { return }
-        do { _ = try exchange.world.keys[owner].rotate(dropping: fault.effect.rotation == .drop) } catch {
-            exchange.log("the keys can't be rotated: \(error.description)", detail: "")
+    private func rotate(_ exchange: Exchange, _ owner: KeyOwner, then goOn: @escaping @Sendable () -> Void) {
+        exchange.world.keys[owner].rotate(dropping: fault.effect.rotation == .drop) { keyID in
+            if keyID == nil {
+                exchange.world.budget.notices.tell(
+                    .keys, "an ordered rotation was left out: \(KeyForge.waitingLimit) wait for a key already")
+            }
+            goOn()
         }
     }
 }

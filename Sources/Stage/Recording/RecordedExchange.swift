@@ -13,6 +13,9 @@ package final class RecordedExchange: Sendable {
     private let knownClient: String?
     package let request: Request
     package let response: Response
+    /// How many bytes the bodies had. Of a body larger than `Recording.bodyLimit`, only the beginning is kept.
+    package let requestBodySize: Int
+    package let responseBodySize: Int
     /// The world's time when it was answered.
     package let time: Instant
     /// The machine's, when the request came, in microseconds since 1970.
@@ -34,6 +37,12 @@ package final class RecordedExchange: Sendable {
         self.host = host
         self.path = path
         knownClient = client
+        requestBodySize = request.body.count
+        responseBodySize = response.body.count
+        var request = request
+        var response = response
+        RecordedExchange.cut(&request.body)
+        RecordedExchange.cut(&response.body)
         self.request = request
         self.response = response
         self.time = time
@@ -43,18 +52,45 @@ package final class RecordedExchange: Sendable {
     }
 
     /// The client whose credentials it carries, or that the request names.
-    package var client: String? { knownClient ?? request.namedClient }
+    package var client: String? { knownClient ?? traces.found(in: self).client }
+
+    /// Whether only the beginning of a body was kept.
+    package var isCut: Bool {
+        requestBodySize > request.body.count || responseBodySize > response.body.count
+    }
 
     var number: Int { RecordedExchange.number(of: id) ?? 0 }
 
     /// One line that says why it was refused; `nil` when it wasn't.
     package var diagnosis: String? { response.header(Diagnosis.headerName) }
 
-    /// Roughly what it takes in memory, in bytes.
+    /// Keeps the beginning of a large body, up to the end of a character.
+    private static func cut(_ body: inout [UInt8]) {
+        guard body.count > Recording.bodyLimit else { return }
+        var end = Recording.bodyLimit
+        // Where UTF-8 goes on with a character: 10xxxxxx.
+        while end > Recording.bodyLimit - 4, body[end] & 0xC0 == 0x80 { end -= 1 }
+        body = Array(body.prefix(end))
+    }
+
+    /// What it takes in memory, in bytes: itself, what it points to, what ties it to others, and its places in the tables
+    /// that hold it.
     var size: Int {
+        let texts = [id, parent, host, path, knownClient, fault, request.method, request.path, request.query]
         let headers = request.headers + response.headers
-        return 512 + request.path.utf8.count + (request.query?.utf8.count ?? 0) + request.body.count
-            + response.body.count + headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
+        return RecordedExchange.ownSize + texts.reduce(0) { $0 + RecordedExchange.allocated(by: $1) }
+            + headers.reduce(0) {
+                $0 + 32 + RecordedExchange.allocated(by: $1.name) + RecordedExchange.allocated(by: $1.value)
+            } + request.body.capacity + response.body.capacity
+    }
+
+    /// The object with its allocations other than texts and bodies, rounded up: 1 kB.
+    private static let ownSize = 1 << 10
+
+    /// A text of up to 15 bytes needs no allocation.
+    private static func allocated(by text: String?) -> Int {
+        guard let count = text?.utf8.count, count > 15 else { return 0 }
+        return count + 48
     }
 
     /// The number in an exchange's ID; `nil` when it isn't one.

@@ -1,3 +1,4 @@
+import HTTPServer
 import Synchronization
 
 /// The last exchanges of a world, in the order in which they were answered.
@@ -5,62 +6,110 @@ package final class Recording: Sendable {
     package static let countLimit = 1_000
     /// Bytes.
     package static let sizeLimit = 16 << 20
+    /// Of a larger body, this many bytes are kept.
+    package static let bodyLimit = 256 << 10
 
-    package typealias Listener = @Sendable (RecordedExchange) -> Void
+    /// Told that there is something new. Called on the store's queue.
+    package typealias Listener = @Sendable () -> Void
 
-    private struct State {
-        var exchanges: [RecordedExchange] = []
-        /// Where they begin; what stands before has been let go.
-        var first = 0
-        var size = 0
-        var listeners: [Int: Listener] = [:]
-        var lastListener = 0
+    private struct Listeners {
+        var all: [Int: Listener] = [:]
+        var last = 0
     }
 
-    private let state = Mutex(State())
+    package let store: RecordingStore
+    private let log: Int
+    private let index = Mutex(FlowIndex())
+    private let listeners = Mutex(Listeners())
+    private let chunks = Mutex<[String: Shared]>([:])
+    private let hasListeners = Atomic<Bool>(false)
+    private let isTelling = Atomic<Bool>(false)
 
-    /// Adds an exchange, lets the oldest go where there are too many, and tells whoever listens.
+    init(in store: RecordingStore) {
+        self.store = store
+        log = store.makeLog()
+    }
+
+    deinit { store.remove(log) }
+
+    /// Adds an exchange, lets the oldest go where there are too many, and has those who listen told, on another thread.
     func add(_ exchange: RecordedExchange) {
-        let size = exchange.size
-        let listeners = state.withLock { state -> [Listener] in
-            state.exchanges.append(exchange)
-            state.size += size
-            while state.exchanges.count - state.first > Recording.countLimit
-                || (state.size > Recording.sizeLimit && state.exchanges.count - state.first > 1)
-            {
-                state.size -= state.exchanges[state.first].size
-                state.first += 1
-            }
-            if state.first > 256 {
-                state.exchanges.removeFirst(state.first)
-                state.first = 0
-            }
-            return state.listeners.isEmpty ? [] : Array(state.listeners.values)
+        store.add(exchange, to: log)
+        guard hasListeners.load(ordering: .acquiring), !isTelling.exchange(true, ordering: .acquiringAndReleasing)
+        else {
+            return
         }
-        for listener in listeners { listener(exchange) }
-    }
-
-    package var exchanges: [RecordedExchange] { state.withLock { Array($0.exchanges[$0.first...]) } }
-
-    package func clear() {
-        state.withLock { state in
-            state.exchanges = []
-            state.first = 0
-            state.size = 0
+        store.queue.async { [self] in
+            isTelling.store(false, ordering: .releasing)
+            for listener in listeners.withLock({ Array($0.all.values) }) { listener() }
         }
     }
 
-    /// Calls `listener` for every exchange from now on. Returns those that there are already, so that none is missed, and
-    /// a number for `stopListening`.
-    package func listen(_ listener: @escaping Listener) -> (already: [RecordedExchange], number: Int) {
-        state.withLock { state in
-            state.lastListener += 1
-            state.listeners[state.lastListener] = listener
-            return (Array(state.exchanges[state.first...]), state.lastListener)
+    package var count: Int { store.count(of: log) }
+
+    package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
+
+    package func clear() { store.clear(log) }
+
+    /// The exchanges from `position` on, at most `limit`, with what their neighbours tell of them, and the position of the first
+    /// of them. An exchange's position is how many there were before it. Searches exchanges that nobody has asked for before,
+    /// which takes a while: not for a request's own thread.
+    package func known(
+        from position: Int = 0, limit: Int = .max
+    ) -> (first: Int, exchanges: [KnownExchange]) {
+        index.withLock { index in
+            let fresh = store.exchanges(of: log, from: index.end)
+            index.drop(before: fresh.start)
+            index.add(fresh.exchanges, from: fresh.first)
+            // Of those that came in the meantime, the next call tells.
+            let wanted = store.exchanges(of: log, from: position, limit: max(0, min(limit, index.end - position)))
+            return (first: wanted.first, exchanges: wanted.exchanges.map { index.known($0) })
+        }
+    }
+
+    // MARK: - Listening
+
+    /// An exchange's event, for as long as a stream still sends it.
+    private struct Shared {
+        let flow: String
+        let client: String?
+        weak var chunk: StreamChunk?
+    }
+
+    /// The exchange's event: the one that another stream sends just now, or made here.
+    package func shared(_ known: KnownExchange, make: () -> StreamChunk) -> StreamChunk {
+        let there = chunks.withLock { chunks -> StreamChunk? in
+            guard let shared = chunks[known.exchange.id], shared.flow == known.flow, shared.client == known.client
+            else {
+                return nil
+            }
+            return shared.chunk
+        }
+        if let there { return there }
+        let made = make()
+        chunks.withLock { chunks in
+            if chunks.count >= Recording.countLimit { chunks = chunks.filter { $0.value.chunk != nil } }
+            chunks[known.exchange.id] = Shared(flow: known.flow, client: known.client, chunk: made)
+        }
+        return made
+    }
+
+    package var isListenedTo: Bool { hasListeners.load(ordering: .relaxed) }
+
+    /// Calls `listener` when there are new exchanges, until `stopListening` with the number that is returned.
+    package func listen(_ listener: @escaping Listener) -> Int {
+        listeners.withLock { listeners in
+            listeners.last += 1
+            listeners.all[listeners.last] = listener
+            hasListeners.store(true, ordering: .sequentiallyConsistent)
+            return listeners.last
         }
     }
 
     package func stopListening(_ number: Int) {
-        state.withLock { $0.listeners[number] = nil }
+        listeners.withLock { listeners in
+            listeners.all[number] = nil
+            if listeners.all.isEmpty { hasListeners.store(false, ordering: .sequentiallyConsistent) }
+        }
     }
 }

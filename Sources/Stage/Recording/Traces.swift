@@ -8,6 +8,10 @@ package final class Traces: Sendable {
         var response: [Int] = []
         var states: [Int] = []
         var givesCode = false
+        /// The client that the request names.
+        var client: String?
+        /// Those of the request and of the response.
+        var all: [Int] { request + response }
     }
 
     private static let credentials: Set<String> = [
@@ -18,6 +22,8 @@ package final class Traces: Sendable {
     private static let codes: Set<String> = ["code", "authorizationcode"]
     /// Shorter values are no one's alone: a code from a text message has six digits.
     private static let shortest = 8
+    /// No sign-in carries more.
+    private static let limit = 64
 
     private let found = Mutex<Found?>(nil)
 
@@ -42,32 +48,12 @@ package final class Traces: Sendable {
             result.response.append(finding.value.hashValue)
             if Traces.codes.contains(name) { result.givesCode = true }
         }
+        result.request = Array(result.request.prefix(Traces.limit))
+        result.response = Array(result.response.prefix(Traces.limit))
+        result.states = Array(result.states.prefix(Traces.limit))
+        result.client = exchange.request.namedClient
         let new = result
         found.withLock { $0 = new }
         return result
-    }
-}
-
-/// Which exchanges belong together: an authorization request, the code that it brought, the tokens that the code became,
-/// what they were used for, and their revocation.
-package enum Flows {
-    /// The flow of each exchange, named after the first one in it.
-    package static func assign(_ exchanges: [RecordedExchange]) -> [String: String] {
-        var flows: [String: String] = [:]
-        var owners: [Int: String] = [:]
-        var states: [Int: String] = [:]
-        // In the order in which they began: what an exchange asks of others ends before it does.
-        for exchange in exchanges.sorted(by: { $0.number < $1.number }) {
-            let found = exchange.traces.found(in: exchange)
-            let known =
-                exchange.parent.flatMap { flows[$0] } ?? found.request.lazy.compactMap { owners[$0] }.first
-                ?? found.states.lazy.compactMap { states[$0] }.first
-            let flow = known ?? exchange.id
-            flows[exchange.id] = flow
-            for trace in found.request + found.response where owners[trace] == nil { owners[trace] = flow }
-            // A state is a flow's own only until the code is there: many clients send the same one every time.
-            for state in found.states { states[state] = found.givesCode ? nil : flow }
-        }
-        return flows
     }
 }

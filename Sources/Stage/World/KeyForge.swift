@@ -2,26 +2,77 @@ import Dispatch
 import JOSE
 import Synchronization
 
-/// Makes RSA keys in the background, so that nobody waits for one: it keeps three for worlds to begin with, and one
-/// spare for the next rotation.
+/// Makes RSA keys in the background, one at a time, so that no request's own thread is busy with one: it keeps three for
+/// worlds to begin with, and one spare for the next rotation.
 package final class KeyForge: Sendable {
     package struct NamedKey: Sendable {
         package let id: String
         package let key: Key
     }
 
+    private enum Kind {
+        case initial
+        case unpublished
+        case fresh
+    }
+
     private struct Stock {
         var initial: [NamedKey] = []
         var spares: [NamedKey] = []
+        var unpublished: NamedKey?
         var isWorking = false
-        var waiting: [@Sendable () -> Void] = []
+        var waitingForInitial: [@Sendable () -> Void] = []
+        var waitingForUnpublished: [@Sendable () -> Void] = []
+        /// Whoever came first is served first.
+        var waitingForFresh: [@Sendable (NamedKey?) -> Void] = []
+
+        /// What is to be made next.
+        var due: Kind? {
+            if initial.count < KeyForge.initialCount { return .initial }
+            if unpublished == nil, !waitingForUnpublished.isEmpty { return .unpublished }
+            return spares.isEmpty || !waitingForFresh.isEmpty ? .fresh : nil
+        }
+
+        /// Puts a key where it belongs, and returns what is to be called.
+        mutating func add(_ key: NamedKey, as kind: Kind) -> [@Sendable () -> Void] {
+            switch kind {
+            case .initial:
+                initial.append(key)
+                guard initial.count == KeyForge.initialCount else { return [] }
+                defer { waitingForInitial = [] }
+                return waitingForInitial
+            case .unpublished:
+                unpublished = key
+                defer { waitingForUnpublished = [] }
+                return waitingForUnpublished
+            case .fresh:
+                guard !waitingForFresh.isEmpty else {
+                    spares.append(key)
+                    return []
+                }
+                let first = waitingForFresh.removeFirst()
+                return [{ first(key) }]
+            }
+        }
+
+        /// No key can be made: whoever can be refused waits no longer.
+        mutating func giveUp() -> [@Sendable () -> Void] {
+            let fresh = waitingForFresh
+            defer {
+                waitingForUnpublished = []
+                waitingForFresh = []
+            }
+            return waitingForUnpublished + [{ fresh.forEach { $0(nil) } }]
+        }
     }
 
-    private static let initialCount = 3
+    fileprivate static let initialCount = 3
+    /// As many rotations may wait for a key, unless another limit is given.
+    package static let waitingLimit = 64
+    private let waitingLimit: Int
     private let stock = Mutex(Stock())
-    private let foreign = Mutex<NamedKey?>(nil)
 
-    package init() {}
+    package init(waitingLimit: Int = KeyForge.waitingLimit) { self.waitingLimit = waitingLimit }
 
     /// The three keys that a world without keys of its own begins with; `nil` while they are being made.
     var initial: [NamedKey]? {
@@ -35,53 +86,56 @@ package final class KeyForge: Sendable {
     func whenReady(_ done: @escaping @Sendable () -> Void) {
         let isReady = stock.withLock { stock in
             guard stock.initial.count < KeyForge.initialCount else { return true }
-            stock.waiting.append(done)
+            stock.waitingForInitial.append(done)
             return false
         }
         if isReady { done() } else { work() }
     }
 
-    /// A key that is never published, for tokens that nobody should trust. Made when it is first asked for.
-    func stranger() throws(KeyError) -> NamedKey {
-        if let known = foreign.withLock({ $0 }) { return known }
-        let made = try KeyForge.make()
-        foreign.withLock { $0 = $0 ?? made }
-        return made
+    /// A key that is never published, for tokens that nobody should trust; `nil` until it was first waited for.
+    var unpublished: NamedKey? { stock.withLock { $0.unpublished } }
+
+    /// Calls back once the unpublished key is there: at once, if it is.
+    func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
+        let isReady = stock.withLock { stock in
+            guard stock.unpublished == nil else { return true }
+            stock.waitingForUnpublished.append(done)
+            return false
+        }
+        if isReady { done() } else { work() }
     }
 
-    /// A key that nothing has used, made now if no spare is at hand.
-    func fresh() throws(KeyError) -> NamedKey {
-        let spare = stock.withLock { $0.spares.popLast() }
-        defer { work() }
-        if let spare { return spare }
-        return try KeyForge.make()
+    /// Calls back with a key that nothing has used: at once if a spare is at hand, else when one has been made. `nil` when
+    /// none can be made, or too many wait for one.
+    func fresh(_ done: @escaping @Sendable (NamedKey?) -> Void) {
+        let (spare, waits) = stock.withLock { stock -> (NamedKey?, Bool) in
+            if let spare = stock.spares.popLast() { return (spare, false) }
+            guard stock.waitingForFresh.count < waitingLimit else { return (nil, false) }
+            stock.waitingForFresh.append(done)
+            return (nil, true)
+        }
+        if !waits { done(spare) }
+        work()
     }
 
     private func work() {
-        let begins = stock.withLock { stock in
-            guard !stock.isWorking, stock.initial.count < KeyForge.initialCount || stock.spares.isEmpty else {
-                return false
-            }
+        let kind = stock.withLock { stock -> Kind? in
+            guard !stock.isWorking, let due = stock.due else { return nil }
             stock.isWorking = true
-            return true
+            return due
         }
-        guard begins else { return }
+        guard let kind else { return }
         DispatchQueue.global(qos: .utility).async { [self] in
             let key = try? KeyForge.make()
-            let (ready, goOn) = stock.withLock { stock -> ([@Sendable () -> Void], Bool) in
+            let (ready, goesOn) = stock.withLock { stock -> ([@Sendable () -> Void], Bool) in
                 stock.isWorking = false
-                guard let key else { return ([], false) }
-                if stock.initial.count < KeyForge.initialCount {
-                    stock.initial.append(key)
-                } else {
-                    stock.spares.append(key)
-                }
-                guard stock.initial.count == KeyForge.initialCount else { return ([], true) }
-                defer { stock.waiting = [] }
-                return (stock.waiting, stock.spares.isEmpty)
+                guard let key else { return (stock.giveUp(), false) }
+                let ready = stock.add(key, as: kind)
+                return (ready, stock.due != nil)
             }
+            // Before those who waited go on: what they do may take a while.
+            if goesOn { work() }
             ready.forEach { $0() }
-            if goOn { work() }
         }
     }
 

@@ -57,7 +57,12 @@ package final class KeyRing: Sendable {
     private let own: [KeyForge.NamedKey]
     private let rotation: TimeSpan?
     private let forge: KeyForge
-    private let rotated = Mutex<Rotated?>(nil)
+    private let rotated = Mutex<Rotations>(Rotations())
+
+    private struct Rotations: Sendable {
+        var keys: Rotated?
+        var resets = 0
+    }
 
     private struct Rotated: Sendable {
         var published: [KeyForge.NamedKey]
@@ -86,7 +91,7 @@ package final class KeyRing: Sendable {
 
     /// The published keys. Empty only while they are being made.
     package var published: [KeyForge.NamedKey] {
-        rotated.withLock { $0?.published } ?? (own.isEmpty ? forge.initial ?? [] : own)
+        rotated.withLock { $0.keys?.published } ?? (own.isEmpty ? forge.initial ?? [] : own)
     }
 
     /// The key that signs at `time`: the newest, or with a rotation period each in turn.
@@ -101,27 +106,44 @@ package final class KeyRing: Sendable {
     private static let limit = 3
 
     /// Publishes a new key, which signs from now on, and withdraws the oldest of three, or with `dropping` every other one.
-    /// Returns the new key's ID.
-    package func rotate(dropping: Bool = false) throws(KeyError) -> String {
-        let fresh = try forge.fresh()
-        let before = published
-        rotated.withLock { rotated in
-            let known = rotated?.published ?? before
-            rotated = Rotated(
-                published: (dropping ? [] : Array(known.suffix(KeyRing.limit - 1))) + [fresh], before: known)
+    /// Calls back with the new key's ID: at once if a key is at hand, else when one has been made; with `nil` when none can be
+    /// made, or too many rotations wait for one.
+    package func rotate(dropping: Bool = false, then done: @escaping @Sendable (String?) -> Void) {
+        let generation = rotated.withLock { $0.resets }
+        forge.fresh { [self] fresh in
+            guard let fresh else { return done(nil) }
+            let initial = own.isEmpty ? forge.initial ?? [] : own
+            rotated.withLock { rotated in
+                // The world was reset meanwhile: it keeps the keys that it begins with.
+                guard rotated.resets == generation else { return }
+                let known = rotated.keys?.published ?? initial
+                rotated.keys = Rotated(
+                    published: (dropping ? [] : Array(known.suffix(KeyRing.limit - 1))) + [fresh], before: known)
+            }
+            done(fresh.id)
         }
-        return fresh.id
     }
 
     /// The published keys as they were before the one that signs at `time` was among them.
     func stale(at time: Instant) -> [KeyForge.NamedKey] {
         let current = signing(at: time)?.id
-        return (rotated.withLock { $0?.before } ?? published).filter { $0.id != current }
+        return (rotated.withLock { $0.keys?.before } ?? published).filter { $0.id != current }
     }
 
-    func stranger() throws(KeyError) -> KeyForge.NamedKey { try forge.stranger() }
+    /// A key that is never published; `nil` until it was first waited for.
+    var unpublished: KeyForge.NamedKey? { forge.unpublished }
 
-    func reset() { rotated.withLock { $0 = nil } }
+    /// Calls back once the unpublished key is there: at once, if it is.
+    package func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
+        forge.whenUnpublishedIsReady(done)
+    }
+
+    func reset() {
+        rotated.withLock { rotated in
+            rotated.keys = nil
+            rotated.resets += 1
+        }
+    }
 
     /// A JSON Web Key Set.
     static func jwks(_ keys: [KeyForge.NamedKey]) -> JSONValue {

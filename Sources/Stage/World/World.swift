@@ -8,16 +8,24 @@ package final class World: Sendable {
     package let name: String
     package let seed: Seed
     package let keys: KeyRings
-    package let recording = Recording()
+    package let recording: Recording
+    /// What was worked out for this world and can be worked out again. It goes with the world.
+    package let caches = WorldCaches()
+    package let budget: ProcessBudget
     let preparation = Preparation()
     /// When it was last asked for, on the machine's monotonic clock, in seconds.
     let lastUse = Atomic<Int>(0)
+    /// Counts up with every use of any world.
+    let useNumber = Atomic<Int>(0)
     private let state: Mutex<WorldState>
     private let mayHaveFaults: Atomic<Bool>
+    private let wasChanged = Atomic<Bool>(false)
 
-    init(name: String, seed: Seed, keys: [[KeyForge.NamedKey]], forge: KeyForge) {
+    init(name: String, seed: Seed, keys: [[KeyForge.NamedKey]], forge: KeyForge, budget: ProcessBudget) {
         self.name = name
         self.seed = seed
+        self.budget = budget
+        recording = Recording(in: budget.recordings)
         self.keys = KeyRings(seed: seed, keys: keys, forge: forge)
         state = Mutex(WorldState(seed))
         mayHaveFaults = Atomic(!seed.faults.isEmpty)
@@ -28,13 +36,29 @@ package final class World: Sendable {
         state.withLock { body(&$0) }
     }
 
+    /// Notes that a request may have changed it.
+    func noteChange() { wasChanged.store(true, ordering: .relaxed) }
+
+    /// Whether it was looked at only: nobody changed it, it has given nothing out, and nobody listens to it.
+    var isUntouched: Bool {
+        !wasChanged.load(ordering: .relaxed) && !recording.isListenedTo && !withState { $0.random.isUsed }
+    }
+
     /// The world afresh from its seed. Requests that are under way keep what they have read.
     package func reset() {
-        keys.reset()
-        recording.clear()
-        state.withLock { $0 = WorldState(seed) }
-        mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
-        preparation.begin()
+        let afresh = WorldState(seed)
+        // One step for whoever looks at the state. What there was is freed outside the lock.
+        let old = state.withLock { state in
+            let old = state
+            state = afresh
+            keys.reset()
+            caches.removeAll()
+            recording.clear()
+            mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
+            preparation.begin()
+            return old
+        }
+        _ = consume old
     }
 
     package var now: Instant { withState { $0.clock.now } }

@@ -1,0 +1,63 @@
+import Glibc
+import HTTPServer
+import JOSE
+import Stage
+
+// GET /_understudy/v1/health: what is running, what it holds, and what it had to let go
+
+extension ControlAPI {
+    func health(_ exchange: Exchange) -> Response {
+        ControlAnswer.ok([
+            "status": "ok", "version": .string(version), "worlds": .integer(Int64(worlds.count)), "memory": memory,
+        ])
+    }
+
+    /// Sizes are in bytes. `dropped` counts since the start.
+    private var memory: JSONValue {
+        let budget = worlds.budget
+        let recordings = budget.recordings.usage
+        let counts = worlds.counts
+        var memory = JSONObject()
+        memory["resident"] = ResidentSize.bytes.map { .integer(Int64($0)) }
+        memory["recording"] = [
+            "bytes": .integer(Int64(recordings.bytes)), "limit": .integer(Int64(budget.recordings.limit)),
+            "dropped": .integer(Int64(recordings.dropped)),
+        ]
+        memory["worlds"] = [
+            "count": .integer(Int64(worlds.count)), "limit": .integer(Int64(WorldRegistry.limit)),
+            "idle": .integer(Int64(counts.idle)), "untouched": .integer(Int64(counts.untouched)),
+            "dropped": .integer(Int64(counts.changed)), "refused": .integer(Int64(counts.refused)),
+        ]
+        memory["projects"] = ControlAPI.document(budget.projects)
+        memory["streams"] = [
+            "count": .integer(Int64(budget.listeners.count)), "limit": .integer(Int64(budget.listeners.limit)),
+            "refused": .integer(Int64(budget.listeners.refused)), "bytes": .integer(Int64(budget.streams.bytes)),
+            "byteLimit": .integer(Int64(budget.streams.limit)), "dropped": .integer(Int64(budget.streams.dropped)),
+        ]
+        return .object(memory)
+    }
+
+    private static func document(_ allowance: Allowance) -> JSONValue {
+        [
+            "count": .integer(Int64(allowance.count)), "limit": .integer(Int64(allowance.limit)),
+            "refused": .integer(Int64(allowance.refused)),
+        ]
+    }
+}
+
+/// What the process takes of the machine's memory.
+enum ResidentSize {
+    /// The second field of `/proc/self/statm`, in pages; `nil` where there is no such file.
+    static var bytes: Int? {
+        let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 128)
+        let count = read(descriptor, &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        let fields = String(decoding: buffer.prefix(count), as: UTF8.self).split(separator: " ")
+        guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
+        let (bytes, overflow) = pages.multipliedReportingOverflow(by: sysconf(Int32(_SC_PAGESIZE)))
+        return overflow ? nil : bytes
+    }
+}

@@ -1,0 +1,57 @@
+import Synchronization
+
+/// Bytes to be sent on streams. Streams that send the same bytes share them, so they are kept once.
+package final class StreamChunk: Sendable {
+    package let bytes: [UInt8]
+    private let budget: StreamBudget?
+
+    package init(_ bytes: [UInt8], in budget: StreamBudget? = nil) {
+        self.bytes = bytes
+        self.budget = budget
+        budget?.change(by: bytes.count)
+    }
+
+    deinit { budget?.change(by: -bytes.count) }
+}
+
+/// What the streams of a process may hold for readers that are behind.
+package final class StreamBudget: Sendable {
+    /// Bytes.
+    package let limit: Int
+    private let held = Atomic<Int>(0)
+    private let ended = Atomic<Int>(0)
+    private let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
+
+    package init(limit: Int = 16 << 20) { self.limit = limit }
+
+    /// Bytes that wait for readers, each counted once however many streams send it.
+    package var bytes: Int { held.load(ordering: .relaxed) }
+
+    /// How many readers were let go because they were the slowest.
+    package var dropped: Int { ended.load(ordering: .relaxed) }
+
+    fileprivate func change(by count: Int) { held.wrappingAdd(count, ordering: .relaxed) }
+
+    /// Counts the stream in, until its connection is gone.
+    package func add(_ stream: EventStream) {
+        streams.withLock { $0[ObjectIdentifier(stream)] = stream }
+        stream.whenClosed { [weak self, weak stream] in
+            guard let self, let stream else { return }
+            streams.withLock { $0[ObjectIdentifier(stream)] = nil }
+        }
+    }
+
+    /// Lets the slowest readers go until what is left fits. Returns how many went.
+    package func enforce() -> Int {
+        guard bytes > limit else { return 0 }
+        let slowest = streams.withLock { Array($0.values) }.map { (stream: $0, backlog: $0.backlog) }
+            .filter { $0.backlog > 0 }.sorted { $0.backlog > $1.backlog }
+        var count = 0
+        for entry in slowest where bytes > limit {
+            entry.stream.letGo()
+            count += 1
+        }
+        ended.wrappingAdd(count, ordering: .relaxed)
+        return count
+    }
+}

@@ -1,0 +1,20 @@
+import HTTPServer
+import JOSE
+import Logging
+
+/// What the whole process may hold, however many worlds there are, and what was dropped to keep to it.
+package final class ProcessBudget: Sendable {
+    package let recordings: RecordingStore
+    package let streams = StreamBudget()
+    /// Event streams and requests that wait for exchanges.
+    package let listeners = Allowance(limit: 1_000)
+    /// Firebase projects that no seed holds, of all worlds.
+    package let projects = Allowance(limit: 20_000)
+    package let notices: Notices
+
+    /// `recordingLimit` in bytes.
+    package init(recordingLimit: Int = RecordingStore.standardLimit, logger: Logger? = nil) {
+        notices = Notices(logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() })
+        recordings = RecordingStore(limit: recordingLimit, notices: notices)
+    }
+}

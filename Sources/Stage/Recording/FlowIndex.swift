@@ -1,0 +1,147 @@
+/// An exchange with what only its neighbours tell: its flow, and the client that the flow is for.
+package struct KnownExchange: Sendable {
+    package let exchange: RecordedExchange
+    package let flow: String
+    package let client: String?
+
+    package init(exchange: RecordedExchange, flow: String, client: String?) {
+        self.exchange = exchange
+        self.flow = flow
+        self.client = client
+    }
+}
+
+/// Which exchanges belong together: an authorization request, the code that it brought, the tokens that the code became,
+/// what they were used for, and their revocation. Exchanges are added as they are answered; what is known of one that the
+/// recording lets go is let go with it.
+struct FlowIndex: Sendable {
+    private struct Holder {
+        var flow: String
+        /// How many exchanges carry it.
+        var count: Int
+    }
+
+    private struct Flow {
+        /// The first client that one of its exchanges names.
+        var client: String?
+        var count = 0
+    }
+
+    private struct Entry {
+        let id: String
+        let found: Traces.Found
+        var flow: String
+    }
+
+    private var entries: [Entry] = []
+    private var first = 0
+    /// The position of the first entry.
+    private var start = 0
+    private var places: [String: Int] = [:]
+    private var owners: [Int: Holder] = [:]
+    private var states: [Int: Holder] = [:]
+    private var flows: [String: Flow] = [:]
+    /// What an exchange asks of others ends before it does: those that have waited for it, by its ID.
+    private var orphans: [String: [String]] = [:]
+    private static let orphanLimit = 256
+
+    /// The position of the next exchange.
+    var end: Int { start + entries.count - first }
+
+    func known(_ exchange: RecordedExchange) -> KnownExchange {
+        let flow = places[exchange.id].map { entries[$0 - start + first].flow } ?? exchange.id
+        return KnownExchange(
+            exchange: exchange, flow: flow, client: exchange.client ?? flows[flow]?.client)
+    }
+
+    // MARK: - Adding
+
+    mutating func add(_ exchanges: [RecordedExchange], from position: Int) {
+        if position > end { drop(before: position) }
+        for exchange in exchanges { add(exchange) }
+    }
+
+    private mutating func add(_ exchange: RecordedExchange) {
+        let found = exchange.traces.found(in: exchange)
+        let flow = flow(of: exchange, found)
+        places[exchange.id] = end
+        entries.append(Entry(id: exchange.id, found: found, flow: flow))
+        flows[flow, default: Flow()].count += 1
+        if flows[flow]?.client == nil { flows[flow]?.client = exchange.client }
+        for trace in found.all { owners[trace, default: Holder(flow: flow, count: 0)].count += 1 }
+        for state in found.states {
+            // A state is a flow's own only until the code is there: many clients send the same one every time.
+            states[state, default: Holder(flow: "", count: 0)].count += 1
+            states[state]?.flow = found.givesCode ? "" : flow
+        }
+        adopt(by: exchange.id, into: flow)
+    }
+
+    private mutating func flow(of exchange: RecordedExchange, _ found: Traces.Found) -> String {
+        if let parent = exchange.parent, let place = places[parent] { return entries[place - start + first].flow }
+        for trace in found.request {
+            if let flow = owners[trace]?.flow, flow != exchange.id { return flow }
+        }
+        for state in found.states {
+            if let flow = states[state]?.flow, !flow.isEmpty { return flow }
+        }
+        guard let parent = exchange.parent, RecordedExchange.number(of: parent) != nil else { return exchange.id }
+        // It began the parent's flow, or will belong to the one that the parent turns out to belong to.
+        if orphans.count >= FlowIndex.orphanLimit { orphans = [:] }
+        orphans[parent, default: []].append(exchange.id)
+        return parent
+    }
+
+    /// The exchange is there on whose behalf others were made: they go into its flow.
+    private mutating func adopt(by parent: String, into flow: String) {
+        guard flow != parent, let children = orphans.removeValue(forKey: parent) else { return }
+        for child in children {
+            guard let place = places[child], entries[place - start + first].flow == parent else { continue }
+            entries[place - start + first].flow = flow
+            flows[flow, default: Flow()].count += 1
+            release(parent)
+            for trace in entries[place - start + first].found.all where owners[trace]?.flow == parent {
+                owners[trace]?.flow = flow
+            }
+            for state in entries[place - start + first].found.states where states[state]?.flow == parent {
+                states[state]?.flow = flow
+            }
+        }
+        // It may itself wait for the one on whose behalf it was made.
+        if orphans[flow] != nil { orphans[flow]? += children }
+    }
+
+    // MARK: - Letting go
+
+    /// Forgets those before `position`.
+    mutating func drop(before position: Int) {
+        while start < position, first < entries.count {
+            forget(entries[first])
+            first += 1
+            start += 1
+        }
+        start = max(start, position)
+        if first > 256 || first == entries.count {
+            entries.removeFirst(first)
+            first = 0
+        }
+    }
+
+    private mutating func forget(_ entry: Entry) {
+        places[entry.id] = nil
+        orphans[entry.id] = nil
+        release(entry.flow)
+        for trace in entry.found.all { FlowIndex.release(trace, from: &owners) }
+        for state in entry.found.states { FlowIndex.release(state, from: &states) }
+    }
+
+    private mutating func release(_ flow: String) {
+        flows[flow]?.count -= 1
+        if flows[flow]?.count == 0 { flows[flow] = nil }
+    }
+
+    private static func release(_ trace: Int, from holders: inout [Int: Holder]) {
+        holders[trace]?.count -= 1
+        if holders[trace]?.count == 0 { holders[trace] = nil }
+    }
+}

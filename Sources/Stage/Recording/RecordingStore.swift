@@ -1,0 +1,183 @@
+import Dispatch
+import Synchronization
+
+/// The recordings of all worlds. Each has a bound of its own, and all together have one: beyond it the oldest exchange of
+/// any world goes first.
+package final class RecordingStore: Sendable {
+    /// Bytes.
+    package static let standardLimit = 64_000_000
+
+    /// One world's exchanges, in the order in which they were answered.
+    private struct Log {
+        var entries: [(exchange: RecordedExchange, size: Int, place: Int)] = []
+        /// Where they begin; what stands before has been let go.
+        var first = 0
+        var size = 0
+        /// How many exchanges there were before the first one.
+        var position = 0
+
+        var count: Int { entries.count - first }
+
+        var isOverfull: Bool { count > Recording.countLimit || (size > Recording.sizeLimit && count > 1) }
+
+        mutating func removeFirst() -> (exchange: RecordedExchange, size: Int, place: Int)? {
+            guard first < entries.count else { return nil }
+            let entry = entries[first]
+            size -= entry.size
+            first += 1
+            position += 1
+            return entry
+        }
+
+        mutating func compact() {
+            guard first > 256 || first == entries.count else { return }
+            entries.removeFirst(first)
+            first = 0
+        }
+    }
+
+    private struct Ledger {
+        var logs: [Int: Log] = [:]
+        var lastLog = 0
+        /// Which log each exchange is in, the oldest exchange first.
+        var order = ArrivalOrder()
+        var size = 0
+        var dropped = 0
+
+        /// Takes the oldest exchange out of a log.
+        mutating func removeFirst(of log: Int, into removed: inout [RecordedExchange]) {
+            guard let entry = logs[log]?.removeFirst() else { return }
+            logs[log]?.compact()
+            order.remove(entry.place)
+            size -= entry.size
+            removed.append(entry.exchange)
+        }
+    }
+
+    /// Bytes.
+    package let limit: Int
+    private let notices: Notices
+    private let ledger = Mutex(Ledger())
+    /// Serves whoever listens to recordings or searches them, so that no request's own thread does.
+    package let queue = DispatchQueue(label: "understudy.recordings")
+
+    package init(limit: Int = RecordingStore.standardLimit, notices: Notices) {
+        self.limit = limit
+        self.notices = notices
+    }
+
+    /// Bytes that all recordings take, and how many exchanges went because that was too much.
+    package var usage: (bytes: Int, dropped: Int) { ledger.withLock { (bytes: $0.size, dropped: $0.dropped) } }
+
+    func makeLog() -> Int {
+        ledger.withLock { ledger in
+            ledger.lastLog += 1
+            return ledger.lastLog
+        }
+    }
+
+    func remove(_ log: Int) {
+        // Freed outside the lock.
+        _ = ledger.withLock { ledger in
+            var removed: [RecordedExchange] = []
+            while ledger.logs[log]?.count ?? 0 > 0 { ledger.removeFirst(of: log, into: &removed) }
+            ledger.logs[log] = nil
+            return removed
+        }
+    }
+
+    /// Empties a log; its positions go on.
+    func clear(_ log: Int) {
+        _ = ledger.withLock { ledger in
+            var removed: [RecordedExchange] = []
+            while ledger.logs[log]?.count ?? 0 > 0 { ledger.removeFirst(of: log, into: &removed) }
+            return removed
+        }
+    }
+
+    func add(_ exchange: RecordedExchange, to log: Int) {
+        let size = exchange.size
+        let (removed, isFull) = ledger.withLock { ledger -> ([RecordedExchange], Bool) in
+            var removed: [RecordedExchange] = []
+            let place = ledger.order.append(log)
+            ledger.logs[log, default: Log()].entries.append((exchange: exchange, size: size, place: place))
+            ledger.logs[log]?.size += size
+            ledger.size += size
+            while ledger.logs[log]?.isOverfull ?? false { ledger.removeFirst(of: log, into: &removed) }
+            let before = ledger.dropped
+            while ledger.size > limit, let oldest = ledger.order.first, ledger.order.count > 1 {
+                ledger.removeFirst(of: oldest, into: &removed)
+                ledger.dropped += 1
+            }
+            return (removed, ledger.dropped > before)
+        }
+        if isFull {
+            notices.tell(
+                .recordings,
+                "all recordings together have reached \(limit) bytes: the oldest exchanges go (--recording-limit)")
+        }
+        // Freed here, outside the lock.
+        _ = consume removed
+    }
+
+    func count(of log: Int) -> Int { ledger.withLock { $0.logs[log]?.count ?? 0 } }
+
+    /// The exchanges from `position` on, at most `limit`, and the position of the first of them. `start` is the position of the
+    /// oldest exchange that is kept.
+    func exchanges(
+        of log: Int, from position: Int = 0, limit: Int = .max
+    ) -> (start: Int, first: Int, exchanges: [RecordedExchange]) {
+        ledger.withLock { ledger in
+            guard let log = ledger.logs[log] else { return (start: 0, first: position, exchanges: []) }
+            let from = min(max(position, log.position), log.position + log.count)
+            let begin = log.first + from - log.position
+            let end = begin + min(limit, log.entries.count - begin)
+            return (start: log.position, first: from, exchanges: log.entries[begin..<end].map(\.exchange))
+        }
+    }
+}
+
+/// A doubly linked list in an array: places are given out and taken back in constant time.
+struct ArrivalOrder: Sendable {
+    private struct Node {
+        var log: Int
+        var previous: Int
+        var next: Int
+    }
+
+    private static let none = -1
+    private var nodes: [Node] = []
+    private var head = none
+    private var tail = none
+    private var free = none
+    private(set) var count = 0
+
+    /// The log of the oldest exchange.
+    var first: Int? { head == ArrivalOrder.none ? nil : nodes[head].log }
+
+    mutating func append(_ log: Int) -> Int {
+        let place: Int
+        let node = Node(log: log, previous: tail, next: ArrivalOrder.none)
+        if free == ArrivalOrder.none {
+            place = nodes.count
+            nodes.append(node)
+        } else {
+            place = free
+            free = nodes[place].next
+            nodes[place] = node
+        }
+        if tail == ArrivalOrder.none { head = place } else { nodes[tail].next = place }
+        tail = place
+        count += 1
+        return place
+    }
+
+    mutating func remove(_ place: Int) {
+        let node = nodes[place]
+        if node.previous == ArrivalOrder.none { head = node.next } else { nodes[node.previous].next = node.next }
+        if node.next == ArrivalOrder.none { tail = node.previous } else { nodes[node.next].previous = node.previous }
+        nodes[place].next = free
+        free = place
+        count -= 1
+    }
+}

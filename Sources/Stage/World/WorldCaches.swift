@@ -1,0 +1,23 @@
+import Synchronization
+
+/// Caches of a world, one of each type: what providers have worked out and can work out again. Outside the world's lock.
+package final class WorldCaches: Sendable {
+    private let caches = Mutex<[ObjectIdentifier: any WorldCache]>([:])
+
+    /// The world's cache of this type, made empty on first use.
+    package subscript<Cache: WorldCache>(_ type: Cache.Type) -> Cache {
+        caches.withLock { caches in
+            if let cache = caches[ObjectIdentifier(type)] as? Cache { return cache }
+            let cache = Cache()
+            caches[ObjectIdentifier(type)] = cache
+            return cache
+        }
+    }
+
+    func removeAll() { caches.withLock { $0 = [:] } }
+}
+
+/// A cache that belongs to a world.
+package protocol WorldCache: AnyObject, Sendable {
+    init()
+}
