@@ -51,7 +51,7 @@ package enum Reply: Sendable {
     }
 
     /// Hands the response over once it is there.
-    package func deliver(_ done: @escaping @Sendable (Response) -> Void) {
+    package func deliver(_ done: Completion) {
         switch self {
         case .now(let response): done(response)
         case .later(let start): start(done)

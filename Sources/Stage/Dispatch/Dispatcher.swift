@@ -91,12 +91,7 @@ package final class Dispatcher: Sendable {
     /// Runs the scenarios first, or waits until they have run.
     private func prepared(_ passage: Passage) -> Reply {
         .later { [self] done in
-            let goOn: @Sendable () -> Void = { [self] in
-                switch answer(passage) {
-                case .now(let response): done(response)
-                case .later(let start): start(done)
-                }
-            }
+            let goOn: @Sendable () -> Void = { [self] in answer(passage).deliver(done) }
             switch passage.world.preparation.take(then: goOn) {
             case .wait: return
             case .go: goOn()
@@ -153,12 +148,7 @@ package final class Dispatcher: Sendable {
         }
         guard !route.keys.isEmpty, !exchange.world.keys.areReady(route.keys) else { return run() }
         return .later { done in
-            exchange.world.keys.whenReady(route.keys) {
-                switch run() {
-                case .now(let response): done(response)
-                case .later(let start): start(done)
-                }
-            }
+            exchange.world.keys.whenReady(route.keys) { run().deliver(done) }
         }
     }
 
