@@ -4,7 +4,7 @@
 ARG SWIFT_IMAGE=swift:6.3-bookworm
 FROM ${SWIFT_IMAGE} AS build
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends libmicrohttpd-dev libssl-dev make openssl \
+    && apt-get install -y -qq --no-install-recommends libjansson-dev libmicrohttpd-dev libssl-dev make openssl \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift Makefile ./

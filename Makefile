@@ -9,14 +9,14 @@ RELEASE = swift build -c release --static-swift-stdlib --product understudy -Xsw
 	-Xswiftc -cross-module-optimization
 BINARY = .build/release/understudy
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-PACKAGES = libmicrohttpd-dev libssl-dev openssl
+PACKAGES = libjansson-dev libmicrohttpd-dev libssl-dev openssl
 
 # $(call need,PACKAGES): installs those of Debian's packages that are missing.
 need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' \
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-growth test-readme clean
+.PHONY: run test build setup format lint bench bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-growth test-readme clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -78,6 +78,11 @@ lint:
 bench: build
 	$(call need,wrk curl perl)
 	Benchmarks/run $(BINARY)
+
+# The worst requests of 1 MB, and what each costs.
+bench-worst: build
+	$(call need,python3)
+	Benchmarks/worst $(BINARY)
 
 # After a change of the seed's shape.
 schema: build

@@ -18,10 +18,11 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CJansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CNamespaces"),
         .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "Time", swiftSettings: strict),
-        .target(name: "JOSE", dependencies: ["COpenSSL", "Time"], swiftSettings: strict),
+        .target(name: "JOSE", dependencies: ["COpenSSL", "CJansson", "Time"], swiftSettings: strict),
         .target(name: "CConnections"),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CConnections"], swiftSettings: strict),
         .target(name: "Proxy", dependencies: ["HTTPServer"], swiftSettings: strict),

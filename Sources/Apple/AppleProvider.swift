@@ -54,6 +54,13 @@ package struct AppleProvider: Provider {
         ]
     }
 
+    /// Not documented: `invalid_request`, as for a parameter that occurs twice.
+    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
+        let error = AppleError(.invalidRequest, nil, diagnosis)
+        return exchange.address.path.hasPrefix("/auth/authorize")
+            ? error.authorizeResponse(to: exchange.request) : error.jsonResponse
+    }
+
     /// The `iss` of what is minted for this request.
     func issuer(_ exchange: Exchange) -> String {
         switch settings.issuer {

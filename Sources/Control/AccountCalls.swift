@@ -85,7 +85,7 @@ extension ControlAPI {
     }
 
     private func body(of exchange: Exchange) throws(ControlRefusal) -> JSONValue {
-        do { return try JSONValue(parsing: exchange.request.body) } catch {
+        do { return try JSONValue(parsing: exchange.request.body, limits: .control) } catch {
             throw ControlRefusal(ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$"))
         }
     }

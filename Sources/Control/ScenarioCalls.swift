@@ -29,7 +29,7 @@ extension ControlAPI {
         let values: JSONObject
         do {
             let body = exchange.request.body
-            let value: JSONValue = body.isEmpty ? [:] : try JSONValue(parsing: body)
+            let value: JSONValue = body.isEmpty ? [:] : try JSONValue(parsing: body, limits: .control)
             guard let object = value.object else {
                 return ControlAnswer.error(400, "invalidBody", "expected an object of parameters", path: "$")
             }

@@ -75,6 +75,14 @@ package struct FacebookProvider: Provider {
         return exchange.world.withState { $0[FacebookState.self].tokens[token]?.value.app }
     }
 
+    /// The Graph API's error for a parameter that it doesn't take, or the dialog's page. Not documented.
+    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
+        guard exchange.address.path.hasSuffix(FacebookProvider.dialogPath) else {
+            return GraphError(message: "Invalid parameter", code: 100, diagnosis: diagnosis).response
+        }
+        return pages.problem(400, "This request can't be read", diagnosis)
+    }
+
     package func accountDeleted(_ account: String, in exchange: Exchange) {
         exchange.world.withState { $0[FacebookState.self].revoke(account: account, app: nil) }
     }

@@ -70,6 +70,7 @@ struct FirebaseCall: Sendable {
         guard let text = value.string else {
             throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_STRING", value)
         }
+        try TextLimits.check(text, name)
         return text.isEmpty ? nil : text
     }
 
@@ -90,6 +91,7 @@ struct FirebaseCall: Sendable {
         var texts: [String] = []
         for item in list {
             guard let text = item.string else { throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_STRING", item) }
+            try TextLimits.check(text, name)
             texts.append(text)
         }
         return texts

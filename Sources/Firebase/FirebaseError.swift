@@ -23,7 +23,8 @@ struct FirebaseError: Error, Sendable {
 
     init(_ code: String, _ detail: String? = nil, status: Int = 400, diagnosis: Diagnosis) {
         self.status = status
-        message = detail.map { "\(code) : \($0)" } ?? code
+        // A detail may echo what was sent.
+        message = Place.shortened(detail.map { "\(code) : \($0)" } ?? code, to: 4_096)
         self.diagnosis = diagnosis
     }
 
@@ -63,6 +64,15 @@ struct FirebaseError: Error, Sendable {
         }
         if !details.isEmpty { error["details"] = .array(details) }
         return FirebaseProvider.json(["error": .object(error)], status: status).diagnosed(diagnosis)
+    }
+}
+
+extension FirebaseError {
+    /// Google's words for a request that no field's own error fits.
+    static func invalidArgument(_ reason: String) -> FirebaseError { invalidArgument(Diagnosis(reason)) }
+
+    static func invalidArgument(_ diagnosis: Diagnosis) -> FirebaseError {
+        FirebaseError("Request contains an invalid argument.", diagnosis: diagnosis)
     }
 }
 

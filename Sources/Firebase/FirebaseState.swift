@@ -100,6 +100,7 @@ struct ProjectState: Sendable {
     /// The users' IDs in the order in which they came.
     private(set) var order: [String] = []
     private var emails: [String: Set<String>] = [:]
+    private var phoneNumbers: [String: Set<String>] = [:]
     private var identities: [IdentityKey: String] = [:]
     var sessions = BoundedTable<String, Session>()
     /// Credentials of refused sign-ins and links, which may be used once more.
@@ -135,35 +136,47 @@ struct ProjectState: Sendable {
 
     /// The user whose address it is; with several, the oldest.
     func user(email: String) -> User? {
-        (emails[email.lowercased()] ?? []).compactMap { users[$0] }.min {
+        oldest(emails[email.lowercased()])
+    }
+
+    /// The same for a phone number.
+    func user(phoneNumber: String) -> User? { oldest(phoneNumbers[phoneNumber]) }
+
+    private func oldest(_ localIds: Set<String>?) -> User? {
+        (localIds ?? []).lazy.compactMap { users[$0] }.min {
             ($0.createdAt, $0.localId) < ($1.createdAt, $1.localId)
         }
     }
 
     func user(identity: IdentityKey) -> User? { identities[identity].flatMap { users[$0] } }
 
-    func user(phoneNumber: String) -> User? { users.values.first { $0.phoneNumber == phoneNumber } }
-
     mutating func insert(_ user: User) {
         if users[user.localId] == nil { order.append(user.localId) } else { unindex(user.localId) }
         users[user.localId] = user
         if let email = user.email { emails[email.lowercased(), default: []].insert(user.localId) }
+        if let number = user.phoneNumber { phoneNumbers[number, default: []].insert(user.localId) }
         for link in user.links {
             identities[IdentityKey(provider: link.providerId, rawId: link.rawId)] = user.localId
         }
     }
 
-    mutating func remove(_ localId: String) {
-        unindex(localId)
-        users[localId] = nil
-        order.removeAll { $0 == localId }
-        sessions.removeAll { $0.localId == localId }
+    mutating func remove(_ localId: String) { remove([localId]) }
+
+    /// All at once, since it goes through all users and sessions.
+    mutating func remove(_ localIds: Set<String>) {
+        for localId in localIds {
+            unindex(localId)
+            users[localId] = nil
+        }
+        order.removeAll { localIds.contains($0) }
+        sessions.removeAll { localIds.contains($0.localId) }
     }
 
     mutating func removeAllUsers() {
         users = [:]
         order = []
         emails = [:]
+        phoneNumbers = [:]
         identities = [:]
         sessions.removeAll()
     }
@@ -174,7 +187,15 @@ struct ProjectState: Sendable {
             emails[email]?.remove(localId)
             if emails[email]?.isEmpty ?? false { emails[email] = nil }
         }
-        for link in user.links { identities[IdentityKey(provider: link.providerId, rawId: link.rawId)] = nil }
+        if let number = user.phoneNumber {
+            phoneNumbers[number]?.remove(localId)
+            if phoneNumbers[number]?.isEmpty ?? false { phoneNumbers[number] = nil }
+        }
+        for link in user.links {
+            let key = IdentityKey(provider: link.providerId, rawId: link.rawId)
+            // An import may have given it to another user.
+            if identities[key] == localId { identities[key] = nil }
+        }
     }
 
     static func localId(_ random: inout Randomness) -> String {

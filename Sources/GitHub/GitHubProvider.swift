@@ -95,6 +95,23 @@ package struct GitHubProvider: Provider {
             .response(to: answer, .anonymous, rate: nil, version: GitHubProvider.versions[0])
     }
 
+    /// At the API, GitHub's answer to a body that it can't read; at the token endpoints their own error, and a page
+    /// elsewhere. Not documented.
+    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
+        let path = exchange.address.path
+        let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
+        if exchange.address.host == GitHubProvider.apiHost || isEnterprise {
+            let answer = RESTAnswer.error(400, "Problems parsing request", "").because(diagnosis)
+            return RESTContext(exchange, isEnterprise: isEnterprise, nil)
+                .response(to: answer, .anonymous, rate: nil, version: GitHubProvider.versions[0])
+        }
+        if ["/login/oauth/access_token", "/login/device/code"].contains(path) {
+            return OAuthError(.invalidRequest, diagnosis)
+                .answer(AnswerFormat(accept: exchange.request.header("Accept")))
+        }
+        return Pages.problem(exchange, 400, "This request can't be read", diagnosis)
+    }
+
     package func client(of exchange: Exchange) -> String? {
         guard let token = GitHubProvider.token(in: exchange.request.header("Authorization") ?? "", exchange.request)
         else { return nil }

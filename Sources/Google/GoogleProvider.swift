@@ -87,6 +87,15 @@ package struct GoogleProvider: Provider {
         return exchange.world.withState { $0[GoogleState.self].accessTokens[token]?.value.client }
     }
 
+    /// As the token endpoint words it, or on Google's page. Not documented.
+    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
+        guard [GoogleProvider.authorizePath, "/o/oauth2/auth"].contains(exchange.address.path) else {
+            let body: JSONValue = ["error": "invalid_request", "error_description": "Bad Request"]
+            return GoogleProvider.json(body, status: 400).diagnosed(diagnosis)
+        }
+        return pages.problem(400, "Error 400: invalid_request", diagnosis)
+    }
+
     package func accountDeleted(_ account: String, in exchange: Exchange) {
         exchange.world.withState { $0[GoogleState.self].revoke(account: account) }
     }

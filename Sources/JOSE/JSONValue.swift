@@ -13,34 +13,6 @@ package enum JSONValue: Sendable, Equatable {
     case object(JSONObject)
 }
 
-/// An object's members in order. Setting a member that exists keeps its place.
-package struct JSONObject: Sendable, Equatable {
-    package private(set) var members: [(key: String, value: JSONValue)]
-
-    package init(_ members: [(String, JSONValue)] = []) {
-        self.members = members.map { (key: $0.0, value: $0.1) }
-    }
-
-    package subscript(key: String) -> JSONValue? {
-        get { members.first { $0.key == key }?.value }
-        set {
-            let place = members.firstIndex { $0.key == key }
-            switch (place, newValue) {
-            case (let place?, let value?): members[place].value = value
-            case (let place?, nil): members.remove(at: place)
-            case (nil, let value?): members.append((key: key, value: value))
-            case (nil, nil): break
-            }
-        }
-    }
-
-    package var keys: [String] { members.map(\.key) }
-
-    package static func == (left: JSONObject, right: JSONObject) -> Bool {
-        left.members.count == right.members.count && left.members.allSatisfy { right[$0.key] == $0.value }
-    }
-}
-
 extension JSONValue {
     package subscript(key: String) -> JSONValue? {
         guard case .object(let object) = self else { return nil }
@@ -130,7 +102,7 @@ extension JSONValue: Codable {
 
     package init(from decoder: any Decoder) throws {
         if let object = try? decoder.container(keyedBy: Name.self) {
-            // JSONDecoder forgets the order, so names are sorted: at least it is always the same.
+            // Decoders forget the order, so names are sorted: at least it is always the same.
             let keys = object.allKeys.sorted { $0.stringValue < $1.stringValue }
             self = .object(JSONObject(try keys.map { ($0.stringValue, try object.decode(JSONValue.self, forKey: $0)) }))
             return

@@ -142,7 +142,7 @@ public struct Explanation: Sendable {
 
     private func signatureFinding(_ token: JWS, _ jwks: String?) -> Finding {
         guard let jwks else { return Finding(holds: nil, text: "not checked: give the provider's keys with --jwks") }
-        guard let keys = (try? JSONValue(parsing: jwks))?["keys"]?.array else {
+        guard let keys = (try? JSONValue(parsing: jwks, limits: .answer))?["keys"]?.array else {
             return Finding(holds: false, text: "the key set isn't a JSON object with \"keys\"")
         }
         guard let algorithm = token.algorithm.flatMap({ Algorithm(rawValue: $0) }) else {

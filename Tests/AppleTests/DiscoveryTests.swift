@@ -55,7 +55,7 @@ struct DiscoveryTests {
         }
         func signer() throws -> String? {
             let token = try JWS(parsing: try fixture.native()["identityToken"] ?? "")
-            #expect(token.header.keys == ["alg", "kid"])
+            #expect(token.header.keys == ["kid", "alg"])
             return token.keyID
         }
         let before = try keyIDs()

@@ -54,7 +54,10 @@ struct Criteria: Sendable {
         func compare(_ name: String, _ expected: String?, _ found: String?, isPattern: Bool = false) {
             guard let expected else { return }
             let fits = found.map { isPattern ? Glob.matches(expected, $0) : $0 == expected } ?? false
-            if !fits { differences.append("\(name): expected \(expected), was \(found ?? "none")") }
+            if !fits {
+                let expected = Place.shortened(expected, to: 200)
+                differences.append("\(name): expected \(expected), was \(Place.shortened(found ?? "none", to: 200))")
+            }
         }
         compare("host", host, exchange.host, isPattern: true)
         compare("path", path, exchange.path, isPattern: true)
@@ -70,11 +73,14 @@ struct Criteria: Sendable {
                 isRefused ? "refused: it wasn't" : "refused: it was, because \(exchange.diagnosis ?? "")")
         }
         guard !fields.isEmpty else { return differences }
-        let sent = exchange.requestFindings
+        var sent: [String: [String]] = [:]
+        for finding in exchange.requestFindings { sent[finding.name, default: []].append(finding.value) }
         for field in fields {
-            let values = sent.filter { $0.name == field.name }.map(\.value)
+            let values = sent[field.name] ?? []
             guard !values.contains(field.value) else { continue }
-            differences.append("fields.\(field.name): expected \(field.value), was \(values.first ?? "missing")")
+            let name = Place.shortened(field.name, to: 100)
+            let found = Place.shortened(values.first ?? "missing", to: 200)
+            differences.append("fields.\(name): expected \(Place.shortened(field.value, to: 200)), was \(found)")
         }
         return differences
     }

@@ -15,9 +15,20 @@ struct Mask: Sendable {
     ]
     private static let headers: Set<String> = ["authorization", "cookie", "set-cookie"]
     private static let shortest = 4
+    /// No sign-in has so many secrets: an exchange with more shows no text at all.
+    private static let limit = 100
 
-    /// The secrets, each with what stands in its place; the longest first, since one may be part of another.
-    private let secrets: [(value: String, mark: String)]
+    private struct Secret: Sendable {
+        let bytes: [UInt8]
+        let mark: [UInt8]
+    }
+
+    /// The secrets by their first four bytes, each with what stands in its place; the longest first, since one may be part
+    /// of another.
+    private var secrets: [UInt32: [Secret]] = [:]
+    /// Whether a secret begins with two bytes, so that most places in a text are passed by quickly.
+    private var beginnings: [Bool] = []
+    private let hidesAll: Bool
 
     init(_ exchange: RecordedExchange) {
         var values: Set<String> = []
@@ -27,10 +38,12 @@ struct Mask: Sendable {
             if Mask.names.contains(name) { values.insert(finding.value) }
         }
         for header in exchange.request.headers + exchange.response.headers
-        where Mask.headers.contains(header.name.lowercased()) {
+        where header.value.utf8.count >= Mask.shortest && Mask.headers.contains(header.name.lowercased()) {
             values.insert(header.value)
         }
-        var secrets: [(value: String, mark: String)] = []
+        hidesAll = values.count > Mask.limit
+        guard !hidesAll, !values.isEmpty else { return }
+        var all: [(value: String, mark: String)] = []
         for value in values {
             let mark = "masked-\(value.utf8.count)"
             let spellings: Set<String> = [
@@ -40,9 +53,18 @@ struct Mask: Sendable {
                 // A message in a page's attribute is JSON first and HTML then.
                 HTML.escape(String(JSONValue.string(value).text.dropFirst().dropLast())),
             ]
-            secrets += spellings.map { (value: $0, mark: mark) }
+            all += spellings.map { (value: $0, mark: mark) }
         }
-        self.secrets = secrets.sorted { $0.value.utf8.count > $1.value.utf8.count }
+        beginnings = [Bool](repeating: false, count: 1 << 16)
+        for secret in all.sorted(by: { $0.value.utf8.count > $1.value.utf8.count }) {
+            let bytes = Array(secret.value.utf8)
+            beginnings[Int(bytes[0]) << 8 | Int(bytes[1])] = true
+            secrets[Mask.word(bytes, at: 0), default: []].append(Secret(bytes: bytes, mark: Array(secret.mark.utf8)))
+        }
+    }
+
+    private static func word(_ bytes: [UInt8], at place: Int) -> UInt32 {
+        bytes[place..<place + shortest].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// The same in a form, a query or a URL, whose writer may have encoded any character.
@@ -64,11 +86,29 @@ struct Mask: Sendable {
         return apply(to: output.joined(separator: "&"))
     }
 
+    /// In one pass over the text.
     func apply(to text: String) -> String {
-        secrets.reduce(text) { text, secret in
-            guard text.contains(secret.value) else { return text }
-            return text.split(separator: secret.value, omittingEmptySubsequences: false).joined(
-                separator: secret.mark)
+        guard !hidesAll else { return "masked-\(text.utf8.count)" }
+        guard !secrets.isEmpty else { return text }
+        let bytes = Array(text.utf8)
+        var output: [UInt8] = []
+        var copied = 0
+        var place = 0
+        while place + Mask.shortest <= bytes.count {
+            guard beginnings[Int(bytes[place]) << 8 | Int(bytes[place + 1])],
+                let found = secrets[Mask.word(bytes, at: place)]?.first(where: {
+                    bytes[place...].starts(with: $0.bytes)
+                })
+            else {
+                place += 1
+                continue
+            }
+            output += bytes[copied..<place]
+            output += found.mark
+            place += found.bytes.count
+            copied = place
         }
+        guard copied > 0 else { return text }
+        return String(decoding: output + bytes[copied...], as: UTF8.self)
     }
 }

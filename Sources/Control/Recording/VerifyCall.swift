@@ -16,6 +16,8 @@ extension ControlAPI {
         .required("expectations", .sequence(of: expectation), "All of these.")
     ])
 
+    /// Each is compared with the whole recording.
+    private static let expectationLimit = 100
     /// What comes near is shown up to this many times.
     private static let nearLimit = 3
 
@@ -29,7 +31,7 @@ extension ControlAPI {
     private func verification(_ exchange: Exchange) -> Response {
         let body: JSONValue
         do {
-            let value = try JSONValue(parsing: exchange.request.body)
+            let value = try JSONValue(parsing: exchange.request.body, limits: .control)
             let shape = value["expectations"] == nil ? ControlAPI.expectation : ControlAPI.several
             let faults = shape.faults(in: SeedNode(value, file: "body"))
             guard faults.isEmpty else { return ControlAnswer.error(faults) }
@@ -38,6 +40,11 @@ extension ControlAPI {
             return ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$")
         }
         let expectations = body["expectations"]?.array ?? [body]
+        guard expectations.count <= ControlAPI.expectationLimit else {
+            let message =
+                "\(expectations.count) expectations; at most \(ControlAPI.expectationLimit) are verified at once"
+            return ControlAnswer.error(400, "tooMuch", message, path: "$.expectations")
+        }
         let known = exchange.world.recording.known().exchanges
         let results = expectations.map { check($0, known) }
         let document = JSONValue.array(results.map(\.json))
@@ -72,7 +79,7 @@ extension ControlAPI {
         let isMet = count >= least && most.map { count <= $0 } ?? true
         let wanted =
             times.map { "exactly \($0)" } ?? (most.map { "\(least) to \($0)" } ?? "at least \(least)")
-        let message = "expected \(wanted) of \(expectation.text), found \(count)"
+        let message = "expected \(wanted) of \(Place.shortened(expectation.text, to: 1_000)), found \(count)"
         var json = JSONObject([
             ("expected", expectation), ("met", .bool(isMet)), ("found", .integer(count)), ("matched", .array(matched)),
         ])

@@ -41,6 +41,12 @@ extension FirebaseProvider {
                 ProjectState.IdentityKey(
                     provider: try item.text("providerId") ?? "", rawId: try item.text("rawId") ?? ""))
         }
+        // https://firebase.google.com/docs/auth/admin/manage-users#bulk_retrieve_user_data: at most 100 at once, which the
+        // Admin SDKs see to. What the service itself answers to more isn't documented.
+        let count = ids.count + emails.count + numbers.count + identities.count
+        guard count <= 100 else {
+            throw .invalidArgument("\(count) identifiers are asked for; at most 100 are looked up at once")
+        }
         let wanted = identities
         let users = call.withState { state, _ -> [User] in
             let found =

@@ -46,10 +46,11 @@ extension FirebaseProvider {
         let isForced = try call.flag("force") ?? false
         let errors = call.withState { state, _ -> [JSONValue] in
             var errors: [JSONValue] = []
+            var removed: Set<String> = []
             for (place, id) in ids.enumerated() {
                 guard let user = state.users[id] else { continue }
                 if isForced || user.disabled {
-                    state.remove(id)
+                    removed.insert(id)
                 } else {
                     errors.append([
                         "index": .integer(Int64(place)), "localId": .string(id),
@@ -57,6 +58,7 @@ extension FirebaseProvider {
                     ])
                 }
             }
+            state.remove(removed)
             return errors
         }
         return FirebaseAnswer(body: JSONObject(errors.isEmpty ? [] : [("errors", .array(errors))]))
@@ -65,6 +67,10 @@ extension FirebaseProvider {
     func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let list = try call.list("users")
         guard !list.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT", because: "users is missing or empty") }
+        // https://firebase.google.com/docs/auth/admin/import-users: at most 1,000. The refusal isn't documented.
+        guard list.count <= 1_000 else {
+            throw .invalidArgument("users holds \(list.count) accounts; at most 1,000 are imported at once")
+        }
         try call.checkRoom(for: list.count)
         var errors: [JSONValue] = []
         for (place, item) in list.enumerated() {

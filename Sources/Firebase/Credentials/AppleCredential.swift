@@ -76,7 +76,7 @@ extension FirebaseProvider {
                 ("code", code),
                 ("redirect_uri", redirectURI),
             ], FirebaseProvider.appleHost, "/auth/token")
-        let body = (try? JSONValue(parsing: answer.body))?.object ?? JSONObject()
+        let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
         guard answer.status == 200 else {
             throw tokenFailure(
                 phrase, redirectURI ?? call.project.handler, answer,

@@ -25,7 +25,7 @@ extension FirebaseProvider {
             Form.Field(name: "access_token", value: "\(part.appID)|\(secret)"),
         ])
         let check = await call.exchange.fetch("GET", "graph.facebook.com", "/debug_token?\(query.encoded)")
-        let data = (try? JSONValue(parsing: check.body))?["data"]
+        let data = (try? JSONValue(parsing: check.body, limits: .answer))?["data"]
         guard data?["is_valid"]?.bool == true else {
             let inner = check.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
             let body =
@@ -38,7 +38,7 @@ extension FirebaseProvider {
         let fields = "id,name,email,first_name,last_name,picture"
         let token = Form(fields: [Form.Field(name: "access_token", value: text)]).encoded
         let answer = await call.exchange.fetch("GET", "graph.facebook.com", "/me?fields=\(fields)&\(token)")
-        let user = try? JSONValue(parsing: answer.body)
+        let user = try? JSONValue(parsing: answer.body, limits: .answer)
         guard let id = user?["id"]?.string else {
             throw .invalidIdP(
                 "Unable to retrieve user's identity from facebook.com response, JSON response does not contain id: "
@@ -85,7 +85,7 @@ extension FirebaseProvider {
         let answer = await call.exchange.fetch(
             form: [("client_id", appID), ("client_secret", secret), ("code", code), ("redirect_uri", redirectURI)],
             "graph.facebook.com", "/oauth/access_token")
-        let body = try? JSONValue(parsing: answer.body)
+        let body = try? JSONValue(parsing: answer.body, limits: .answer)
         guard let token = body?["access_token"]?.string else {
             throw tokenFailure(
                 "https://graph.facebook.com/oauth/access_token, OAuth2 redirect uri is:", redirectURI, answer,

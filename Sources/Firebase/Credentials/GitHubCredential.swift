@@ -35,7 +35,7 @@ extension FirebaseProvider {
         }
         let bearer = (name: "Authorization", value: "Bearer \(text)")
         let answer = await call.exchange.fetch("GET", "api.github.com", "/user", headers: [bearer])
-        guard let user = try? JSONValue(parsing: answer.body), let id = user["id"]?.integer else {
+        guard let user = try? JSONValue(parsing: answer.body, limits: .answer), let id = user["id"]?.integer else {
             throw .invalidIdP(
                 "Unsuccessful response from Github: \(String(decoding: answer.body, as: UTF8.self))",
                 Diagnosis("GitHub answered \(answer.status) to GET /user"))
@@ -48,7 +48,7 @@ extension FirebaseProvider {
         if identity.email == nil {
             // Only a token with user:email shows addresses that aren't public.
             let emails = await call.exchange.fetch("GET", "api.github.com", "/user/emails", headers: [bearer])
-            let list = (try? JSONValue(parsing: emails.body))?.array ?? []
+            let list = (try? JSONValue(parsing: emails.body, limits: .answer))?.array ?? []
             identity.email = list.first { $0["primary"]?.bool == true }?["email"]?.string
         }
         identity.accessToken = text
@@ -62,7 +62,7 @@ extension FirebaseProvider {
         let answer = await call.exchange.fetch(
             form: [("client_id", clientID), ("client_secret", secret), ("code", code), ("redirect_uri", redirectURI)],
             "github.com", "/login/oauth/access_token", headers: [(name: "Accept", value: "application/json")])
-        let body = try? JSONValue(parsing: answer.body)
+        let body = try? JSONValue(parsing: answer.body, limits: .answer)
         guard let token = body?["access_token"]?.string else {
             throw tokenFailure(
                 "https://github.com/login/oauth/access_token, OAuth2 redirect uri is:", redirectURI, answer,

@@ -78,12 +78,12 @@ extension FirebaseProvider {
                 "Invalid Idp Response: access_token is invalid",
                 Diagnosis("Google doesn't know the access token: it is unknown, expired or revoked"))
         }
-        let audience = (try? JSONValue(parsing: info.body))?["aud"]?.string ?? ""
+        let audience = (try? JSONValue(parsing: info.body, limits: .answer))?["aud"]?.string ?? ""
         try checkGoogleAudience(audience, "access_token", part, call)
         let answer = await call.exchange.fetch(
             "GET", "openidconnect.googleapis.com", "/v1/userinfo",
             headers: [(name: "Authorization", value: "Bearer \(accessToken)")])
-        return (try? JSONValue(parsing: answer.body))?.object ?? JSONObject()
+        return (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
     }
 
     private func checkGoogleAudience(
@@ -109,7 +109,7 @@ extension FirebaseProvider {
                 ("grant_type", "authorization_code"), ("client_id", client?.clientID),
                 ("client_secret", client?.clientSecret), ("code", code), ("redirect_uri", redirectURI),
             ], "oauth2.googleapis.com", "/token")
-        let body = (try? JSONValue(parsing: answer.body))?.object ?? JSONObject()
+        let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
         guard answer.status == 200 else {
             throw tokenFailure(
                 "https://oauth2.googleapis.com/token, OAuth2 redirect uri is:", redirectURI, answer,

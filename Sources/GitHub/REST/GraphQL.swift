@@ -36,7 +36,7 @@ extension GitHubProvider {
     }
 
     private static func graphQLError(_ message: String) -> RESTAnswer {
-        RESTAnswer.ok(["errors": [["message": .string(message)]]] as JSONValue)
+        RESTAnswer.ok(["errors": [["message": .string(Place.shortened(message, to: 2_000))]]] as JSONValue)
             .because(Diagnosis(expected: "viewer and its scalar fields", message))
     }
 

@@ -150,7 +150,8 @@ struct RESTAnswer: Sendable {
     static func error(_ status: Int, _ message: String, _ documentation: String) -> RESTAnswer {
         let url = "https://docs.github.com/rest" + (documentation.isEmpty ? "" : "/\(documentation)")
         let body: JSONValue = [
-            "message": .string(message), "documentation_url": .string(url), "status": .string(String(status)),
+            // It may quote a header.
+            "message": .string(Place.shortened(message, to: 2_000)), "documentation_url": .string(url), "status": .string(String(status)),
         ]
         return RESTAnswer(status: status, body: RESTBody(body))
     }

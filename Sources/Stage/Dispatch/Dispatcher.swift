@@ -119,6 +119,13 @@ package final class Dispatcher: Sendable {
             var exchange = Exchange(
                 request: request, address: address, world: world, id: passage.id, parameters: parameters,
                 network: self)
+            if let excess = RequestBudget.excess(of: request) {
+                let refusal = overBudget(exchange, excess)
+                guard route.traits != nil else {
+                    return .now(identified(refusal, request, at: address, id: passage.id))
+                }
+                return .now(complete(refusal, passage, nil, client: nil))
+            }
             guard route.traits != nil else {
                 return serve(exchange, at: route).map { [self] in identified($0, request, at: address, id: passage.id) }
             }
@@ -159,6 +166,11 @@ package final class Dispatcher: Sendable {
     private func ownersRefusal(_ request: Request, _ address: Address, _ world: World, _ id: String) -> Response? {
         guard let owner = address.host.flatMap(known).flatMap({ owners[$0] }) else { return nil }
         return owner.notServed(Exchange(request: request, address: address, world: world, id: id, network: self))
+    }
+
+    private func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response {
+        let owner = exchange.address.host.flatMap(known).flatMap { owners[$0] }
+        return owner?.overBudget(exchange, diagnosis) ?? ControlAnswer.error(400, "tooMuch", diagnosis.line)
     }
 
     private func anyRoute(_ router: Router<Route>, _ methods: [String], _ path: String) -> Route? {

@@ -84,6 +84,8 @@ package protocol Provider: Sendable {
     var controlRoutes: [ControlRoute] { get }
     /// The provider's own words for an address that it doesn't serve, or not with that method; `nil` leaves them to us.
     func notServed(_ exchange: Exchange) -> Response?
+    /// The provider's own words for a request that holds too many fields, or texts that are too long; `nil` leaves them to us.
+    func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response?
     /// What an ID token holds that is asked for without a sign-in; `nil` from a provider that mints none.
     func token(for order: TokenOrder, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft?
     /// The client whose request it is, where the provider knows more than the request's fields say.
@@ -94,6 +96,8 @@ package protocol Provider: Sendable {
 
 extension Provider {
     package func notServed(_ exchange: Exchange) -> Response? { nil }
+
+    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }
 
     package func client(of exchange: Exchange) -> String? { nil }
 

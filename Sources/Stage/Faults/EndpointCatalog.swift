@@ -95,6 +95,16 @@ package struct EndpointCatalog: Sendable {
         ]
     }
 
+    /// Headers that say how an answer is sent. The server writes them, and would drop others.
+    private static let serverHeaders: [String: String] = {
+        let length =
+            "the server writes the length that it sends; for a body that breaks off, order \"disconnect\": \"midBody\""
+        return [
+            "content-length": length, "transfer-encoding": length,
+            "connection": "the server decides; to close the connection, order \"disconnect\"",
+        ]
+    }()
+
     /// A header that HTTP has no room for: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
     private static func headerFault(in effect: SeedNode) -> SeedFault? {
         guard case .object(let headers)? = effect["headers"]?.content else { return nil }
@@ -103,6 +113,9 @@ package struct EndpointCatalog: Sendable {
             let isName =
                 !name.isEmpty && name.utf8.allSatisfy { (0x21..<0x7F).contains($0) && !separators.contains($0) }
             guard isName else { return SeedFault(node, "\(Diagnosis.quote(name)) can't be a header's name") }
+            if let reason = serverHeaders[name.lowercased()] {
+                return SeedFault(node, "\(name) can't be ordered: \(reason)")
+            }
             let isValue = (node.string ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
             guard isValue else { return SeedFault(node, "a header's value can't hold control characters") }
         }

@@ -48,7 +48,7 @@ package struct Fault: Sendable {
     }
 
     /// For diagnoses and the recording.
-    package var summary: String { "ordered fault \(id): \(effect.document.text)" }
+    package var summary: String { "ordered fault \(id): \(Place.shortened(effect.document.text, to: 1_000))" }
 
     fileprivate var isSpent: Bool { times.map { done >= $0 } ?? false }
 }

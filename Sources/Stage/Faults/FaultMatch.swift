@@ -22,7 +22,7 @@ package struct FaultMatch: Sendable {
     }
 
     package static let shape = Shape.object([
-        .optional("host", .text(.nonEmpty), "The provider's host, such as \"appleid.apple.com\"."),
+        .optional("host", .text(host), "The provider's host, such as \"appleid.apple.com\"."),
         .optional("path", .text(path), "The path on that host; \"*\" stands for any characters."),
         .optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…"),
         .optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project."),
@@ -30,8 +30,12 @@ package struct FaultMatch: Sendable {
             "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\"."),
     ])
 
-    private static let path = TextRule(about: "a path that begins with \"/\" or \"*\"", pattern: "^[/*]") {
-        $0.hasPrefix("/") || $0.hasPrefix("*")
+    /// Patterns are compared with every endpoint's path.
+    private static let path = TextRule(
+        about: "a path that begins with \"/\" or \"*\", of at most 1,024 bytes", pattern: "^[/*]"
+    ) { ($0.hasPrefix("/") || $0.hasPrefix("*")) && $0.utf8.count <= 1_024 }
+    private static let host = TextRule(about: "a host's name, of at most 253 bytes", pattern: ".+") {
+        !$0.isEmpty && $0.utf8.count <= 253
     }
 
     /// Whether a host of the tables, perhaps a pattern such as `*.firebaseapp.com`, is meant. `nil` is our own address.
@@ -42,48 +46,16 @@ package struct FaultMatch: Sendable {
     }
 
     /// Whether the request to `route` is meant. `client` is asked last, since it may take a look into the state.
-    func takes(_ exchange: Exchange, at route: Route, client name: () -> String?) -> Bool {
+    func takes(
+        _ exchange: Exchange, at route: Route, client name: () -> String?, fields sent: () -> [String: String]
+    ) -> Bool {
         if let method, method != exchange.request.method { return false }
         if let host, exchange.address.host.map({ Glob.matches(host, $0) }) != true { return false }
         if let path, !route.paths(of: exchange).contains(where: { Glob.matches(path, $0) }) { return false }
         if !fields.isEmpty {
-            let sent = exchange.fields
+            let sent = sent()
             guard fields.allSatisfy({ field in sent[field.name] == field.value }) else { return false }
         }
         return client.map { $0 == name() } ?? true
-    }
-}
-
-/// Patterns in which `*` stands for any characters.
-package enum Glob {
-    package static func matches(_ pattern: String, _ text: String) -> Bool {
-        guard pattern.contains("*") else { return pattern == text }
-        return overlap(Array(pattern.utf8), Array(text.utf8), textHasStars: false)
-    }
-
-    /// Whether some text matches both patterns.
-    package static func overlap(_ left: String, _ right: String) -> Bool {
-        overlap(Array(left.utf8), Array(right.utf8), textHasStars: true)
-    }
-
-    /// Row by row, so that no pattern is expensive.
-    private static func overlap(_ left: [UInt8], _ right: [UInt8], textHasStars: Bool) -> Bool {
-        let star = UInt8(ascii: "*")
-        func isStar(_ byte: UInt8) -> Bool { textHasStars && byte == star }
-        // row[j]: whether the first i bytes of `left` fit the first j of `right`.
-        var row = [true] + [Bool](repeating: false, count: right.count)
-        for j in right.indices where isStar(right[j]) { row[j + 1] = row[j] }
-        for byte in left {
-            var next = [byte == star && row[0]]
-            for (j, other) in right.enumerated() {
-                if byte == star || isStar(other) {
-                    next.append(row[j + 1] || next[j] || row[j])
-                } else {
-                    next.append(byte == other && row[j])
-                }
-            }
-            row = next
-        }
-        return row[right.count]
     }
 }

@@ -58,7 +58,7 @@ private struct Finder {
         depth += 1
         defer { depth -= 1 }
         if value.contains("?") {
-            add(url: value, "\(place) → \(name)")
+            add(url: value, Place.step(place, " → \(name)"))
         } else if value.contains("=") {
             add(Form(parsing: value), place)
         } else if let bytes = Base64URL.decode(value) {
@@ -67,7 +67,7 @@ private struct Finder {
     }
 
     mutating func add(_ form: Form, _ place: String) {
-        for field in form.fields { add(field.name, field.value, "\(place).\(field.name)") }
+        for field in form.fields { add(field.name, field.value, Place.step(place, ".\(field.name)")) }
     }
 
     mutating func add(url: String, _ place: String) {
@@ -76,7 +76,7 @@ private struct Finder {
     }
 
     mutating func add(json bytes: [UInt8], _ place: String) {
-        guard let value = try? JSONValue(parsing: bytes) else { return }
+        guard let value = try? JSONValue(parsing: bytes, limits: .answer) else { return }
         add(value, name: "", place)
     }
 
@@ -84,10 +84,12 @@ private struct Finder {
         switch value {
         case .string(let text): add(name, text, place)
         case .array(let items):
-            for (number, item) in items.enumerated() { add(item, name: name, "\(place)[\(number)]") }
+            for (number, item) in items.enumerated() { add(item, name: name, Place.step(place, "[\(number)]")) }
         case .object(let object):
             // A refusal's code is nobody's authorization code.
-            for (key, value) in object.members where key != "error" { add(value, name: key, "\(place).\(key)") }
+            for (key, value) in object.members where key != "error" {
+                add(value, name: key, Place.step(place, ".\(key)"))
+            }
         default: break
         }
     }
@@ -97,7 +99,7 @@ private struct Finder {
         for part in text.split(separator: "<") where !part.hasPrefix("/") {
             guard let end = part.firstIndex(of: ">") else { continue }
             let name = String(part[..<end])
-            add(name, Finder.unescaped(part[end...].dropFirst()), "\(place).\(name)")
+            add(name, Finder.unescaped(part[end...].dropFirst()), Place.step(place, ".\(name)"))
         }
     }
 
@@ -110,7 +112,7 @@ private struct Finder {
             guard let name = Finder.attribute("name", of: tag), let value = Finder.attribute("value", of: tag) else {
                 continue
             }
-            add(name, value, "\(place).\(name)")
+            add(name, value, Place.step(place, ".\(name)"))
         }
     }
 

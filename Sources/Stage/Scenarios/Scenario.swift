@@ -45,7 +45,7 @@ package struct Scenario: Sendable {
         self.name = name
         let file = file ?? name
         let value: JSONValue
-        do { value = try JSONValue(parsing: bytes) } catch {
+        do { value = try JSONValue(parsing: bytes, limits: .file) } catch {
             throw SeedFaults(faults: [SeedFault(file: file, path: "$", message: "not JSON: \(error)")])
         }
         let faults = Scenario.shape.faults(in: SeedNode(value, file: file))
@@ -159,7 +159,7 @@ extension Exchange {
 extension Scenario.Call {
     /// The control API's errors have a code, Firebase's a message.
     fileprivate func accepts(_ response: Response) -> Bool {
-        let error = (try? JSONValue(parsing: response.body))?["error"]
+        let error = (try? JSONValue(parsing: response.body, limits: .answer))?["error"]
         return accepted.contains { name in
             error?["code"]?.string == name || error?["message"]?.string?.hasPrefix(name) ?? false
         }

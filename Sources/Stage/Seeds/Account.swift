@@ -102,8 +102,10 @@ extension Account {
 
     /// As a seed file would write it, with every default.
     package var json: JSONValue {
-        let data = (try? JSONEncoder().encode(self)) ?? Data("null".utf8)
-        return (try? JSONValue(parsing: Array(data))) ?? .null
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let data = (try? encoder.encode(self)) ?? Data("null".utf8)
+        return (try? JSONValue(parsing: Array(data), limits: .answer)) ?? .null
     }
 
     /// Defaults that follow from the id: names, addresses and the providers' own numbers, the same in every run.

@@ -41,14 +41,18 @@ package struct SeedSource: Sendable {
         for path in paths {
             guard let data = try? Data(contentsOf: URL(filePath: path)) else { throw fault("the file can't be read") }
             let directory = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
-            sources.append(SeedSource(name: path, text: String(decoding: data, as: UTF8.self), directory: directory))
+            sources.append(SeedSource(name: path, bytes: Array(data), directory: directory))
         }
         return sources
     }
 
     /// A text whose files lie in `directory`.
     package init(name: String, text: String, directory: String) {
-        self.init(name: name, bytes: Array(text.utf8)) { name in
+        self.init(name: name, bytes: Array(text.utf8), directory: directory)
+    }
+
+    private init(name: String, bytes: [UInt8], directory: String) {
+        self.init(name: name, bytes: bytes) { name in
             Array(try Data(contentsOf: URL(filePath: name.hasPrefix("/") ? name : "\(directory)/\(name)")))
         }
     }
@@ -63,7 +67,7 @@ extension Seed {
         let reader = try? KeyReader()
         for source in sources {
             do {
-                var root = SeedNode(try JSONValue(parsing: source.bytes), file: source.name)
+                var root = SeedNode(try JSONValue(parsing: source.bytes, limits: .file), file: source.name)
                 if !source.isChecked { faults += Shape.seed.faults(in: root) }
                 var files = KeyFiles(source: source, reader: reader)
                 files.visit(&root)

@@ -11,11 +11,16 @@ extension Shape {
         case (.map(let shape), .object, .object(let members)):
             return overlay(earlier, members) { _ in shape }
         case (.list(let shape, let key), .list(var items), .list(let additions)):
+            var places: [String: Int] = [:]
+            for (place, item) in items.enumerated() {
+                if let identifier = item[key]?.value.text, places[identifier] == nil { places[identifier] = place }
+            }
             for addition in additions {
-                let identifier = addition[key]?.value
-                if identifier != nil, let place = items.firstIndex(where: { $0[key]?.value == identifier }) {
+                let identifier = addition[key]?.value.text
+                if let place = identifier.flatMap({ places[$0] }) {
                     items[place] = shape.merge(items[place], addition)
                 } else {
+                    if let identifier { places[identifier] = items.count }
                     items.append(addition)
                 }
             }
@@ -28,8 +33,8 @@ extension Shape {
             return merged
         case (.set, .list(let items), .list(let additions)):
             var merged = earlier
-            let known = items.map(\.value)
-            merged.content = .list(items + additions.filter { !known.contains($0.value) })
+            let known = Set(items.map(\.value.text))
+            merged.content = .list(items + additions.filter { !known.contains($0.value.text) })
             return merged
         default:
             return later
@@ -39,14 +44,18 @@ extension Shape {
     private func overlay(
         _ earlier: SeedNode, _ members: [(key: String, value: SeedNode)], shape: (String) -> Shape?
     ) -> SeedNode {
-        var merged = earlier
+        guard case .object(var all) = earlier.content else { return earlier }
+        var places = Dictionary(all.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
         for member in members {
-            if let present = merged[member.key], let shape = shape(member.key) {
-                merged[member.key] = shape.merge(present, member.value)
+            if let place = places[member.key] {
+                all[place].value = shape(member.key)?.merge(all[place].value, member.value) ?? member.value
             } else {
-                merged[member.key] = member.value
+                places[member.key] = all.count
+                all.append(member)
             }
         }
+        var merged = earlier
+        merged.content = .object(all)
         return merged
     }
 

@@ -20,13 +20,16 @@ package struct SeedNode: Sendable {
         origin = Origin(file: file, path: path)
         switch value {
         case .array(let values):
-            content = .list(values.enumerated().map { SeedNode($1, file: file, path: "\(path)[\($0)]") })
+            content = .list(values.enumerated().map { SeedNode($1, file: file, path: Place.step(path, "[\($0)]")) })
         case .object(let object):
             content = .object(
                 object.members.map { member in
-                    let step = TextRule.identifier.holds(member.key) && !member.key.contains(".")
-                    let place = step ? "\(path).\(member.key)" : "\(path)[\(JSONValue.string(member.key).text)]"
-                    return (key: member.key, value: SeedNode(member.value, file: file, path: place))
+                    let isPlain = TextRule.identifier.holds(member.key) && !member.key.contains(".")
+                    let name = Place.shortened(member.key, to: 100)
+                    let step = isPlain ? ".\(name)" : "[\(JSONValue.string(name).text)]"
+                    return (
+                        key: member.key, value: SeedNode(member.value, file: file, path: Place.step(path, step))
+                    )
                 })
         default:
             content = .scalar(value)
@@ -90,8 +93,11 @@ package struct SeedFault: Error, Sendable, Equatable, CustomStringConvertible {
     package init(file: String, path: String, message: String) {
         self.file = file
         self.path = path
-        self.message = message
+        self.message = Place.shortened(message, to: SeedFault.messageLimit)
     }
+
+    /// In bytes: a message may quote what was found.
+    private static let messageLimit = 500
 
     init(_ node: SeedNode, _ message: String) {
         self.init(file: node.origin.file, path: node.origin.path, message: message)
@@ -106,5 +112,22 @@ package struct SeedFaults: Error, Sendable, CustomStringConvertible {
 
     package init(faults: [SeedFault]) { self.faults = faults }
 
-    package var description: String { faults.map(\.description).joined(separator: "\n") }
+    /// A line for each of the first twenty, and how many more there are.
+    package var description: String {
+        let lines = faults.prefix(SeedFaults.listed).map(\.description)
+        let rest = faults.count - lines.count
+        return (lines + (rest > 0 ? [SeedFaults.more(rest)] : [])).joined(separator: "\n")
+    }
+
+    package static let listed = 20
+
+    /// `and 59,980 more`
+    package static func more(_ count: Int) -> String {
+        let digits = Array(String(count))
+        let grouped = digits.enumerated().reduce("") { text, digit in
+            let isGroup = digit.offset > 0 && (digits.count - digit.offset) % 3 == 0
+            return text + (isGroup ? "," : "") + String(digit.element)
+        }
+        return "and \(grouped) more"
+    }
 }

@@ -3,10 +3,16 @@ import JOSE
 extension Shape {
     /// Every way in which `node` differs from this shape.
     package func faults(in node: SeedNode) -> [SeedFault] {
+        var hints = SeedFaults.listed
+        return faults(in: node, hints: &hints)
+    }
+
+    /// Only faults that can be listed get a hint: comparing words costs more than finding the fault.
+    private func faults(in node: SeedNode, hints: inout Int) -> [SeedFault] {
         switch (self, node.content) {
         case (.nullable, .scalar(.null)): return []
         case (.nullable(let shape), _):
-            return shape.faults(in: node).map { fault in
+            return shape.faults(in: node, hints: &hints).map { fault in
                 guard fault.path == node.origin.path, fault.message.hasPrefix("found ") else { return fault }
                 return SeedFault(node, fault.message + ", or null")
             }
@@ -19,24 +25,39 @@ extension Shape {
         case (.number(let range), .scalar(let value)):
             return value.number.map { range.contains($0) } ?? false ? [] : [mismatch(node)]
         case (.either(let first, let second), _):
-            return [first, second].contains { $0.faults(in: node).isEmpty } ? [] : [mismatch(node)]
+            let fits = first.faults(in: node, hints: &hints).isEmpty || second.faults(in: node, hints: &hints).isEmpty
+            return fits ? [] : [mismatch(node)]
         case (.sequence(let shape), .list(let items)):
             return items.flatMap { shape.faults(in: $0) }
         case (.choice(let names), .scalar(.string(let text))):
             guard !names.contains(text) else { return [] }
-            return [SeedFault(node, "found \(node.found), expected \(expectation)" + Spelling.hint(text, among: names))]
+            let hint = Shape.hint(text, among: names, &hints)
+            return [SeedFault(node, "found \(node.found), expected \(expectation)\(hint ?? "")")]
         case (.object(let fields), .object(let members)):
-            return faults(of: members, fields: fields, in: node)
+            return faults(of: members, fields: fields, in: node, hints: &hints)
         case (.map(let shape), .object(let members)):
-            return members.flatMap { shape.faults(in: $0.value) }
+            return shape.faults(in: members.map(\.value), hints: &hints)
         case (.list(let shape, let key), .list(let items)):
-            return items.flatMap { shape.faults(in: $0) }
+            return shape.faults(in: items, hints: &hints)
                 + Shape.duplicates(in: items.compactMap { $0[key] }, named: key)
         case (.set(let shape), .list(let items)):
-            return items.flatMap { shape.faults(in: $0) } + Shape.duplicates(in: items, named: nil)
+            return shape.faults(in: items, hints: &hints) + Shape.duplicates(in: items, named: nil)
         default:
             return [mismatch(node)]
         }
+    }
+
+    private func faults(in nodes: [SeedNode], hints: inout Int) -> [SeedFault] {
+        var faults: [SeedFault] = []
+        for node in nodes { faults += self.faults(in: node, hints: &hints) }
+        return faults
+    }
+
+    /// `nil` when there are hints enough.
+    private static func hint(_ word: String, among names: [String], _ hints: inout Int) -> String? {
+        guard hints > 0 else { return nil }
+        hints -= 1
+        return Spelling.hint(word, among: names)
     }
 
     private func mismatch(_ node: SeedNode) -> SeedFault {
@@ -44,20 +65,24 @@ extension Shape {
     }
 
     private func faults(
-        of members: [(key: String, value: SeedNode)], fields: [Field], in node: SeedNode
+        of members: [(key: String, value: SeedNode)], fields: [Field], in node: SeedNode, hints: inout Int
     ) -> [SeedFault] {
         var faults: [SeedFault] = []
+        let places = Dictionary(fields.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var found = Set<Int>()
         for member in members {
-            if let field = fields.first(where: { $0.name == member.key }) {
-                faults += field.shape.faults(in: member.value)
+            if let place = places[member.key] {
+                found.insert(place)
+                faults += fields[place].shape.faults(in: member.value, hints: &hints)
             } else {
                 let names = fields.map(\.name)
-                let hint = Spelling.hint(member.key, among: names)
-                let known = hint.isEmpty ? "; known here: " + names.joined(separator: ", ") : hint
-                faults.append(SeedFault(member.value, "unknown key \"\(member.key)\"" + known))
+                let hint = Shape.hint(member.key, among: names, &hints)
+                let known = hint == "" ? "; known here: " + names.joined(separator: ", ") : hint ?? ""
+                let key = Place.shortened(member.key, to: 100)
+                faults.append(SeedFault(member.value, "unknown key \"\(key)\"" + known))
             }
         }
-        for field in fields where field.isRequired && node[field.name] == nil {
+        for (place, field) in fields.enumerated() where field.isRequired && !found.contains(place) {
             faults.append(SeedFault(node, "the key \"\(field.name)\" is missing: expected \(field.shape.expectation)"))
         }
         return faults
@@ -71,7 +96,8 @@ extension Shape {
                 first[text] = node
                 return nil
             }
-            return SeedFault(node, "\(key.map { "\($0) " } ?? "")\(text) is already at \(earlier.origin.path)")
+            let found = Place.shortened(text, to: 200)
+            return SeedFault(node, "\(key.map { "\($0) " } ?? "")\(found) is already at \(earlier.origin.path)")
         }
     }
 }
@@ -80,14 +106,15 @@ extension Shape {
 package enum Spelling {
     /// `; did you mean "…"?`, or nothing when no word is near.
     package static func hint(_ word: String, among known: [String]) -> String {
+        // Only short words are compared, so that a hostile one costs nothing.
+        guard word.utf8.count <= 160 else { return "" }
         let near = known.map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
             .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }
             .min { $0.distance < $1.distance }
         return near.map { "; did you mean \"\($0.word)\"?" } ?? ""
     }
 
-    /// Levenshtein's distance, two neighbours swapped counting once. Only short words are compared, so that a hostile
-    /// file costs nothing.
+    /// Levenshtein's distance, two neighbours swapped counting once.
     private static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left)
         let right = Array(right)

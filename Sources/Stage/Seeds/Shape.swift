@@ -86,8 +86,10 @@ package struct TextRule: Sendable {
         about: "ten letters and digits, as Apple's signing keys are named", pattern: "^[A-Za-z0-9]{10}$"
     ) { text in text.utf8.count == 10 && text.utf8.allSatisfy(isLetterOrDigit) }
     package static let email = TextRule(
-        about: "an e-mail address", pattern: "^[^@\\s]+@[^@\\s]+$"
+        about: "an e-mail address of at most 254 bytes", pattern: "^[^@\\s]+@[^@\\s]+$"
     ) { text in
+        // RFC 5321 §4.5.3.1.3: a path has 256 octets with its brackets.
+        guard text.utf8.count <= 254 else { return false }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && !text.contains { $0.isWhitespace }
     }

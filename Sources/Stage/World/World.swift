@@ -79,8 +79,14 @@ package final class World: Sendable {
     func takeOrder(for exchange: Exchange, at route: Route, client: () -> String?) -> Order? {
         guard mayHaveFaults.load(ordering: .relaxed), let traits = route.traits else { return nil }
         // Whether one matches may depend on the state, so that is found out before the lock is taken.
-        let matching = withState { $0.faults.queued }.filter { fault in
-            traits.misfit(fault.effect) == nil && fault.match.takes(exchange, at: route, client: client)
+        // Read once, however many faults ask.
+        let fields = Once { exchange.fields }
+        let matching = withoutActuallyEscaping(client) { client in
+            let name = Once(client)
+            return withState { $0.faults.queued }.filter { fault in
+                traits.misfit(fault.effect) == nil
+                    && fault.match.takes(exchange, at: route, client: { name.value }, fields: { fields.value })
+            }
         }
         guard !matching.isEmpty else { return nil }
         let names = Set(matching.map(\.id))
@@ -91,6 +97,14 @@ package final class World: Sendable {
     func finish(_ order: Order) {
         withState { $0.faults.finish(order.fault.id, isUsed: order.isUsed) }
     }
+}
+
+/// A value that is worked out when it is first asked for.
+private final class Once<Value> {
+    private let make: () -> Value
+    lazy var value = make()
+
+    init(_ make: @escaping () -> Value) { self.make = make }
 }
 
 /// What changes in a world.

@@ -1,0 +1,121 @@
+/// How much JSON is read before it is refused.
+package struct JSONLimits: Sendable {
+    /// The whole text, in bytes.
+    package var bytes: Int
+    /// Arrays and objects within each other. Each level costs stack.
+    package var depth: Int
+    /// Members of one object.
+    package var members: Int
+    /// Values of all kinds together.
+    package var values: Int
+    /// Whether an object may name a member twice; the last one counts then.
+    package var allowsDuplicates: Bool
+
+    /// For what clients send to providers.
+    package static let request = JSONLimits(
+        bytes: 1 << 20, depth: 64, members: 1_000, values: 100_000, allowsDuplicates: true)
+    /// For bodies of the control API, which people write.
+    package static let control = JSONLimits(
+        bytes: 1 << 20, depth: 64, members: 1_000, values: 100_000, allowsDuplicates: false)
+    /// For seed files, and for what other files hold.
+    package static let file = JSONLimits(
+        bytes: 64 << 20, depth: 64, members: .max, values: .max, allowsDuplicates: false)
+    /// For what this daemon itself wrote, or a server that it asked.
+    package static let answer = JSONLimits(
+        bytes: 64 << 20, depth: 64, members: .max, values: .max, allowsDuplicates: true)
+}
+
+/// Counts what a JSON text holds, without reading its values: what is too much is refused before anything is allocated
+/// for it.
+struct JSONOutline {
+    private let limits: JSONLimits
+    private var depth = 0
+    private var values = 0
+    /// For each open bracket, how many members the object has; less than zero in an array.
+    private var members: [Int]
+
+    init(_ limits: JSONLimits) {
+        self.limits = limits
+        members = Array(repeating: 0, count: limits.depth + 1)
+    }
+
+    /// Where a limit is passed, as a place in `text`, and which. Brackets that don't match are left for the parser to find.
+    mutating func excess(in text: UnsafeBufferPointer<UInt8>) -> (offset: Int, reason: String)? {
+        guard text.count <= limits.bytes else {
+            return (0, "\(text.count) bytes of JSON; at most \(limits.bytes) are read")
+        }
+        var place = 0
+        while place < text.count {
+            let byte = text[place]
+            switch byte {
+            case UInt8(ascii: "\""):
+                place = JSONOutline.endOfString(in: text, from: place + 1)
+                continue
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                if depth > limits.depth {
+                    return (place, "arrays and objects nested deeper than \(limits.depth) levels")
+                }
+                members[depth] = byte == UInt8(ascii: "{") ? 1 : -1
+                values += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth = max(0, depth - 1)
+            case UInt8(ascii: ","):
+                values += 1
+                if depth > 0, members[depth] > 0 {
+                    members[depth] += 1
+                    if members[depth] > limits.members {
+                        return (place, "an object of more than \(limits.members) members")
+                    }
+                }
+            default: break
+            }
+            if values > limits.values { return (place, "more than \(limits.values) values") }
+            place += 1
+        }
+        return nil
+    }
+
+    /// What follows the closing quotation mark.
+    static func endOfString(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        var place = start
+        while place < text.count {
+            if text[place] == UInt8(ascii: "\"") { return place + 1 }
+            place += text[place] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return text.count
+    }
+
+    /// Where integers end that no `Int64` holds, outside strings.
+    static func wideIntegers(in text: UnsafeBufferPointer<UInt8>) -> [Int] {
+        var ends: [Int] = []
+        var place = 0
+        while place < text.count {
+            switch text[place] {
+            case UInt8(ascii: "\""): place = endOfString(in: text, from: place + 1)
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                let start = place
+                place += 1
+                var isInteger = true
+                while place < text.count, isPartOfNumber(text[place]) {
+                    if !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(text[place]) { isInteger = false }
+                    place += 1
+                }
+                let digits = text[start..<place]
+                if isInteger, digits.count > 18, Int64(String(decoding: digits, as: UTF8.self)) == nil {
+                    ends.append(place)
+                }
+            default: place += 1
+            }
+        }
+        return ends
+    }
+
+    private static func isPartOfNumber(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"),
+            UInt8(ascii: "+"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/// An object's members in order. Setting a member that exists keeps its place. Of members with the same name, only the
+/// first is kept.
+package struct JSONObject: Sendable {
+    private struct Entry: Sendable {
+        let key: String
+        /// `nil` once it is removed.
+        var value: JSONValue?
+    }
+
+    /// Up to so many members are searched one by one, which is faster than hashing.
+    private static let searched = 8
+
+    private var entries: [Entry] = []
+    /// Where each member stands, when there are more than a few. Empty otherwise, and then nothing in `entries` is removed.
+    private var places: [String: Int] = [:]
+
+    package init(_ members: [(String, JSONValue)] = []) {
+        entries.reserveCapacity(members.count)
+        for (key, value) in members where place(of: key) == nil { append(key, value) }
+    }
+
+    package subscript(key: String) -> JSONValue? {
+        get { place(of: key).flatMap { entries[$0].value } }
+        set {
+            switch (place(of: key), newValue) {
+            case (let place?, let value?): entries[place].value = value
+            case (let place?, nil): remove(at: place)
+            case (nil, let value?): append(key, value)
+            case (nil, nil): break
+            }
+        }
+    }
+
+    package var count: Int { places.isEmpty ? entries.count : places.count }
+    package var isEmpty: Bool { count == 0 }
+
+    package var members: [(key: String, value: JSONValue)] {
+        entries.compactMap { entry in entry.value.map { (key: entry.key, value: $0) } }
+    }
+
+    package var keys: [String] { entries.compactMap { $0.value == nil ? nil : $0.key } }
+
+    /// The same as going through `members`, without making a list of them.
+    func forEach(_ body: (String, JSONValue) -> Void) {
+        for entry in entries {
+            if let value = entry.value { body(entry.key, value) }
+        }
+    }
+
+    private func place(of key: String) -> Int? {
+        places.isEmpty ? entries.firstIndex { $0.key == key } : places[key]
+    }
+
+    private mutating func append(_ key: String, _ value: JSONValue) {
+        entries.append(Entry(key: key, value: value))
+        if !places.isEmpty {
+            places[key] = entries.count - 1
+        } else if entries.count > JSONObject.searched {
+            index()
+        }
+    }
+
+    private mutating func index() {
+        places = [:]
+        guard entries.count > JSONObject.searched else { return }
+        places.reserveCapacity(entries.count)
+        for (place, entry) in entries.enumerated() { places[entry.key] = place }
+    }
+
+    private mutating func remove(at place: Int) {
+        guard !places.isEmpty else {
+            entries.remove(at: place)
+            return
+        }
+        places[entries[place].key] = nil
+        entries[place].value = nil
+        guard places.count <= max(JSONObject.searched, entries.count / 2) else { return }
+        entries.removeAll { $0.value == nil }
+        index()
+    }
+}
+
+extension JSONObject: Equatable {
+    /// The order of members doesn't matter.
+    package static func == (left: JSONObject, right: JSONObject) -> Bool {
+        left.count == right.count
+            && left.entries.allSatisfy { entry in entry.value == nil || right[entry.key] == entry.value }
+    }
+}

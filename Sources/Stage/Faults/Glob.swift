@@ -1,0 +1,59 @@
+/// Patterns in which `*` stands for any characters.
+package enum Glob {
+    private static let star = UInt8(ascii: "*")
+
+    /// Linear in both lengths: the parts between stars are looked for one after the other, each where it first occurs.
+    package static func matches(_ pattern: String, _ text: String) -> Bool {
+        guard pattern.utf8.contains(star) else { return pattern == text }
+        let parts = Array(pattern.utf8).split(separator: star, omittingEmptySubsequences: false)
+        var rest = Array(text.utf8)[...]
+        guard let first = parts.first, let last = parts.last, rest.starts(with: first) else { return false }
+        rest = rest.dropFirst(first.count)
+        guard rest.count >= last.count, rest.suffix(last.count).elementsEqual(last) else { return false }
+        rest = rest.dropLast(last.count)
+        for part in parts.dropFirst().dropLast() where !part.isEmpty {
+            guard let end = end(of: part, in: rest) else { return false }
+            rest = rest[end...]
+        }
+        return true
+    }
+
+    /// Where the first occurrence of `part` in `text` ends, by Knuth, Morris and Pratt.
+    private static func end(of part: ArraySlice<UInt8>, in text: ArraySlice<UInt8>) -> Int? {
+        let part = Array(part)
+        // borders[i]: how much of the first i + 1 bytes both begins and ends them.
+        var borders = [0]
+        var length = 0
+        for place in part.indices.dropFirst() {
+            while length > 0, part[place] != part[length] { length = borders[length - 1] }
+            if part[place] == part[length] { length += 1 }
+            borders.append(length)
+        }
+        length = 0
+        for place in text.indices {
+            while length > 0, text[place] != part[length] { length = borders[length - 1] }
+            if text[place] == part[length] { length += 1 }
+            if length == part.count { return place + 1 }
+        }
+        return nil
+    }
+
+    /// Whether some text matches both patterns. As expensive as the product of their lengths: for patterns that are short.
+    package static func overlap(_ left: String, _ right: String) -> Bool {
+        let right = Array(right.utf8)
+        // row[j]: whether the first i bytes of `left` and the first j of `right` have a text in common.
+        var row = [Bool](repeating: false, count: right.count + 1)
+        row[0] = true
+        for j in right.indices where right[j] == star { row[j + 1] = row[j] }
+        var next = row
+        for byte in left.utf8 {
+            next[0] = byte == star && row[0]
+            for (j, other) in right.enumerated() {
+                let isOpen = byte == star || other == star
+                next[j + 1] = row[j] && (isOpen || byte == other) || isOpen && (row[j + 1] || next[j])
+            }
+            swap(&row, &next)
+        }
+        return row[right.count]
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Firebase: how much one request may ask for")
+struct BudgetTests {
+    let fixture: FirebaseFixture
+
+    init() throws { fixture = try FirebaseFixture() }
+
+    private func ids(number: String) throws -> [String] {
+        let users = try fixture.admin("POST", "/accounts:lookup", ["phoneNumber": [number]]).json["users"]
+        return (users as? [[String: Any]] ?? []).compactMap { $0["localId"] as? String }
+    }
+
+    @Test("a hundred identifiers are looked up at once, a thousand users imported")
+    func counts() throws {
+        let invalid = "Request contains an invalid argument."
+        for (kind, value) in [("localId", "u"), ("email", "u@example.com"), ("phoneNumber", "+15555550100")] {
+            func lookup(_ count: Int) throws -> Answer {
+                try fixture.admin("POST", "/accounts:lookup", [kind: Array(repeating: value, count: count)])
+            }
+            #expect(try lookup(100).status == 200)
+            #expect(try lookup(101).message == invalid)
+        }
+        func upload(_ count: Int) throws -> Answer {
+            try fixture.admin("POST", "/accounts:batchCreate", ["users": (0..<count).map { ["localId": "u\($0)"] }])
+        }
+        #expect(try upload(1_001).message == invalid)
+        #expect(try upload(1_000).status == 200)
+        let removed = (0..<1_000).map { "u\($0)" }
+        #expect(try fixture.admin("POST", "/accounts:batchDelete", ["localIds": removed, "force": true]).status == 200)
+        #expect(try fixture.admin("POST", "/accounts:lookup", ["localId": ["u0", "u999"]]).json["users"] == nil)
+    }
+
+    @Test("a phone number leads to its user through every change")
+    func phoneNumbers() throws {
+        let (first, second) = ("+15555550111", "+15555550112")
+        _ = try fixture.admin("POST", "/accounts", ["localId": "a", "phoneNumber": first])
+        #expect(try ids(number: first) == ["a"])
+        _ = try fixture.admin("POST", "/accounts:update", ["localId": "a", "phoneNumber": second])
+        #expect(try ids(number: first) == [])
+        #expect(try ids(number: second) == ["a"])
+        // An import isn't asked whether the number is taken; the oldest user has it.
+        _ = try fixture.admin(
+            "POST", "/accounts:batchCreate",
+            ["users": [["localId": "b", "phoneNumber": second, "createdAt": "1"]]])
+        #expect(try ids(number: second) == ["b"])
+        _ = try fixture.admin("POST", "/accounts:delete", ["localId": "b"])
+        #expect(try ids(number: second) == ["a"])
+        _ = try fixture.admin("POST", "/accounts:update", ["localId": "a", "deleteProvider": ["phone"]])
+        #expect(try ids(number: second) == [])
+    }
+
+    @Test("texts have the length that the service documents")
+    func texts() throws {
+        func text(_ length: Int) -> String { String(repeating: "x", count: length) }
+        #expect(try fixture.signUp(text(242) + "@example.com").status == 200)
+        #expect(try fixture.signUp(text(243) + "@example.com").message == "INVALID_EMAIL")
+        #expect(try fixture.signUp("a@example.org", password: text(4_096)).status == 200)
+        #expect(
+            try fixture.signUp("b@example.org", password: text(4_097)).message
+                == "PASSWORD_DOES_NOT_MEET_REQUIREMENTS : Missing password requirements: "
+                + "[Password may contain at most 4096 characters]")
+        let token = try fixture.signUpAnonymously()["idToken"] ?? ""
+        let name = String(repeating: "é", count: 256)
+        #expect(try fixture.v1("update", ["idToken": token, "displayName": name])["displayName"] == name)
+        let refused = try fixture.v1("update", ["idToken": token, "displayName": name + "é"])
+        #expect(refused.message == "Request contains an invalid argument.")
+        #expect(refused.diagnosis.contains("displayName has 514 bytes; at most 256 are taken"))
+        #expect(try fixture.admin("POST", "/accounts", ["localId": text(129)]).status == 400)
+    }
+
+    @Test("a detail that echoes what was sent is cut off")
+    func echoes() throws {
+        let address = "http://localhost/" + String(repeating: "x", count: 8_000)
+        let answer = try fixture.v1("signInWithIdp", ["requestUri": address, "postBody": "a=b"])
+        #expect(answer.message.hasPrefix("INVALID_CREDENTIAL_OR_PROVIDER_ID : "))
+        #expect(answer.body.count < 16_384)
+    }
+}
