@@ -48,7 +48,8 @@ struct GraphError: Error, Sendable {
 
     var object: JSONObject {
         var error = JSONObject([
-            ("message", .string(Place.shortened(message, to: 2_000))), ("type", "OAuthException"), ("code", .integer(code)),
+            ("message", .string(Place.shortened(message, to: 2_000))), ("type", "OAuthException"),
+            ("code", .integer(code)),
         ])
         error["error_subcode"] = subcode.map { .integer($0) }
         error["fbtrace_id"] = "AUnderstudyTraceUndrstd"

@@ -151,7 +151,8 @@ struct RESTAnswer: Sendable {
         let url = "https://docs.github.com/rest" + (documentation.isEmpty ? "" : "/\(documentation)")
         let body: JSONValue = [
             // It may quote a header.
-            "message": .string(Place.shortened(message, to: 2_000)), "documentation_url": .string(url), "status": .string(String(status)),
+            "message": .string(Place.shortened(message, to: 2_000)), "documentation_url": .string(url),
+            "status": .string(String(status)),
         ]
         return RESTAnswer(status: status, body: RESTBody(body))
     }
