@@ -8,6 +8,8 @@ package struct JSONLimits: Sendable {
     package var members: Int
     /// Values of all kinds together.
     package var values: Int
+    /// Bytes of a member's name, as it is written.
+    package var name = 1_024
     /// Whether an object may name a member twice; the last one counts then.
     package var allowsDuplicates: Bool
 
@@ -49,8 +51,10 @@ struct JSONOutline {
             let byte = text[place]
             switch byte {
             case UInt8(ascii: "\""):
+                let start = place
                 place = JSONOutline.endOfString(in: text, from: place + 1)
-                continue
+                guard place - start > limits.name, JSONOutline.isName(endingAt: place, in: text) else { continue }
+                return (place - 1, "a member's name of more than \(limits.name) bytes")
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 depth += 1
                 if depth > limits.depth {
@@ -83,6 +87,11 @@ struct JSONOutline {
             place += text[place] == UInt8(ascii: "\\") ? 2 : 1
         }
         return text.count
+    }
+
+    /// Whether a colon follows.
+    private static func isName(endingAt place: Int, in text: UnsafeBufferPointer<UInt8>) -> Bool {
+        text[min(place, text.count)...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: ":")
     }
 
     /// Where integers end that no `Int64` holds, outside strings.

@@ -53,7 +53,12 @@ extension JSONValue {
             return .failure(JSONSyntaxError(excess.reason, at: excess.offset + 1, in: text))
         }
         var error = json_error_t()
-        if let value = load(text, limits, &error) { return value }
+        if let value = load(text, limits, &error) {
+            guard (try? value.get())?.hasEndlessMarks != true else {
+                return .failure(JSONSyntaxError("more than 30 combining marks in a row", at: text.count, in: text))
+            }
+            return value
+        }
         guard understudy_json_is_overflow(&error) != 0 else { return .failure(syntaxError(error, in: text)) }
         // With an exponent, jansson reads it as a number.
         let ends = JSONOutline.wideIntegers(in: text)

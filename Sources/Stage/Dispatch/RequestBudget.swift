@@ -53,8 +53,11 @@ package enum RequestBudget {
             guard label.count <= name else { return tooLong("the name of a field", name, what) }
             let text = String(decoding: label, as: UTF8.self)
             let limit = limit(of: text)
-            guard pair.endIndex - mark - 1 > limit else { continue }
-            let length = PercentCoding.decode(pair[mark...].dropFirst(), plusIsSpace: true).count
+            let value = PercentCoding.decode(pair[mark...].dropFirst(), plusIsSpace: true)
+            if String(decoding: value, as: UTF8.self).hasEndlessMarks {
+                return Diagnosis(received: "more than 30 combining marks in a row", "send a text that people write")
+            }
+            let length = value.count
             if length > limit { return tooLong("\(Diagnosis.quote(text)) of \(length) bytes", limit, what) }
         }
         guard count > fields else { return nil }

@@ -1,0 +1,31 @@
+extension String {
+    /// Whether marks that combine with what stands before them follow each other without end. Swift compares and hashes texts
+    /// by their canonical form, whose cost grows with the square of such a run; 30 is what Unicode expects at most
+    /// (<https://www.unicode.org/reports/tr15/#Stream_Safe_Text_Format>).
+    package var hasEndlessMarks: Bool {
+        // Short texts are cheap whatever they hold.
+        guard utf8.count > 256, !utf8.allSatisfy({ $0 < 0x80 }) else { return false }
+        var run = 0
+        for scalar in unicodeScalars {
+            guard scalar.value >= 0x300, scalar.properties.canonicalCombiningClass != .notReordered else {
+                run = 0
+                continue
+            }
+            run += 1
+            if run > 30 { return true }
+        }
+        return false
+    }
+}
+
+extension JSONValue {
+    /// Whether a text in it has.
+    var hasEndlessMarks: Bool {
+        switch self {
+        case .string(let text): text.hasEndlessMarks
+        case .array(let items): items.contains { $0.hasEndlessMarks }
+        case .object(let object): object.members.contains { $0.value.hasEndlessMarks }
+        default: false
+        }
+    }
+}
