@@ -259,8 +259,7 @@ package struct FirebaseProvider: Provider {
     // MARK: - Small operations
 
     private static func configuration(_ call: FirebaseCall) -> FirebaseAnswer {
-        let own = ["\(call.project.id).firebaseapp.com", "\(call.project.id).web.app"]
-        let domains = call.project.authorizedDomains + own
+        let domains = call.project.returnDomains
         return FirebaseAnswer(
             body: JSONObject([
                 ("projectId", .string(call.project.number)),

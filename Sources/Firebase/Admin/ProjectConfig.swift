@@ -17,7 +17,7 @@ extension FirebaseProvider {
             "phoneNumber": ["enabled": .bool(providers.phone?.enabled ?? false)],
             "allowDuplicateEmails": .bool(!project.oneAccountPerEmail),
         ]
-        let domains = project.authorizedDomains + ["\(project.id).firebaseapp.com", "\(project.id).web.app"]
+        let domains = project.returnDomains
         return FirebaseAnswer(
             body: JSONObject([
                 ("name", .string("projects/\(project.id)/config")), ("signIn", signIn),

@@ -26,6 +26,8 @@ extension FirebaseProvider {
             try exchange.admit(project, tenant: form["tenantId"])
             let call = FirebaseCall(exchange, project: project, tenant: form["tenantId"], body: JSONObject())
             let code = form["oobCode"]
+            // Before anything is done: whoever changed the link gets neither the code nor the person.
+            if let target = form["continueUrl"] { _ = try project.checkedReturnURL(target) }
             switch form["mode"] {
             case "signIn": return try goOn(call, code, form)
             case "resetPassword": return try reset(call, code, form)
@@ -107,7 +109,7 @@ extension FirebaseProvider {
     }
 
     private func done(_ exchange: Exchange, _ form: Form, _ text: String, email: String) -> Response {
-        if let target = form["continueUrl"], WebAddress(target) != nil { return .redirect(to: target) }
+        if let target = form["continueUrl"] { return .redirect(to: target) }
         guard acceptsPages(exchange) else {
             return FirebaseProvider.json(["authEmulator": ["success": .string(text), "email": .string(email)]])
         }

@@ -81,16 +81,7 @@ extension FirebaseProvider {
             guard kind == .emailSignIn else { return nil }
             throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUrl is missing: a sign-in link leads there")
         }
-        guard let address = WebAddress(text), ["http", "https"].contains(address.scheme) else {
-            throw FirebaseError("INVALID_CONTINUE_URI", because: "continueUrl isn't an absolute URL")
-        }
-        let project = call.project
-        let own = ["\(project.id).firebaseapp.com", "\(project.id).web.app"]
-        guard address.isLoopback || (project.authorizedDomains + own).contains(address.host) else {
-            throw FirebaseError(
-                "UNAUTHORIZED_DOMAIN", "Domain not allowlisted by project",
-                because: "add \(Diagnosis.quote(address.host)) to authorizedDomains of the project in the seed")
-        }
+        _ = try call.project.checkedReturnURL(text)
         return text
     }
 

@@ -50,11 +50,15 @@ extension FirebaseProvider {
         do { try exchange.admit(project) } catch {
             return FirebaseProvider.problem(error.status, "Too many projects", error.diagnosis)
         }
+        let destination: WebFlow.Destination
+        do { destination = try WebFlow.Destination(form, project) } catch {
+            return FirebaseProvider.problem(400, error.message, error.diagnosis)
+        }
         let scopes = (form["scopes"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
         var flow = WebFlow(
             providerId: providerId, redirectURI: project.handler,
             sessionHash: form["sessionId"].flatMap { $0.isEmpty ? nil : $0 },
-            destination: FirebaseProvider.destination(form))
+            destination: destination)
         flow.authType = form["authType"] ?? "signInWithRedirect"
         flow.eventId = form["eventId"] ?? ""
         flow.apiKey = apiKey
@@ -88,17 +92,6 @@ extension FirebaseProvider {
             throw FirebaseError("INVALID_REQUEST", because: "customParameters must be a JSON object of strings")
         }
         return object.members.map { ($0.key, $0.value.string ?? $0.value.text) }
-    }
-
-    private static func destination(_ form: Form) -> WebFlow.Destination {
-        if let clientID = form["clientId"], !clientID.isEmpty {
-            return .app(scheme: clientID.split(separator: ".").reversed().joined(separator: "."))
-        }
-        if let appID = form["appId"], !appID.isEmpty, form["ibi"] != nil {
-            return .app(scheme: "app-" + appID.replacing(":", with: "-"))
-        }
-        if let bundleID = form["ibi"], !bundleID.isEmpty { return .app(scheme: bundleID) }
-        return .page(redirectURL: form["redirectUrl"])
     }
 
     // MARK: - The provider's answer
@@ -191,6 +184,8 @@ extension FirebaseProvider {
                     [
                         ("id", "answer"), ("data-event", JSONValue.object(event).text), ("data-key", flow.apiKey),
                         ("data-app", flow.appName), ("data-url", redirectURL ?? ""),
+                        // Whoever opened the window isn't known; the page that asked for the sign-in is.
+                        ("data-origin", redirectURL.flatMap { WebAddress($0)?.origin } ?? ""),
                     ], "The answer goes to the window that opened this one."),
                 .script(
                     """
@@ -202,7 +197,7 @@ extension FirebaseProvider {
                     if(q.get('apiKey')===d.key&&(!d.app||q.get('appName')===d.app)){\
                     frames[i].postMessage({eventType:'sendAuthEvent',eventId:String(Date.now()),\
                     data:{authEvent:event,storageKey:key}},location.origin);sent++}}catch(e){}}\
-                    if(!sent){window.opener.postMessage({eventType:'sendAuthEvent',data:{authEvent:event}},'*')}\
+                    if(!sent&&d.origin){window.opener.postMessage({eventType:'sendAuthEvent',data:{authEvent:event}},d.origin)}\
                     say('You can close this window.');setTimeout(function(){window.close()},200)}\
                     else{try{sessionStorage.setItem(key,JSON.stringify(event))}catch(e){}\
                     if(/^https?:/.test(d.url)){location.replace(d.url)}else{say('No window opened this one.')}}})()

@@ -106,7 +106,7 @@ extension FirebaseProvider {
         guard let continueURI = try call.text("continueUri") else {
             throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUri is missing")
         }
-        guard WebAddress(continueURI) != nil else {
+        guard let address = WebAddress(continueURI), ["http", "https"].contains(address.scheme) else {
             throw FirebaseError("INVALID_CONTINUE_URI", because: "continueUri isn't an absolute URL")
         }
         if let providerId = try call.text("providerId") {
