@@ -20,6 +20,15 @@ extension ControlAPI {
             return ControlAnswer.error(
                 403, "foreignOrigin", "the control API answers no page of another origin: \(Diagnosis.quote(origin))")
         }
+        // A request without Origin, such as an image's or a link's, comes with where its page is from. Worlds and hosts have
+        // names below localhost: these are of the same site, and still others' pages. What the header may say later is left
+        // alone, as https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header asks.
+        if let site = request.header("Sec-Fetch-Site")?.lowercased(), ["cross-site", "same-site"].contains(site) {
+            return ControlAnswer.error(
+                403, "foreignSite",
+                "the control API answers no page of another origin, and the browser says Sec-Fetch-Site: \(site); "
+                    + "open the address by itself, or call it from a test")
+        }
         return nil
     }
 

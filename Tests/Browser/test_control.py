@@ -56,6 +56,32 @@ class ControlPages(BrowserTestCase):
         last = self.ask("accounts")
         self.assertTrue(last["accounts"])
 
+    def test_foreign_page_cannot_even_read_or_open(self):
+        driver = self.browser()
+        driver.get(self.callback)
+        before = len(self.ask("accounts")["accounts"])
+        world = self.origin.replace("localhost", "world.localhost")
+        for origin in [self.origin, self.origin.replace("localhost", "127.0.0.1"), world]:
+            # An image sends no Origin; what it gets is an error, not an image of 200.
+            status = driver.execute_async_script(
+                "const done=arguments[1];fetch(arguments[0],{mode:'no-cors'})"
+                ".then(()=>{const e=performance.getEntriesByName(arguments[0]).pop();done(e?e.responseStatus:0)})"
+                ".catch(e=>done(String(e)))",
+                f"{origin}/_understudy/v1/health?{origin}",
+            )
+            self.assertIn(status, [0, 403])
+            driver.execute_script("location.href=arguments[0]", f"{origin}/_understudy/v1/health")
+            wait(driver, lambda d: "foreign" in d.page_source)
+            driver.get(self.callback)
+        self.assertEqual(len(self.ask("accounts")["accounts"]), before)
+        # Typed into the address bar, and from the daemon's own page, it answers.
+        driver.get(f"{self.origin}/_understudy/v1/health")
+        self.assertIn("ok", driver.page_source)
+        driver.get(self.origin)
+        status = driver.execute_async_script(
+            "const done=arguments[0];fetch('/_understudy/v1/health').then(a=>done(a.status))")
+        self.assertEqual(status, 200)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -175,6 +175,26 @@ struct ControlTests {
         #expect(try fixture.client.get("\(ControlTests.api)/health", headers: ["Origin": own]).status == 200)
     }
 
+    @Test(
+        "a browser's word that another site's page asks is believed, whatever the method",
+        arguments: [
+            ("cross-site", 403), ("same-site", 403), ("Cross-Site", 403), ("same-origin", 200), ("none", 200),
+            // A value of the future is no reason to refuse.
+            ("same-planet", 200),
+        ])
+    func fetchMetadata(site: String, status: Int) throws {
+        let headers = ["Sec-Fetch-Site": site]
+        let read = try fixture.client.get("\(ControlTests.api)/health", headers: headers)
+        #expect(read.status == status)
+        if status == 403 { #expect(read.text.contains("foreignSite")) }
+        let write = try fixture.client.request("POST", "\(ControlTests.api)/reset", headers: headers)
+        #expect((write.status == 403) == (status == 403))
+        // Worlds are of the same site, and not of the same origin: what counts is what the browser says.
+        #expect(try fixture.client.get("/~other\(ControlTests.api)/health", headers: headers).status == status)
+        // Everything else is for all: providers are asked from other sites.
+        #expect(try fixture.client.get("/appleid.apple.com/auth/keys", headers: headers).status == 200)
+    }
+
     @Test("the status page says what runs and what is seeded")
     func statusPage() throws {
         let mark = try fixture.client.get("/")
