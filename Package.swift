@@ -21,6 +21,7 @@ let package = Package(
         .systemLibrary(name: "CJansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CNamespaces"),
         .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .target(name: "CProcess"),
         .target(name: "Time", swiftSettings: strict),
         .target(name: "JOSE", dependencies: ["COpenSSL", "CJansson", "Time"], swiftSettings: strict),
         .target(name: "CConnections"),
@@ -72,7 +73,8 @@ let package = Package(
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
-                "Understudy", "JOSE", "CNamespaces", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Understudy", "Stage", "JOSE", "CNamespaces", "CProcess",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .target(

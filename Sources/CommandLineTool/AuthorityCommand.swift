@@ -21,8 +21,11 @@ struct AuthorityCommand: ParsableCommand {
         /// The authority, or a line that says how to get one.
         func existing() throws -> LocalAuthority {
             guard authority.exists else {
-                Terminal.complain(
-                    "understudy: there is no authority in \(authority.directory): run \"understudy ca init\"")
+                let place =
+                    authority.directory.isEmpty
+                    ? ": set HOME or XDG_DATA_HOME to an absolute path, or give --ca-directory"
+                    : " in \(authority.directory): run \"understudy ca init\""
+                Terminal.complain("understudy: there is no authority\(place)")
                 throw ExitCode(1)
             }
             return authority

@@ -1,6 +1,8 @@
+import CProcess
 import Glibc
 
-/// A command that runs with our input and output.
+/// A command that runs with our input and output, in a group of processes of its own: what it starts gets the signals that it
+/// gets.
 struct ChildProcess {
     struct LaunchFailure: Error, CustomStringConvertible {
         let description: String
@@ -8,11 +10,20 @@ struct ChildProcess {
         let exitCode: Int32
     }
 
-    private let identifier: pid_t
+    enum Change {
+        /// The exit code, or 128 and the number of the signal that ended it.
+        case ended(Int32)
+        /// Job control stopped it, by this signal.
+        case stopped(Int32)
+    }
+
+    /// The group's identifier is that of its first process.
+    let group: pid_t
 
     /// Looks the command up in PATH. `environment` is added to our own.
     init(
-        _ command: [String], environment: [(name: String, value: String)], standardError: Int32
+        _ command: [String], environment: [(name: String, value: String)], standardError: Int32,
+        terminal: ControllingTerminal?
     ) throws(LaunchFailure) {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -26,11 +37,14 @@ struct ChildProcess {
         sigemptyset(&ordinary)
         sigaddset(&ordinary, SIGPIPE)
         posix_spawnattr_setsigdefault(&attributes, &ordinary)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, standardError, STDERR_FILENO)
+        if let terminal = terminal?.offeredDescriptor { _ = understudy_take_terminal(&actions, terminal) }
         var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         var variables = ChildProcess.variables(with: environment).map { strdup($0) } + [nil]
         defer { for text in arguments + variables { free(text) } }
@@ -41,7 +55,7 @@ struct ChildProcess {
             throw LaunchFailure(
                 description: "can't run \(command[0]): \(reason)", exitCode: result == ENOENT ? 127 : 126)
         }
-        self.identifier = identifier
+        group = identifier
     }
 
     private static func variables(with added: [(name: String, value: String)]) -> [String] {
@@ -55,13 +69,41 @@ struct ChildProcess {
         return variables + added.map { "\($0.name)=\($0.value)" }
     }
 
-    func send(_ signal: Int32) { kill(identifier, signal) }
-
-    /// The exit code, or 128 and the number of the signal that ended it; `nil` while it runs.
-    var exitCode: Int32? {
+    /// What has become of it since the last time; `nil` when nothing has.
+    ///
+    /// Other children are waited for, too: we get those whose parents are gone.
+    func change() -> Change? {
         var status: Int32 = 0
-        guard waitpid(identifier, &status, WNOHANG) == identifier else { return nil }
-        let signal = status & 0x7F
-        return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+        while true {
+            let identifier = waitpid(-1, &status, WNOHANG | WUNTRACED)
+            guard identifier > 0 else { return nil }
+            guard identifier == group else { continue }
+            if status & 0xFF == 0x7F { return .stopped(status >> 8 & 0xFF) }
+            let signal = status & 0x7F
+            return .ended(signal == 0 ? status >> 8 & 0xFF : 128 + signal)
+        }
+    }
+
+    /// To the command and everything in its group; a group that has been stopped goes on, so that it can follow.
+    func send(_ signal: Int32) { ChildProcess.send(signal, to: group) }
+
+    static func send(_ signal: Int32, to group: pid_t) {
+        guard group > 1 else { return }
+        kill(-group, signal)
+        if signal != SIGCONT { kill(-group, SIGCONT) }
+    }
+
+    /// Ends what is left of the group: whoever is asked may take `milliseconds` to go.
+    static func end(_ group: pid_t, within milliseconds: Int, asking: Bool) {
+        guard group > 1 else { return }
+        if asking { send(SIGTERM, to: group) }
+        let step = 20
+        for _ in 0..<(milliseconds / step) {
+            // Those that have ended count until somebody has waited for them.
+            while waitpid(-1, nil, WNOHANG) > 0 {}
+            if kill(-group, 0) != 0 { return }
+            usleep(UInt32(step) * 1000)
+        }
+        kill(-group, SIGKILL)
     }
 }

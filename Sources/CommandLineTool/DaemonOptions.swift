@@ -74,7 +74,9 @@ struct DaemonOptions: ParsableArguments {
             try logLevel ?? Environment.value("LOG_LEVEL", as: Logger.Level.self, expected: "a log level") ?? .info
         let format =
             try logFormat ?? Environment.value("LOG_FORMAT", as: LogFormat.self, expected: "text or json") ?? .text
-        var options = Understudy.Options(logger: format.logger(level: level))
+        let log = LineWriter.standardError
+        var options = Understudy.Options(logger: format.logger(level: level, to: log))
+        options.droppedLogLines = { log.droppedLines }
         options.host = host ?? Environment.value("HOST") ?? options.host
         options.port =
             try port ?? Environment.value("PORT", as: UInt16.self, expected: "a port, 0 to 65535") ?? defaultPort
@@ -104,7 +106,7 @@ struct DaemonOptions: ParsableArguments {
             throw ExitCode(1)
         }
         if !["127.0.0.1", "::1", "localhost"].contains(options.host), !options.host.hasPrefix("127.") {
-            Terminal.complain(
+            log.write(
                 "WARNING: listening on \(options.host), which other machines can reach. Understudy signs anyone in as anyone: "
                     + "it is for tests only, never for production.")
         }

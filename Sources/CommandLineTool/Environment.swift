@@ -27,16 +27,35 @@ enum Environment {
 
 /// Standard output and standard error, unbuffered.
 enum Terminal {
-    static func print(_ line: String) { write(line, to: STDOUT_FILENO) }
+    /// Ends the process with 1 when it can't be written: whoever reads the output is told that it isn't whole.
+    static func print(_ line: String) {
+        guard let reason = write(line, to: STDOUT_FILENO) else { return }
+        complain("understudy: standard output can't be written: \(reason)")
+        exit(1)
+    }
 
-    static func complain(_ line: String) { write(line, to: STDERR_FILENO) }
+    static func complain(_ line: String) { _ = write(line, to: STDERR_FILENO) }
 
-    static func write(_ line: String, to descriptor: Int32) {
+    /// Returns why the line couldn't be written whole.
+    private static func write(_ line: String, to descriptor: Int32) -> String? {
         var rest = Array((line + "\n").utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if count == 0 || errno != EINTR {
+                return String(cString: strerror(errno))
+            }
+        }
+        return nil
+    }
+
+    /// Takes the places of standard input, output and error where the process began without them. Else the first sockets
+    /// would have their numbers, and a client would be sent the log.
+    static func occupyStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // Without a /dev there is always a root folder; it can be neither read nor written.
+            if open("/dev/null", O_RDWR) < 0 { _ = open("/", O_RDONLY) }
         }
     }
 }

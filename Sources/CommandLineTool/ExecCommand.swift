@@ -1,4 +1,5 @@
 import ArgumentParser
+import CProcess
 import Glibc
 import Understudy
 
@@ -42,58 +43,58 @@ struct ExecCommand: ParsableCommand {
     private static let shownRefusals = 5
 
     func run() throws {
-        var signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGCHLD])
+        var signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD])
+        // While there is one thread.
+        let watcher = Watcher()
+        defer { watcher?.dismiss() }
         // Why it doesn't start is the person's to see; what it says later isn't.
         let surroundings: Surroundings
-        do { surroundings = try Surroundings(options, intercepts: intercept, isolated: isolate) } catch let code
-            as ExitCode
-        {
+        do {
+            surroundings = try Surroundings(options, intercepts: intercept, isolated: isolate, watcher: watcher)
+        } catch let code as ExitCode {
             throw code
+        } catch let misuse as ValidationError {
+            throw misuse
         } catch {
             Terminal.complain("understudy: \(error)")
             throw ExitCode(1)
         }
+        defer { surroundings.discard() }
         let server = surroundings.server
-        let log = try LogFile(at: logFile ?? Environment.value("LOG_FILE"))
+        defer { server.stop() }
+        let log = try LogFile(at: logFile ?? Environment.value("LOG_FILE"), watcher: watcher)
         log.takeStandardError()
-        let process: ChildProcess
+        let complaints = LineWriter(log.own)
+        defer { complaints.flush() }
+        let code: Int32
         do {
-            process = try ChildProcess(
-                command, environment: surroundings.variables, standardError: log.own)
+            code = try runCommand(surroundings.variables, log, watcher, &signals)
         } catch {
-            server.stop()
-            log.complain("understudy: \(error)")
+            complaints.write("understudy: \(error)")
             log.discard()
-            surroundings.discard()
             throw ExitCode(error.exitCode)
         }
-        let code = wait(for: process, &signals)
-        let refusals = code == 0 ? [] : server.lastRefusals(ExecCommand.shownRefusals)
-        server.stop()
         if code != 0 {
-            for refusal in refusals { log.complain("understudy refused \(refusal)") }
+            for refusal in server.lastRefusals(ExecCommand.shownRefusals) {
+                complaints.write("understudy refused \(refusal)")
+            }
             let place = log.path.map { "; the daemon's log is \($0)" } ?? ""
-            log.complain("understudy: \(command[0]) exited with \(code)\(place)")
-        } else {
-            log.discard()
+            complaints.write("understudy: \(command[0]) exited with \(code)\(place)")
         }
-        surroundings.discard()
+        server.stop()
+        LineWriter.standardError.flush()
+        if code == 0 { log.discard() }
         throw ExitCode(code)
     }
 
-    /// Hands signals on, a second one as SIGKILL, until the command has ended.
-    private func wait(for process: ChildProcess, _ signals: inout Signals) -> Int32 {
-        var asked = 0
-        while true {
-            switch signals.wait() {
-            case SIGCHLD:
-                if let code = process.exitCode { return code }
-            // A terminal sends an interrupt to the command, too.
-            case SIGINT where isatty(STDIN_FILENO) == 1: continue
-            case let signal:
-                process.send(asked == 0 ? signal : SIGKILL)
-                asked += 1
-            }
-        }
+    private func runCommand(
+        _ variables: [(name: String, value: String)], _ log: LogFile, _ watcher: Watcher?, _ signals: inout Signals
+    ) throws(ChildProcess.LaunchFailure) -> Int32 {
+        let terminal = ControllingTerminal()
+        _ = understudy_adopt_orphans()
+        let process = try ChildProcess(
+            command, environment: variables, standardError: log.own, terminal: terminal)
+        watcher?.watch(group: process.group)
+        return JobControl(process: process, terminal: terminal).wait(&signals)
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import FoundationEssentials
+import Stage
 import Understudy
 
 struct ExplainCommand: ParsableCommand {
@@ -55,9 +55,8 @@ struct ExplainCommand: ParsableCommand {
     private func read(_ value: String?) throws -> String? {
         guard let value, value.hasPrefix("@") else { return value }
         let path = String(value.dropFirst())
-        guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
-            throw ValidationError("The file \"\(path)\" can't be read.")
-        }
+        let text: String
+        do { text = try File.text(at: path) } catch { throw ValidationError("The file \(error).") }
         // Files end with a line break that isn't part of the value.
         return text.last == "\n" ? String(text.dropLast()) : text
     }

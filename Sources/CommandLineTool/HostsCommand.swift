@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Understudy
 
 struct HostsCommand: ParsableCommand {
@@ -12,6 +13,13 @@ struct HostsCommand: ParsableCommand {
         name: .customLong("seed"),
         help: ArgumentHelp("Seed files, whose Firebase projects have hosts, too.", valueName: "path"))
     var seeds: [String] = []
+
+    func validate() throws {
+        var (v4, v6) = (in_addr(), in6_addr())
+        guard inet_pton(AF_INET, address, &v4) == 1 || inet_pton(AF_INET6, address, &v6) == 1 else {
+            throw ValidationError("--address must be an IP address.")
+        }
+    }
 
     func run() throws {
         do {

@@ -1,6 +1,6 @@
 import CNamespaces
-import FoundationEssentials
 import Glibc
+import Stage
 import Understudy
 
 /// A view of the machine for one command, in which the provider hosts are the daemon: a hosts file and a trust bundle of its
@@ -32,12 +32,12 @@ struct Interception {
         guard understudy_make_mounts_private() == 0 else {
             throw Failure("mounts can't be made private: \(String(cString: strerror(errno)))")
         }
-        let known = (try? String(contentsOfFile: "/etc/hosts", encoding: .utf8)) ?? "127.0.0.1 localhost\n"
+        let known = (try? File.read("/etc/hosts")) ?? Array("127.0.0.1 localhost\n".utf8)
         let lines = hosts.map { "\(address) \($0)\n" }.joined()
         let file = "\(directory)/hosts"
         // The first line that names a host counts.
-        try (lines + known).write(toFile: file, atomically: true, encoding: .utf8)
-        guard chmod(file, 0o644) == 0, understudy_bind(file, "/etc/hosts") == 0 else {
+        try File.write(lines.utf8 + known, to: file, mode: 0o644)
+        guard understudy_bind(file, "/etc/hosts") == 0 else {
             throw Failure("a hosts file can't be put in place: \(String(cString: strerror(errno)))")
         }
         for path in TrustBundle.systemPaths where access(path, F_OK) == 0 {
@@ -58,7 +58,7 @@ struct Interception {
                         + "or run it as root")
             }
             // Whoever runs it stays who they are.
-            try? "deny".write(toFile: "/proc/self/setgroups", atomically: false, encoding: .utf8)
+            _ = write("deny", to: "/proc/self/setgroups")
             guard write("\(user) \(user) 1", to: "/proc/self/uid_map"),
                 write("\(group) \(group) 1", to: "/proc/self/gid_map")
             else { throw Failure("the user namespace can't be set up: \(String(cString: strerror(errno)))") }

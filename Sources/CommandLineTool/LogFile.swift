@@ -11,7 +11,7 @@ struct LogFile {
     private let isTemporary: Bool
 
     /// At `path`, or in a temporary file.
-    init(at path: String?) throws {
+    init(at path: String?, watcher: Watcher?) throws {
         own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
         isTemporary = path == nil
         if let path {
@@ -21,21 +21,20 @@ struct LogFile {
             let directory = Environment.variable("TMPDIR") ?? "/tmp"
             var template = Array("\(directory)/understudy-log-XXXXXX".utf8CString)
             descriptor = mkstemp(&template)
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
             self.path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
         guard descriptor >= 0 else {
-            Terminal.complain(
-                "understudy: the log file \(self.path ?? "") can't be written: \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            let remedy = isTemporary ? ": set TMPDIR, or give --log-file" : ""
+            Terminal.complain("understudy: the log file \(self.path ?? "") can't be written: \(reason)\(remedy)")
             throw ExitCode(1)
         }
+        if isTemporary, let path = self.path { watcher?.watch(file: path) }
     }
 
     /// From now on, what is written to standard error goes to the file.
     func takeStandardError() { dup2(descriptor, STDERR_FILENO) }
-
-    /// Writes a line to standard error as it was.
-    func complain(_ line: String) { Terminal.write(line, to: own) }
 
     /// Nobody needs it.
     func discard() {

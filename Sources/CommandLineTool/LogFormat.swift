@@ -7,22 +7,47 @@ enum LogFormat: String, ExpressibleByArgument, CaseIterable {
     case text
     case json
 
-    func logger(level: Logger.Level) -> Logger {
-        var logger = Logger(label: "understudy") { label in
-            switch self {
-            case .text: StreamLogHandler.standardError(label: label)
-            case .json: JSONLogHandler()
+    private static let label = "understudy"
+
+    /// Logs to `writer`, which tells in the same format what it dropped.
+    func logger(level: Logger.Level, to writer: LineWriter) -> Logger {
+        var logger = Logger(label: LogFormat.label) { handler($0, writer) }
+        logger.logLevel = level
+        let format = self
+        writer.tellDropped { count in
+            let lines = DroppedLines(count: count)
+            return switch format {
+            case .text: "understudy: \(lines.message)"
+            case .json: JSONLogHandler.line(.warning, lines.message, ["dropped": "\(count)"])
             }
         }
-        logger.logLevel = level
         return logger
+    }
+
+    private func handler(_ label: String, _ writer: LineWriter) -> any LogHandler {
+        switch self {
+        case .text: StreamLogHandler(label: label, stream: LineStream(writer: writer))
+        case .json: JSONLogHandler(writer: writer)
+        }
     }
 }
 
-/// One JSON object a line, on standard error.
+/// What is said of lines that are missing from the log.
+private struct DroppedLines {
+    let count: Int
+
+    var message: String {
+        "\(count) \(count == 1 ? "line" : "lines") of the log dropped here: they couldn't be written, or nobody read them"
+    }
+}
+
+/// One JSON object a line.
 struct JSONLogHandler: LogHandler {
+    let writer: LineWriter
     var logLevel = Logger.Level.info
     var metadata = Logger.Metadata()
+
+    init(writer: LineWriter) { self.writer = writer }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -30,9 +55,13 @@ struct JSONLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        var line = JSONObject([("level", .string(event.level.rawValue)), ("message", .string("\(event.message)"))])
         let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        for (key, value) in all.sorted(by: { $0.key < $1.key }) { line[key] = .string("\(value)") }
-        Terminal.complain(JSONValue.object(line).text)
+        writer.write(JSONLogHandler.line(event.level, "\(event.message)", all))
+    }
+
+    static func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
+        var line = JSONObject([("level", .string(level.rawValue)), ("message", .string(message))])
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { line[key] = .string("\(value)") }
+        return JSONValue.object(line).text
     }
 }

@@ -1,12 +1,12 @@
-import FoundationEssentials
 import Glibc
+import Stage
 
 /// Start-up runs through much code that is never needed again: reading options, decoding and checking seeds. Its pages
 /// stay mapped until the kernel wants them, half of what the process holds at rest.
 enum ResidentMemory {
     /// Unmaps the pages of code. What is needed again comes back from the page cache at its next use.
     static func releaseCode() {
-        guard let maps = try? String(contentsOf: URL(filePath: "/proc/self/maps"), encoding: .utf8) else { return }
+        guard let maps = try? File.text(at: "/proc/self/maps") else { return }
         for line in maps.split(separator: "\n") {
             // address-address permissions offset device inode path; only code, which nothing has written to.
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)

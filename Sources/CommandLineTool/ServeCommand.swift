@@ -10,13 +10,17 @@ struct ServeCommand: ParsableCommand {
     @OptionGroup var options: DaemonOptions
 
     func run() throws {
-        var signals = Signals([SIGINT, SIGTERM])
+        var signals = Signals([SIGINT, SIGTERM, SIGHUP])
         let server = try options.start(defaultPort: 9099) { $0.listeningSockets = SocketActivation.sockets() }
         let secure = server.tlsURL.map { $0 == server.url ? "" : " and \($0)" } ?? ""
         let proxy = server.proxyURL.map { ", proxy on \($0)" } ?? ""
-        Terminal.print("understudy listening on \(server.url)\(secure)\(proxy)")
+        // Whether anybody reads it is no reason not to serve.
+        let output = LineWriter(STDOUT_FILENO)
+        output.write("understudy listening on \(server.url)\(secure)\(proxy)")
+        output.flush()
         ResidentMemory.releaseCode()
         _ = signals.wait()
         server.stop()
+        LineWriter.standardError.flush()
     }
 }

@@ -7,11 +7,11 @@ struct Surroundings {
     let server: RunningServer
     /// For the command's environment.
     let variables: [(name: String, value: String)]
-    /// Files that are the command's for as long as it runs.
+    /// Files that are the command's for as long as it runs. No key is among them.
     private let folder: String?
 
     /// Starts the daemon: by its own address, behind a proxy, or under the real names.
-    init(_ options: DaemonOptions, intercepts: Bool, isolated: Bool) throws {
+    init(_ options: DaemonOptions, intercepts: Bool, isolated: Bool, watcher: Watcher?) throws {
         guard intercepts || options.usesProxy else {
             server = try options.start(defaultPort: 0)
             variables = Surroundings.own(server) + Surroundings.addresses(server.url)
@@ -20,9 +20,11 @@ struct Surroundings {
         }
         let folder = try Surroundings.makeFolder()
         self.folder = folder
+        watcher?.watch(file: folder)
         do {
-            let authority = try Surroundings.authority(options, in: folder)
-            let bundle = try TrustBundle(authority: authority.certificatePath, in: folder)
+            // The person's own, or one for this command alone.
+            let authority = options.authority.exists ? options.authority : try LocalAuthority.inMemory()
+            let bundle = try TrustBundle(authority: try authority.certificate(), in: folder)
             guard intercepts else {
                 server = try options.start(defaultPort: 0) { $0.authority = authority }
                 variables =
@@ -38,7 +40,8 @@ struct Surroundings {
                 changed.tlsPort = 443
             }
             if view.isIsolated {
-                Terminal.complain("understudy: the command has a network of its own, with nothing in it but the daemon")
+                LineWriter.standardError.write(
+                    "understudy: the command has a network of its own, with nothing in it but the daemon")
             }
             variables = Surroundings.own(server) + bundle.variables
         } catch {
@@ -52,20 +55,13 @@ struct Surroundings {
     }
 
     private static func makeFolder() throws -> String {
-        var template = Array("\(Environment.variable("TMPDIR") ?? "/tmp")/understudy-exec-XXXXXX".utf8CString)
+        let place = Environment.variable("TMPDIR") ?? "/tmp"
+        var template = Array("\(place)/understudy-exec-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw LocalAuthority.Failure(
-                "a folder for the command can't be made: \(String(cString: strerror(errno)))")
+                "a folder for the command can't be made in \(place): \(String(cString: strerror(errno))): set TMPDIR")
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    /// The person's own authority, or one for this command alone.
-    private static func authority(_ options: DaemonOptions, in folder: String) throws -> LocalAuthority {
-        if options.authority.exists { return options.authority }
-        let own = LocalAuthority(directory: "\(folder)/ca")
-        try own.make()
-        return own
     }
 
     // MARK: - Variables

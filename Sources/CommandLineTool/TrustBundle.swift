@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Stage
 
 /// What the machine trusts, and the local authority beside it, in one file for one command.
 struct TrustBundle {
@@ -9,14 +9,13 @@ struct TrustBundle {
 
     let path: String
 
-    /// Writes it into `directory`.
+    /// Writes it into `directory`. `authority` is its certificate, in PEM.
     init(authority: String, in directory: String) throws {
         let known = (Environment.variable("SSL_CERT_FILE").map { [$0] } ?? []) + TrustBundle.systemPaths
         // Bytes: bundles name their authorities in comments of any encoding.
-        let system = known.lazy.compactMap { try? Data(contentsOf: URL(filePath: $0)) }.first ?? Data()
-        let own = try Data(contentsOf: URL(filePath: authority))
+        let system = known.lazy.compactMap { try? File.read($0) }.first ?? []
         path = "\(directory)/trusted.pem"
-        try (system + Data("\n".utf8) + own).write(to: URL(filePath: path))
+        try File.write(system + [0x0A] + authority.utf8, to: path, mode: 0o644)
     }
 
     /// For libraries that ask the environment.

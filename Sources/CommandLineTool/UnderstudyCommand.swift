@@ -1,4 +1,5 @@
 import ArgumentParser
+import CProcess
 import Understudy
 
 @main
@@ -13,4 +14,12 @@ struct UnderstudyCommand: ParsableCommand {
             ExplainCommand.self,
         ],
         defaultSubcommand: nil)
+
+    static func main() {
+        Terminal.occupyStandardDescriptors()
+        var count: Int32 = 0
+        let values = understudy_arguments(&count)
+        // Swift's own list comes from /proc; where that isn't mounted, it is empty.
+        self.main((1..<max(Int(count), 1)).compactMap { values[$0].map { String(cString: $0) } })
+    }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Stage
 
 /// `seed-data/scenarios/*.json`, embedded.
@@ -63,9 +62,10 @@ enum BuiltInScenarios {
             }
             return scenario
         }
-        guard let data = try? Data(contentsOf: URL(filePath: text)) else { throw fault("the file can't be read") }
+        let bytes: [UInt8]
+        do { bytes = try File.read(text) } catch { throw fault("the file can't be read: \(error.reason)") }
         let file = text.split(separator: "/").last ?? Substring(text)
         return try Scenario(
-            name: String(file.hasSuffix(".json") ? file.dropLast(".json".count) : file), Array(data), file: text)
+            name: String(file.hasSuffix(".json") ? file.dropLast(".json".count) : file), bytes, file: text)
     }
 }

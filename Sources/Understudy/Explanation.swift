@@ -61,13 +61,13 @@ public struct Explanation: Sendable {
                 guard answer.status == 200 else { throw StartError(description: "\(place) answered \(answer.status)") }
                 return String(decoding: answer.body, as: UTF8.self)
             }
-            return try String(contentsOf: URL(filePath: place), encoding: .utf8)
+            return try File.text(at: place)
         } catch let error as StartError {
             throw error
         } catch let error as Courier.Failure {
             throw StartError(description: error.description)
         } catch {
-            throw StartError(description: "\(place) can't be read")
+            throw StartError(description: "\(error)")
         }
     }
 

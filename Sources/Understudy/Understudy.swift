@@ -61,6 +61,8 @@ public enum Understudy {
         public var recordingLimit = 64_000_000
         /// Threads that serve connections; one a core when `nil`.
         public var workers: Int?
+        /// How many lines of the log couldn't be written, for `health`; `nil` when whoever made the logger doesn't count them.
+        package var droppedLogLines: (@Sendable () -> Int)?
         /// Refusals are logged at `info` with their diagnosis, all else at `debug`. No secret is logged.
         public var logger: Logger
 

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import JOSE
 
 /// One seed file before it is read: its name in messages, its bytes, and how files beside it are found.
@@ -25,35 +24,37 @@ package struct SeedSource: Sendable {
             SeedFaults(faults: [SeedFault(file: path, path: "$", message: message)])
         }
         var paths = [path]
-        var isDirectory = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw fault("no such file")
+        let isDirectory: Bool
+        do { isDirectory = try File.isDirectory(path) } catch {
+            throw fault(error.isMissing ? "no such file" : "the file can't be read: \(error.reason)")
         }
         if isDirectory {
-            guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-                throw fault("the directory can't be read")
+            let names: [String]
+            do { names = try File.names(in: path) } catch {
+                throw fault("the directory can't be read: \(error.reason)")
             }
             // The committed JSON Schema lies beside the seeds and isn't one.
-            paths = names.filter { $0.hasSuffix(".json") && $0 != "schema.json" }.sorted().map { "\(path)/\($0)" }
+            paths = names.filter { $0.hasSuffix(".json") && $0 != "schema.json" }.map { "\(path)/\($0)" }
             if paths.isEmpty { throw fault("no *.json in this directory") }
         }
         var sources: [SeedSource] = []
         for path in paths {
-            guard let data = try? Data(contentsOf: URL(filePath: path)) else { throw fault("the file can't be read") }
+            let text: String
+            do { text = try File.text(at: path) } catch {
+                throw SeedFaults(faults: [
+                    SeedFault(file: path, path: "$", message: "the file can't be read: \(error.reason)")
+                ])
+            }
             let directory = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
-            sources.append(SeedSource(name: path, bytes: Array(data), directory: directory))
+            sources.append(SeedSource(name: path, text: text, directory: directory))
         }
         return sources
     }
 
     /// A text whose files lie in `directory`.
     package init(name: String, text: String, directory: String) {
-        self.init(name: name, bytes: Array(text.utf8), directory: directory)
-    }
-
-    private init(name: String, bytes: [UInt8], directory: String) {
-        self.init(name: name, bytes: bytes) { name in
-            Array(try Data(contentsOf: URL(filePath: name.hasPrefix("/") ? name : "\(directory)/\(name)")))
+        self.init(name: name, bytes: Array(text.utf8)) { name in
+            try File.read(name.hasPrefix("/") ? name : "\(directory)/\(name)")
         }
     }
 }
@@ -136,8 +137,10 @@ private struct KeyFiles {
             return
         }
         if let file, let path = file.string {
-            guard let bytes = try? source.readBeside(path) else {
-                faults.append(SeedFault(file, "the file \"\(path)\" can't be read"))
+            let bytes: [UInt8]
+            do { bytes = try source.readBeside(path) } catch {
+                let reason = (error as? File.Failure).map { ": \($0.reason)" } ?? ""
+                faults.append(SeedFault(file, "the file \"\(path)\" can't be read\(reason)"))
                 return
             }
             pem = SeedNode(

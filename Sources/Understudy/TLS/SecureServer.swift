@@ -1,10 +1,9 @@
-import FoundationEssentials
-import Time
 import Glibc
 import HTTPServer
 import Logging
 import Stage
 import Synchronization
+import Time
 
 /// A server with TLS, whose certificate is renewed while it runs: in good time, and when the authority has been replaced.
 ///
@@ -138,7 +137,7 @@ final class SecureServer: Sendable {
     private func isDue(_ certificate: ServerCertificate) -> Bool {
         if MachineClock.now >= certificate.renewal { return true }
         // An authority that is gone is no reason: the certificate is as good as before.
-        guard let authority = try? String(contentsOfFile: options.authority.certificatePath, encoding: .utf8) else {
+        guard let authority = try? options.authority.certificate() else {
             return false
         }
         return authority != certificate.authority

@@ -1,0 +1,86 @@
+import CProcess
+import FoundationEssentials
+import Glibc
+
+/// A process that does nothing as long as `exec` is there. When that is gone without having said goodbye, as by SIGKILL, it
+/// ends the command and removes what was temporary.
+struct Watcher {
+    /// How long a command may take to end by itself, in milliseconds.
+    private static let grace = 2000
+
+    private enum Message: UInt8 {
+        case group
+        case file
+        case goodbye
+    }
+
+    private let descriptor: Int32
+
+    /// Starts it. Only while the process has one thread: it is a copy of ours, and locks that others held would stay locked.
+    init?() {
+        var pair: [Int32] = [0, 0]
+        let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else { return nil }
+        let identifier = understudy_fork()
+        if identifier == 0 {
+            close(pair[0])
+            Watcher.watch(pair[1])
+        }
+        close(pair[1])
+        guard identifier > 0 else {
+            close(pair[0])
+            return nil
+        }
+        descriptor = pair[0]
+    }
+
+    /// The command's group of processes.
+    func watch(group: pid_t) { send(.group, "\(group)") }
+
+    /// A file or a folder that is temporary.
+    func watch(file: String) { send(.file, file) }
+
+    /// It isn't needed any more.
+    func dismiss() {
+        send(.goodbye, "")
+        close(descriptor)
+    }
+
+    private func send(_ message: Message, _ text: String) {
+        let bytes = [message.rawValue] + text.utf8
+        Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    // MARK: - The other process
+
+    private static func watch(_ descriptor: Int32) -> Never {
+        // Who waits for the end of our output, or for a file that is locked, mustn't wait for this process.
+        for other in 0..<Int32(clamping: min(sysconf(Int32(_SC_OPEN_MAX)), 65_536)) where other != descriptor {
+            close(other)
+        }
+        let terminal = ControllingTerminal()
+        // Neither a terminal's signals nor those to our group are meant for it.
+        setpgid(0, 0)
+        var all = sigset_t()
+        sigfillset(&all)
+        sigprocmask(SIG_BLOCK, &all, nil)
+        var group: pid_t = 0
+        var files: [String] = []
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0, let message = Message(rawValue: buffer[0]) else { break }
+            let text = String(decoding: buffer[1..<count], as: UTF8.self)
+            switch message {
+            case .group: group = pid_t(text) ?? 0
+            case .file: files.append(text)
+            case .goodbye: _exit(0)
+            }
+        }
+        ChildProcess.end(group, within: grace, asking: true)
+        terminal?.takeBack(from: group)
+        for file in files { try? FileManager.default.removeItem(atPath: file) }
+        _exit(0)
+    }
+}

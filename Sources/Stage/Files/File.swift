@@ -1,0 +1,136 @@
+import Glibc
+
+/// Files by their paths. Every failure names the path and the system's reason.
+package enum File {
+    package struct Failure: Error, CustomStringConvertible, Sendable {
+        package let path: String
+        /// What couldn't be done: `can't be read`.
+        package let what: String
+        /// Why: `Permission denied`.
+        package let reason: String
+        /// Whether there is nothing at the path.
+        package let isMissing: Bool
+
+        package var description: String { "\(path) \(what): \(reason)" }
+
+        fileprivate init(_ path: String, _ what: String, _ reason: String? = nil) {
+            let code = errno
+            self.path = path
+            self.what = what
+            self.reason = reason ?? String(cString: strerror(code))
+            isMissing = reason == nil && (code == ENOENT || code == ENOTDIR)
+        }
+    }
+
+    /// The longest file that is read, in bytes.
+    package static let limit = 64 << 20
+    /// How long a pipe may have nothing to read, in milliseconds.
+    private static let patience: Int32 = 10_000
+
+    package static func isDirectory(_ path: String) throws(Failure) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw Failure(path, "can't be read") }
+        return status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// The names in a directory, sorted.
+    package static func names(in path: String) throws(Failure) -> [String] {
+        guard let directory = opendir(path) else { throw Failure(path, "can't be read") }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The whole of a file, or of a pipe that somebody writes to.
+    package static func read(_ path: String) throws(Failure) -> [UInt8] {
+        let what = "can't be read"
+        // Opening a pipe waits until somebody writes to it, unless asked not to.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw Failure(path, what) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Failure(path, what) }
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(path, what, "it is a directory") }
+        let isPipe = status.st_mode & S_IFMT == S_IFIFO || status.st_mode & S_IFMT == S_IFCHR
+        let tooLong = "it has more than \(limit >> 20) MB"
+        guard status.st_size <= limit else { throw Failure(path, what, tooLong) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Int(status.st_size) + 1)
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            if isPipe {
+                var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                guard poll(&entry, 1, patience) != 0 else {
+                    throw Failure(path, what, "nobody has written to it for \(patience / 1000) s")
+                }
+            }
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count == 0 { return bytes }
+            if count > 0 {
+                bytes += chunk[..<count]
+                guard bytes.count <= limit else { throw Failure(path, what, tooLong) }
+            } else if errno != EINTR, errno != EAGAIN {
+                throw Failure(path, what)
+            }
+        }
+    }
+
+    /// The same as text, which must be UTF-8.
+    package static func text(at path: String) throws(Failure) -> String {
+        let bytes = try read(path)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure(path, "can't be read", "it isn't UTF-8")
+        }
+        return text
+    }
+
+    /// Writes a file beside its place and moves it there: it is never there in part, or with another mode.
+    package static func write(_ bytes: some Sequence<UInt8>, to path: String, mode: mode_t) throws(Failure) {
+        let what = "can't be written"
+        let draft = "\(path).new"
+        unlink(draft)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw Failure(path, what) }
+        var rest = Array(bytes)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if count == 0 || errno != EINTR {
+                throw abandon(descriptor, draft, Failure(path, what))
+            }
+        }
+        // The umask may have taken something from the mode. A full disk may be told as late as this.
+        guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0, rename(draft, path) == 0 else {
+            throw abandon(descriptor, draft, Failure(path, what))
+        }
+        close(descriptor)
+    }
+
+    private static func abandon(_ descriptor: Int32, _ draft: String, _ failure: Failure) -> Failure {
+        close(descriptor)
+        unlink(draft)
+        return failure
+    }
+
+    /// Makes a directory, and those above it that aren't there.
+    package static func makeDirectory(_ path: String, mode: mode_t) throws(Failure) {
+        var place = path.hasPrefix("/") ? "" : "."
+        for part in path.split(separator: "/") {
+            place += "/\(part)"
+            guard mkdir(place, mode) != 0, errno != EEXIST else { continue }
+            // Above a mount that can only be read, what is there answers with that.
+            let failure = Failure(path.hasPrefix("/") ? place : String(place.dropFirst(2)), "can't be made")
+            guard exists(place) else { throw failure }
+        }
+        guard try isDirectory(path) else { throw Failure(path, "can't be made", "it is a file") }
+    }
+}
