@@ -15,10 +15,13 @@ package struct ControlAPI: Sendable {
     /// Host names, beside loopback names and IP addresses, at which it answers.
     let hosts: Set<String>
 
+    let gauges: ProcessGauges
+
     package init(
         providers: [any Provider], worlds: WorldRegistry, version: String, hosts: [String],
-        scenarios: Lazy<[Scenario]>, masksSecrets: Bool
+        scenarios: Lazy<[Scenario]>, masksSecrets: Bool, gauges: ProcessGauges
     ) {
+        self.gauges = gauges
         allScenarios = scenarios
         self.masksSecrets = masksSecrets
         endpointCatalog = Lazy { EndpointCatalog(providers: providers, controlRoot: ControlAPI.root) }

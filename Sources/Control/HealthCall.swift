@@ -7,9 +7,30 @@ import Stage
 
 extension ControlAPI {
     func health(_ exchange: Exchange) -> Response {
-        ControlAnswer.ok([
-            "status": "ok", "version": .string(version), "worlds": .integer(Int64(worlds.count)), "memory": memory,
+        var health = JSONObject([
+            ("status", "ok"), ("version", .string(version)), ("worlds", .integer(Int64(worlds.count))),
+            ("memory", memory), ("connections", connections),
         ])
+        health["droppedLogLines"] = gauges.droppedLogLines.map { .integer(Int64($0())) }
+        return ControlAnswer.ok(.object(health))
+    }
+
+    /// By server. All but `open`, `held` and `bodyBytes` count since the start, or since the certificate's last renewal.
+    private var connections: JSONValue {
+        .object(
+            JSONObject(
+                gauges.connections.map { server in
+                    let counters = server.counters
+                    let document: JSONValue = [
+                        "open": .integer(Int64(counters.open)), "held": .integer(Int64(counters.held)),
+                        "bodyBytes": .integer(Int64(counters.bodyBytes)),
+                        "refused": .integer(Int64(clamping: counters.refused)),
+                        "evicted": .integer(Int64(clamping: counters.evicted)),
+                        "expired": .integer(Int64(clamping: counters.expired)),
+                        "abandoned": .integer(Int64(clamping: counters.abandoned)),
+                    ]
+                    return (server.name, document)
+                }))
     }
 
     /// Sizes are in bytes. `dropped` counts since the start.

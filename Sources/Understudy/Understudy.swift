@@ -93,9 +93,10 @@ public enum Understudy {
         own.add("GET", "/", Route(nil) { .now(status.response($0)) })
         // Browsers ask for it by themselves; it is nobody's failure.
         own.add("GET", "/favicon.ico", Route(nil) { _ in .now(Response(status: 204)) })
+        let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
         ControlAPI(
             providers: providers, worlds: worlds, version: version, hosts: options.controlHosts,
-            scenarios: scenarios, masksSecrets: options.masksSecrets
+            scenarios: scenarios, masksSecrets: options.masksSecrets, gauges: gauges
         ).add(to: &own)
         let dispatcher = Dispatcher(
             providers: providers, own: own, worlds: worlds, scenarios: chosen, logger: options.logger)
@@ -109,6 +110,7 @@ public enum Understudy {
         if let workers = options.workers { serverOptions.workers = workers }
         do {
             let plain = options.isTLSOnly ? nil : try Server(serverOptions) { dispatcher.handle($0) }
+            if let plain { gauges.add("http") { [weak plain] in plain?.counters } }
             let needsTLS = options.isTLSOnly || options.proxyPort != nil
             guard let tlsPort = options.tlsPort ?? (needsTLS ? 0 : nil) else {
                 return RunningServer(plain: plain, secure: nil, host: options.host, worlds: worlds)
@@ -121,6 +123,7 @@ public enum Understudy {
             if let lifetime = options.certificateLifetime { secureOptions.lifetime = lifetime }
             if let interval = options.certificateInterval { secureOptions.interval = interval }
             let secure = try SecureServer(secureOptions) { dispatcher.handle($0) }
+            gauges.add("https") { [weak secure] in secure?.counters }
             let proxy = try options.proxyPort.map { port in
                 try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
             }

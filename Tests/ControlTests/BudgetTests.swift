@@ -20,6 +20,21 @@ struct BudgetTests {
             "POST", "\(world)/appleid.apple.com/auth/token", body: Array(repeating: UInt8(ascii: "x"), count: size))
     }
 
+    @Test("health counts connections by server")
+    func connections() throws {
+        let fixture = try FaultFixture()
+        let waiting = try #require(
+            Wire.asking(port: fixture.client.port, "/_understudy/v1/requests?wait=20s&path=/nothing"))
+        func counters() throws -> [String: Any] {
+            let health = try fixture.client.get("/_understudy/v1/health").json
+            return (health["connections"] as? [String: Any])?["http"] as? [String: Any] ?? [:]
+        }
+        while try counters()["held"] as? Int != 1 { usleep(10_000) }
+        #expect(try counters()["open"] as? Int ?? 0 >= 2)
+        #expect(try counters()["refused"] as? Int == 0)
+        withExtendedLifetime(waiting) {}
+    }
+
     @Test("all recordings together keep to the limit, and health counts what went")
     func recordings() throws {
         var options = Understudy.Options()

@@ -60,6 +60,9 @@ final class SecureServer: Sendable {
     /// The port that is listened on.
     var port: UInt16 { listeners.first?.port ?? 0 }
 
+    /// `nil` while it stops: that waits for requests, one of which may be asking.
+    var counters: ServerCounters? { state.withLockIfAvailable { $0.server.counters } }
+
     func stop() {
         state.withLock { state in
             guard !state.isStopped else { return }
