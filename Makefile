@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-growth test-readme clean
+.PHONY: run test build setup format lint bench bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -63,6 +63,22 @@ GROWTH ?= --short
 test-growth: build
 	$(call need,python3)
 	Tests/Stress/growth $(BINARY) $(GROWTH)
+
+# SECONDS for all targets of libFuzzer together, then as many for the fuzzer over HTTP. TARGETS="http seeds": only these.
+SECONDS = 20
+FUZZER = .build/fuzz/release/FuzzRunner
+
+fuzz: fuzz-runner
+	Tests/Fuzz/run $(FUZZER) $(SECONDS) $(TARGETS)
+	$(MAKE) fuzz-http SECONDS=$(SECONDS)
+
+fuzz-runner: setup
+	UNDERSTUDY_FUZZ=1 swift build -c release --sanitize=fuzzer $(FUZZ_FLAGS) --product FuzzRunner --scratch-path .build/fuzz \
+		-Xswiftc -gline-tables-only
+
+fuzz-http: build
+	$(call need,python3-venv)
+	Tests/Fuzz/http/run $(BINARY) $(SECONDS)
 
 # Every command block of the README, run exactly as printed.
 test-readme: build

@@ -1,6 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+/// The runner links libFuzzer, so it is there only when `make fuzz` asks for it.
+let fuzzes = Context.environment["UNDERSTUDY_FUZZ"] != nil
+
 let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny")]
 
 let package = Package(
@@ -80,6 +83,12 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Understudy"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: strict),
+        // What is fuzzed is an ordinary target, so that the tests can run its corpus.
+        .target(
+            name: "FuzzTargets",
+            dependencies: ["Understudy", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/Fuzz/Targets", swiftSettings: strict),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "JOSETests",
             dependencies: ["JOSE", "Time", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
@@ -112,4 +121,9 @@ let package = Package(
         .testTarget(
             name: "CommandLineToolTests", dependencies: ["CommandLineTool", "TestSupport"], swiftSettings: strict),
     ]
+        + (fuzzes
+            ? [
+                .executableTarget(
+                    name: "FuzzRunner", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Runner", swiftSettings: strict)
+            ] : [])
 )

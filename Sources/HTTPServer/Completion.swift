@@ -47,7 +47,8 @@ package final class Completion: Sendable {
         return inner
     }
 
-    func abandon() {
+    /// The client has gone.
+    package func abandon() {
         let actions = state.withLock { state in
             defer { state.actions = [] }
             state.isAbandoned = true

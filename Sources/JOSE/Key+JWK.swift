@@ -22,6 +22,10 @@ extension Key {
         case "RSA":
             let modulus = try member("n")
             let exponent = try member("e")
+            // RFC 7518 section 3.3: 2,048 bits or more. OpenSSL itself would take a modulus of 0.
+            guard let first = modulus.firstIndex(where: { $0 != 0 }), modulus.count - first >= 256,
+                exponent.contains(where: { $0 != 0 })
+            else { throw KeyError("the JWK's modulus has fewer than 2048 bits, or its exponent is 0") }
             made = understudy_rsa_public(modulus, modulus.count, exponent, exponent.count)
         case "EC" where jwk["crv"]?.string == "P-256":
             let point = try [0x04] + member("x") + member("y")

@@ -80,26 +80,8 @@ public enum Understudy {
         let worlds = WorldRegistry(
             seed: seed, forge: KeyForge(),
             budget: ProcessBudget(recordingLimit: max(1_000_000, options.recordingLimit), logger: options.logger))
-        let providers = providers(for: seed)
-        let chosen = try scenarios(options.scenarios)
-        var own = Router<Route>()
-        let scenarios = Lazy {
-            let others = BuiltInScenarios.all.filter { scenario in !chosen.contains { $0.name == scenario.name } }
-            return (others + chosen).sorted { $0.name < $1.name }
-        }
-        let status = StatusPage(
-            providers: providers, version: version, chosen: chosen, scenarios: scenarios,
-            masksSecrets: options.masksSecrets)
-        own.add("GET", "/", Route(nil) { .now(status.response($0)) })
-        // Browsers ask for it by themselves; it is nobody's failure.
-        own.add("GET", "/favicon.ico", Route(nil) { _ in .now(Response(status: 204)) })
         let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
-        ControlAPI(
-            providers: providers, worlds: worlds, version: version, hosts: options.controlHosts,
-            scenarios: scenarios, masksSecrets: options.masksSecrets, gauges: gauges
-        ).add(to: &own)
-        let dispatcher = Dispatcher(
-            providers: providers, own: own, worlds: worlds, scenarios: chosen, logger: options.logger)
+        let dispatcher = try dispatcher(seed, worlds, options, gauges)
         var serverOptions = Server.Options()
         serverOptions.host = options.host
         serverOptions.port = options.port
@@ -131,6 +113,31 @@ public enum Understudy {
         } catch {
             throw StartError(description: "\(error)")
         }
+    }
+
+    /// Everything but the sockets: what answers the requests to a daemon that starts with `seed`.
+    package static func dispatcher(
+        _ seed: Seed, _ worlds: WorldRegistry, _ options: Options, _ gauges: ProcessGauges = ProcessGauges()
+    ) throws -> Dispatcher {
+        let providers = providers(for: seed)
+        let chosen = try scenarios(options.scenarios)
+        var own = Router<Route>()
+        let scenarios = Lazy {
+            let others = BuiltInScenarios.all.filter { scenario in !chosen.contains { $0.name == scenario.name } }
+            return (others + chosen).sorted { $0.name < $1.name }
+        }
+        let status = StatusPage(
+            providers: providers, version: version, chosen: chosen, scenarios: scenarios,
+            masksSecrets: options.masksSecrets)
+        own.add("GET", "/", Route(nil) { .now(status.response($0)) })
+        // Browsers ask for it by themselves; it is nobody's failure.
+        own.add("GET", "/favicon.ico", Route(nil) { _ in .now(Response(status: 204)) })
+        ControlAPI(
+            providers: providers, worlds: worlds, version: version, hosts: options.controlHosts,
+            scenarios: scenarios, masksSecrets: options.masksSecrets, gauges: gauges
+        ).add(to: &own)
+        return Dispatcher(
+            providers: providers, own: own, worlds: worlds, scenarios: chosen, logger: options.logger)
     }
 
     private static func startProxy(
@@ -169,20 +176,25 @@ public enum Understudy {
     /// The scenarios that are built in, as a page of Markdown.
     public static var scenarioDocumentation: String { BuiltInScenarios.documentation }
 
-    static func loadSeed(_ inputs: [SeedInput]) throws -> Seed {
+    package static func loadSeed(_ inputs: [SeedInput]) throws -> Seed {
         do throws(SeedFaults) {
             var sources: [SeedSource] = []
             for input in inputs { sources += try input.sources() }
             let seed = try Seed(sources)
             guard !seed.faultNodes.isEmpty else { return seed }
             // Only the providers know what can go wrong where.
-            let catalog = EndpointCatalog(providers: providers(for: seed), controlRoot: ControlAPI.root)
+            let catalog = catalog(for: seed)
             let misfits = seed.faultNodes.flatMap { catalog.faults(in: $0) }
             guard misfits.isEmpty else { throw SeedFaults(faults: misfits) }
             return seed
         } catch {
             throw StartError(description: error.description)
         }
+    }
+
+    /// Where something can be ordered to go wrong.
+    package static func catalog(for seed: Seed) -> EndpointCatalog {
+        EndpointCatalog(providers: providers(for: seed), controlRoot: ControlAPI.root)
     }
 
     static func providers(for seed: Seed) -> [any Provider] {

@@ -1,0 +1,146 @@
+import Foundation
+import HTTPServer
+import JOSE
+import Stage
+import Synchronization
+import Understudy
+
+/// A daemon without sockets, on the built-in seed, whose every answer is looked at.
+final class FuzzDaemon: Sendable {
+    static let control = "/_understudy/v1"
+    static let authority = "localhost:9099"
+    private static let made = Result { try FuzzDaemon() }
+    static var shared: FuzzDaemon { get throws { try made.get() } }
+
+    /// Set by the runner: a request that costs more processor time than this, in seconds, is a finding. Tests measure no
+    /// time.
+    static let costLimit = ProcessInfo.processInfo.environment["UNDERSTUDY_FUZZ_COST"].flatMap(Double.init)
+
+    let catalog: EndpointCatalog
+    /// The key that the seed's Apple clients sign with.
+    let clientKey: Key
+    private let dispatcher: Dispatcher
+    private let worlds: WorldRegistry
+    private let uses = Mutex(SingleUses())
+    /// Whether broken JSON has been ordered since the last reset.
+    private let mayBeMalformed = Mutex(false)
+
+    /// Codes and texts come from a generator with a seed, so that an input finds the same ones every time.
+    private static let fixed = #"{"randomSeed": "fuzz"}"#
+
+    private init() throws {
+        let seed = try Understudy.loadSeed([.builtIn, .json(FuzzDaemon.fixed)])
+        worlds = WorldRegistry(seed: seed, forge: KeyForge())
+        dispatcher = try Understudy.dispatcher(seed, worlds, Understudy.Options())
+        catalog = Understudy.catalog(for: seed)
+        let pem = seed.document["firebase"]?["projects"]?.array?.first?["providers"]?["apple.com"]?["privateKey"]
+        clientKey = try Key(pem: Array((pem?.string ?? "").utf8))
+    }
+
+    /// As if it had just started.
+    func reset() throws {
+        for entry in worlds.all where entry.world.name != WorldRegistry.defaultName {
+            _ = worlds.drop(entry.world.name)
+        }
+        worlds.main.reset()
+        uses.withLock { $0 = SingleUses() }
+        mayBeMalformed.withLock { $0 = false }
+    }
+
+    /// The answer, which has been looked at; `nil` when it takes longer than it is worth waiting for.
+    @discardableResult
+    func send(_ request: Request) throws -> Response? {
+        if request.body.firstRange(of: Array("malformedJSON".utf8)) != nil { mayBeMalformed.withLock { $0 = true } }
+        let began = FuzzDaemon.processorTime
+        let response: Response?
+        switch dispatcher.handle(request) {
+        case .now(let answer): response = answer
+        case .later(let start):
+            let waiting = Waiting()
+            let completion = Completion { waiting.settle($0) }
+            start(completion)
+            response = waiting.wait(seconds: 0.05)
+            // Nobody waits any longer, as when a client goes.
+            if response == nil { completion.abandon() }
+        }
+        if let limit = FuzzDaemon.costLimit {
+            let cost = FuzzDaemon.processorTime - began
+            try require(
+                cost < limit, "\(request.method) \(request.path) of \(request.body.count) bytes costs \(cost) s")
+        }
+        guard let response else { return nil }
+        try AnswerRules.check(response, to: request, mayBeMalformed: mayBeMalformed.withLock { $0 })
+        try uses.withLock { uses throws in try uses.check(request, response) }
+        return response
+    }
+
+    @discardableResult
+    func send(
+        _ method: String, _ target: String, headers: [(name: String, value: String)] = [], _ body: [UInt8] = []
+    ) throws -> Response? {
+        let host = (name: "Host", value: FuzzDaemon.authority)
+        let hasHost = headers.contains { $0.name.lowercased() == "host" }
+        return try send(Request(method: method, target: target, headers: (hasHost ? [] : [host]) + headers, body: body))
+    }
+
+    @discardableResult
+    func post(_ target: String, json: JSONValue) throws -> Response? {
+        try send("POST", target, headers: [(name: "Content-Type", value: "application/json")], json.serialized())
+    }
+
+    @discardableResult
+    func post(_ target: String, form: [(String, String)]) throws -> Response? {
+        let fields = form.map { Form.Field(name: $0.0, value: $0.1) }
+        return try send(
+            "POST", target, headers: [(name: "Content-Type", value: "application/x-www-form-urlencoded")],
+            Array(Form(fields: fields).encoded.utf8))
+    }
+
+    @discardableResult
+    func control(_ call: String, _ body: JSONValue) throws -> Response? {
+        try post("\(FuzzDaemon.control)/\(call)", json: body)
+    }
+
+    /// A JSON Web Token that an Apple client would sign, of whatever texts it is given.
+    func signed(header: [UInt8], claims: [UInt8]) throws -> String {
+        let input = Base64URL.encode(header) + "." + Base64URL.encode(claims)
+        return input + "." + Base64URL.encode(try clientKey.sign(Array(input.utf8), with: .es256))
+    }
+
+    /// A client secret that Apple takes.
+    func clientSecret(for client: String = "com.example.web") throws -> String {
+        let now = worlds.main.now.seconds
+        let claims: JSONValue = [
+            "iss": "A1B2C3D4E5", "iat": .integer(now), "exp": .integer(now + 3600),
+            "aud": "https://appleid.apple.com", "sub": .string(client),
+        ]
+        return try signed(
+            header: Array(#"{"alg":"ES256","kid":"ABC123DEFG"}"#.utf8), claims: claims.serialized())
+    }
+
+    private static var processorTime: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+/// A response that comes from another thread, perhaps after nobody waits any more.
+private final class Waiting: Sendable {
+    private let response = Mutex<Response?>(nil)
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func settle(_ response: Response) {
+        self.response.withLock { $0 = response }
+        semaphore.signal()
+    }
+
+    func wait(seconds: Double) -> Response? {
+        _ = semaphore.wait(timeout: .now() + seconds)
+        return response.withLock { $0 }
+    }
+}
+
+extension Response {
+    var json: JSONValue? { try? JSONValue(parsing: body) }
+}

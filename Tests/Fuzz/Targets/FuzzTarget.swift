@@ -1,0 +1,63 @@
+/// Something that is fed with bytes that nobody means well with.
+package struct FuzzTarget: Sendable {
+    package let name: String
+    /// Longer inputs aren't made, in bytes.
+    package let maximumLength: Int
+    /// Throws a ``Finding`` when something doesn't hold that must hold for every input.
+    package let run: @Sendable ([UInt8]) throws -> Void
+    /// Changes an input in a way that keeps its structure; `nil` leaves that to libFuzzer alone.
+    package let mutate: (@Sendable ([UInt8], inout FuzzRandom) -> [UInt8])?
+
+    init(
+        _ name: String, maximumLength: Int = 4096,
+        mutate: (@Sendable ([UInt8], inout FuzzRandom) -> [UInt8])? = nil,
+        run: @escaping @Sendable ([UInt8]) throws -> Void
+    ) {
+        self.name = name
+        self.maximumLength = maximumLength
+        self.mutate = mutate
+        self.run = run
+    }
+
+    /// A folder of `Tests/Fuzz/corpus` belongs to each.
+    package static let all: [FuzzTarget] = [
+        .json, .forms, .jws, .clientSecrets, .seeds, .orders, .addresses, .times, .keys, .headers, .idTokens, .http,
+    ]
+}
+
+/// Something that doesn't hold.
+package struct Finding: Error, CustomStringConvertible, Sendable {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+func require(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws(Finding) {
+    guard holds else { throw Finding(otherwise()) }
+}
+
+/// A small generator, so that the same seed makes the same change (SplitMix64).
+package struct FuzzRandom: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+extension [UInt8] {
+    /// The input as lines of UTF-8, at least `count` of them.
+    func lines(_ count: Int) -> [String] {
+        var lines = split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        while lines.count < count { lines.append("") }
+        return lines
+    }
+}

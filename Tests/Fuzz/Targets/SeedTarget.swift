@@ -1,0 +1,97 @@
+import Foundation
+import HTTPServer
+import JOSE
+import Stage
+import Understudy
+
+extension FuzzTarget {
+    /// Seed files. One that `seed check` takes can be merged onto the built-in one, suits the schema, and runs.
+    static let seeds = FuzzTarget("seeds", maximumLength: 8192) { bytes in
+        guard let value = try? JSONValue(parsing: bytes) else { return }
+        let node = SeedNode(value, file: "seed")
+        let faults = Shape.seed.faults(in: node)
+        for fault in faults {
+            try require(fault.path.hasPrefix("$"), "a fault at no place: \(fault)")
+            try require(fault.message.utf8.count < 16_384, "a fault of \(fault.message.utf8.count) bytes")
+        }
+        guard faults.isEmpty else { return }
+        if let misfit = SchemaCheck.misfit(of: value, with: Shape.schemaDocument, at: "$") {
+            throw Finding("the check takes what the schema refuses: \(misfit)")
+        }
+        let completed = Shape.seed.completed(value)
+        try require(
+            Shape.seed.completed(completed).text == completed.text, "defaults that need defaults: \(completed.text)")
+        let source = SeedSource(name: "seed", bytes: bytes) { _ in throw Finding("no file") }
+        do throws(SeedFaults) { _ = try Seed([source]) } catch {
+            try require(!error.faults.isEmpty, "refused without a fault")
+            return
+        }
+        try run(value)
+    }
+
+    private static func run(_ value: JSONValue) throws {
+        let text = value.text
+        guard let seed = try? Understudy.loadSeed([.builtIn, .json(text)]) else { return }
+        let dispatcher = try Understudy.dispatcher(
+            seed, WorldRegistry(seed: seed, forge: KeyForge()), Understudy.Options())
+        for path in ["/_understudy/v1/accounts", "/_understudy/v1/faults", "/_understudy/v1/outcomes", "/"] {
+            let request = Request(method: "GET", target: path, headers: [(name: "Host", value: "localhost")])
+            guard case .now(let response) = dispatcher.handle(request) else { continue }
+            try AnswerRules.check(response, to: request)
+            try require(response.status == 200, "\(path) is refused with this seed: \(text)")
+        }
+    }
+}
+
+/// As much of JSON Schema as ours uses: <https://json-schema.org/draft/2020-12/schema>.
+enum SchemaCheck {
+    /// Where and why `value` doesn't suit; `nil` when it does.
+    static func misfit(of value: JSONValue, with schema: JSONValue, at path: String) -> String? {
+        if let choices = schema["anyOf"]?.array {
+            let fits = choices.contains { misfit(of: value, with: $0, at: path) == nil }
+            return fits ? nil : "\(path): \(value.text) is none of the choices"
+        }
+        if let names = schema["enum"]?.array {
+            return names.contains(value) ? nil : "\(path): \(value.text) isn't a name"
+        }
+        guard let type = schema["type"]?.string else { return nil }
+        switch (type, value) {
+        case ("null", .null), ("boolean", .bool): return nil
+        case ("string", .string(let text)):
+            guard let pattern = schema["pattern"]?.string, let rule = try? NSRegularExpression(pattern: pattern) else {
+                return nil
+            }
+            let whole = NSRange(text.startIndex..., in: text)
+            return rule.firstMatch(in: text, range: whole) == nil ? "\(path): \(value.text) isn't \(pattern)" : nil
+        case ("integer", .integer), ("integer", .number), ("number", .integer), ("number", .number):
+            guard let number = value.number, number >= schema["minimum"]?.number ?? -.infinity,
+                number <= schema["maximum"]?.number ?? .infinity
+            else { return "\(path): \(value.text) is out of range" }
+            return nil
+        case ("array", .array(let items)):
+            if schema["uniqueItems"]?.bool == true, Set(items.map(\.text)).count < items.count {
+                return "\(path): not unique"
+            }
+            for (place, item) in items.enumerated() {
+                if let found = misfit(of: item, with: schema["items"] ?? [:], at: "\(path)[\(place)]") { return found }
+            }
+            return nil
+        case ("object", .object(let object)): return misfit(of: object, with: schema, at: path)
+        default: return "\(path): \(value.kindName) where \(type) is expected"
+        }
+    }
+
+    private static func misfit(of object: JSONObject, with schema: JSONValue, at path: String) -> String? {
+        for name in schema["required"]?.array ?? [] where object[name.string ?? ""] == nil {
+            return "\(path): \(name.text) is missing"
+        }
+        for (key, value) in object.members {
+            let own = schema["properties"]?[key]
+            guard let rule = own ?? schema["additionalProperties"], rule != false else {
+                return "\(path): unknown key \(key)"
+            }
+            if let found = misfit(of: value, with: rule, at: "\(path).\(key)") { return found }
+        }
+        return nil
+    }
+}
