@@ -98,6 +98,7 @@ struct KeyTests {
             "{}", #"{"kty":"RSA"}"#, #"{"kty":"RSA","n":"AQAB","e":"!"}"#,
             #"{"kty":"EC","crv":"P-256","x":"AQ","y":"AQ"}"#,
             #"{"kty":"EC","crv":"P-384","x":"AQ","y":"AQ"}"#, #"{"kty":"oct","k":"AQ"}"#, "[]", "7",
+            #"{"kty":"RSA","n":"AA","e":"AQAB"}"#, #"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#,
         ])
     func badJWK(text: String) throws {
         let jwk = try JSONValue(parsing: text)

@@ -52,6 +52,10 @@ struct Script {
             if !headers.contains(where: { $0.name.lowercased() == "host" }) {
                 headers.append((name: "Host", value: FuzzDaemon.authority))
             }
+            if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
+                // GitHub refuses whoever doesn't say who they are.
+                headers.append((name: "User-Agent", value: "fuzz"))
+            }
             let body = end.map { Array(filled[$0.upperBound...].prefix(1 << 20)) } ?? []
             var request = Request(method: words[0], target: words[1], headers: headers, body: body)
             guard !(request.query?.contains("wait") ?? false) else { return nil }

@@ -26,6 +26,9 @@ extension FuzzTarget {
             guard !value.contains("event-stream") else { continue }
             headers.append((name: String(line[..<colon]), value: value))
         }
+        if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
+            headers.append((name: "User-Agent", value: "fuzz"))
+        }
         for place in places { try daemon.send(place.method, place.target, headers: headers) }
     }
 }

@@ -46,6 +46,9 @@ class Call:
             body = json.dumps(self.fields).encode("utf-8", "surrogatepass") if body is None else body
         if body is not None or self.method in ("POST", "PUT", "PATCH"):
             lines.append(f"Content-Length: {len(body or b'')}")
+        if "User-Agent" not in self.headers:
+            # GitHub refuses whoever doesn't say who they are.
+            lines.append("User-Agent: fuzz")
         for name, value in self.headers.items():
             lines.append(f"{name}: {value}")
         head = f"{self.method} {target} HTTP/1.1\r\nHost: {host}\r\n" + "\r\n".join(lines) + ("\r\n" if lines else "") + "\r\n"

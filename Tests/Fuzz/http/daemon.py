@@ -18,7 +18,9 @@ class Daemon:
         self.log = open(os.path.join(self.folder, "log"), "wb")
         self.process = subprocess.Popen(
             [binary, "serve", "--port", "0", "--seed", os.path.join(root, "seed-data/default.json"), "--seed", seed],
-            stdout=subprocess.PIPE, stderr=self.log)
+            stdout=subprocess.PIPE, stderr=self.log,
+            # Where it ended goes to the log.
+            env=os.environ | {"SWIFT_BACKTRACE": "enable=yes,color=no,limit=16,threads=crashed,images=none,registers=none,sanitize=yes"})
         line = self.process.stdout.readline().decode()
         if "listening on" not in line:
             raise SystemExit(f"the daemon doesn't start: {line}{self.last_words()}")
@@ -41,8 +43,10 @@ class Daemon:
         self.log.flush()
         with open(self.log.name, "rb") as file:
             file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - 4000))
-            return file.read().decode("utf-8", "replace")
+            file.seek(max(0, file.tell() - 8000))
+            text = file.read().decode("utf-8", "replace")
+        crash = max(text.find("Fatal error"), text.find("*** "))
+        return text[crash:] if crash >= 0 else text[-1500:]
 
     def stop(self):
         """The exit code; what it was before, if it had ended already."""

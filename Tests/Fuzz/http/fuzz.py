@@ -52,7 +52,7 @@ class Machine(RuleBasedStateMachine):
 
     @property
     def is_over(self):
-        return time.monotonic() > Machine.end
+        return time.monotonic() > Machine.end or Machine.session.finding is not None
 
     def keeping(self, call):
         self.calls.append(call.copy())
@@ -172,8 +172,10 @@ def fuzz(binary, seconds):
                 run_state_machine_as_test(Machine, settings=settings(
                     max_examples=50, stateful_step_count=40, deadline=None, database=None, phases=[Phase.generate],
                     suppress_health_check=list(HealthCheck), print_blob=False, report_multiple_bugs=False))
-            except Finding as finding:
-                found = finding
+            except Exception:
+                if session.finding is None:
+                    raise
+            found = session.finding
         took = time.monotonic() - began
     finally:
         session.stop()
@@ -188,7 +190,7 @@ def fuzz(binary, seconds):
         print("http: nothing found")
         return 0
     print(f"http: FOUND: {found}")
-    trace = shortened(binary, ROOT, MEMORY, session.trace, 60)
+    trace = shortened(binary, ROOT, MEMORY, session.needed if session.finding else session.trace, 60)
     folder = os.path.join(ROOT, ".build/fuzz-findings")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, f"http-{int(time.time())}.jsonl")

@@ -25,6 +25,8 @@ class Session:
         self.malformed = set()
         # What was sent since the daemon began, the newest last, so that a finding can be repeated.
         self.trace = []
+        # The first finding. Hypothesis runs what failed again, which is of no use with a daemon that has a past.
+        self.finding = None
 
     def stop(self):
         self.connection.close()
@@ -32,7 +34,10 @@ class Session:
 
     def found(self, what, sent, answer=None):
         shown = f"\n  {answer.status} {answer.head.decode('latin-1')[:600]}\n\n  {answer.body[:300]!r}" if answer else ""
-        raise rules.Finding(f"{what}\n  {sent[:700]!r}{shown}")
+        finding = rules.Finding(f"{what}\n  {sent[:700]!r}{shown}")
+        if self.finding is None:
+            self.finding, self.needed = finding, list(self.trace)
+        raise finding
 
     # Calls
 
@@ -62,7 +67,7 @@ class Session:
             except Closed:
                 self.connection.close()
                 if not self.alive():
-                    self.found(f"the daemon ended with {self.daemon.process.returncode}: {self.daemon.last_words()[-1500:]}",
+                    self.found(f"the daemon ended with {self.daemon.process.returncode}: {self.daemon.last_words()}",
                                data[place])
                 attempts += 1
                 if attempts > 1:
@@ -144,7 +149,7 @@ class Session:
             return
         self.next_health = now + 0.5
         if not self.daemon.lives:
-            self.found(f"the daemon ended with {self.daemon.process.returncode}: {self.daemon.last_words()[-1500:]}", b"")
+            self.found(f"the daemon ended with {self.daemon.process.returncode}: {self.daemon.last_words()}", b"")
         resident = self.daemon.resident
         self.largest = max(self.largest, resident)
         if resident > self.memory:
@@ -156,7 +161,7 @@ class Session:
         except (Closed, Silent, OSError) as error:
             if self.daemon.lives:
                 self.found(f"health doesn't answer: {error!r}", b"")
-            self.found(f"the daemon ended with {self.daemon.process.returncode}: {self.daemon.last_words()[-1500:]}", b"")
+            self.found(f"the daemon ended with {self.daemon.process.returncode}: {self.daemon.last_words()}", b"")
         finally:
             health.close()
         if answer.status != 200:
@@ -181,7 +186,7 @@ def repeats(binary, root, memory, trace, seconds=5):
             except (Closed, OSError):
                 session.connection.close()
                 if not session.alive():
-                    return f"the daemon ended with {session.daemon.process.returncode}: {session.daemon.last_words()[-1500:]}"
+                    return f"the daemon ended with {session.daemon.process.returncode}: {session.daemon.last_words()}"
             except Silent:
                 return "no answer"
             except ValueError:
