@@ -62,4 +62,22 @@ struct DispatchTests {
             #expect(response.header("Understudy-Request")?.hasPrefix("r") ?? false)
         }
     }
+
+    @Test(
+        "what can't be a host is refused, since it would come back in URLs",
+        arguments: [
+            "\u{1A}api.github.com", "a b", "a/b", "a@b", "a\"b", "a<b>", "a\\b", "a?b", "a#b", "é.example", "a\tb",
+        ])
+    func hosts(host: String) throws {
+        let response = try handle("GET", "/open.example/any", ["Host": host])
+        #expect(response.status == 400)
+        #expect((response.header("Understudy-Diagnosis") ?? "").contains("expected a host name"))
+    }
+
+    @Test(
+        "any name and address is a host",
+        arguments: ["", "a", "A-b_c.example:9099", "[::1]:9099", "127.0.0.1", "a%20b", "xn--a.localhost"])
+    func goodHosts(host: String) throws {
+        #expect(try handle("GET", "/open.example/any", ["Host": host]).status == 200)
+    }
 }

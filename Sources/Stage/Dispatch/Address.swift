@@ -62,6 +62,15 @@ package struct Address: Sendable, Equatable {
         return String(Substring(authority.utf8.prefix { $0 != UInt8(ascii: ":") })).lowercased()
     }
 
+    /// Whether a `Host` may stand in the URLs of an answer: a name or an address, with or without a port. Empty is allowed, too.
+    /// <https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2>
+    static func isWellFormed(_ authority: String) -> Bool {
+        authority.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+                || "-._~%:[]!$&'()*+,;=".utf8.contains(byte)
+        }
+    }
+
     /// `:9099`, or nothing.
     package var portSuffix: String {
         let rest = authority.hasPrefix("[") ? authority.drop { $0 != "]" }.dropFirst() : authority.drop { $0 != ":" }

@@ -75,6 +75,14 @@ package final class Dispatcher: Sendable {
         let id = nextID()
         let began = MachineClock.microseconds
         let address = Address(request) { known($0) != nil }
+        // RFC 9112 section 3.2: what can't be a host is refused. It would come back in the URLs of answers.
+        guard Address.isWellFormed(address.authority) else {
+            let diagnosis = Diagnosis(
+                received: "Host \(Diagnosis.quote(address.authority))",
+                expected: "a host name or an IP address, with or without a port",
+                "send the name that is connected to")
+            return .now(identified(Dispatcher.problem(400, "bad host", diagnosis), request, at: address, id: id))
+        }
         guard let world = worlds.world(address.world) else {
             return .now(identified(Dispatcher.noWorld(address.world), request, at: address, id: id))
         }

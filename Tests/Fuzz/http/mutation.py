@@ -168,7 +168,7 @@ def control_calls(random, endpoints):
         ("DELETE", "faults", None), ("DELETE", "outcomes", None), ("GET", "faults", None), ("GET", "requests?limit=5", None),
         ("GET", "requests?format=har&limit=5", None), ("DELETE", "requests", None), ("POST", "reset", None),
         ("GET", "worlds", None), ("GET", "accounts", None), ("GET", "endpoints", None), ("GET", "scenarios", None),
-        ("POST", "verify", {"expect": [{"path": "/auth/token"}]}),
+        ("POST", "verify", {"path": "/auth/token", "times": 1}),
         ("POST", "scenarios/" + random.choice(("replayed-code", "rotated-keys", "second-factor", "provider-outage", "clock-ahead",
                                               "hidden-email-off", "revoked-grant", "cancelled-sign-in")), {}),
         ("POST", "accounts", {"id": random.choice(TEXTS + ["x", "y"]), "email": "x@example.org"}),
