@@ -1,7 +1,13 @@
 #define _GNU_SOURCE
 #include "process.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int argument_count = 0;
@@ -23,6 +29,55 @@ pid_t understudy_fork(void) { return fork(); }
 
 int understudy_adopt_orphans(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-int understudy_take_terminal(posix_spawn_file_actions_t *actions, int terminal) {
-  return posix_spawn_file_actions_addtcsetpgrp_np(actions, terminal);
+// The child of a process with threads may only call what signal handlers may.
+static void run(char *const *command, char *const *environment, int standard_error, int terminal, int watcher,
+                unsigned char kind, int report) {
+  pid_t group = getpid();
+  setpgid(0, 0);
+  if (watcher >= 0) {
+    unsigned char message[1 + sizeof group];
+    message[0] = kind;
+    memcpy(message + 1, &group, sizeof group);
+    send(watcher, message, sizeof message, MSG_NOSIGNAL);
+  }
+  // All signals are blocked, SIGTTOU among them, which would stop who does this from the background.
+  if (terminal >= 0) tcsetpgrp(terminal, group);
+  // Writing to a closed pipe ends a command, as it does without us.
+  signal(SIGPIPE, SIG_DFL);
+  dup2(standard_error, STDERR_FILENO);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  execvpe(command[0], command, environment);
+  int reason = errno;
+  (void)!write(report, &reason, sizeof reason);
+  _exit(127);
+}
+
+pid_t understudy_launch(char *const *command, char *const *environment, int standard_error, int terminal, int watcher,
+                        unsigned char kind, int *error) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) {
+    *error = errno;
+    return -1;
+  }
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pid_t process = fork();
+  if (process == 0) run(command, environment, standard_error, terminal, watcher, kind, report[1]);
+  *error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  close(report[1]);
+  if (process > 0) {
+    ssize_t count;
+    do count = read(report[0], error, sizeof *error);
+    while (count < 0 && errno == EINTR);
+    if (count > 0) {
+      waitpid(process, NULL, 0);
+      process = -1;
+    }
+  }
+  close(report[0]);
+  return process;
 }

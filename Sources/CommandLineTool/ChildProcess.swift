@@ -20,42 +20,23 @@ struct ChildProcess {
     /// The group's identifier is that of its first process.
     let group: pid_t
 
-    /// Looks the command up in PATH. `environment` is added to our own.
+    /// Looks the command up in PATH. `environment` is added to our own. `watcher` knows of the group before the command runs.
     init(
         _ command: [String], environment: [(name: String, value: String)], standardError: Int32,
-        terminal: ControllingTerminal?
+        terminal: ControllingTerminal?, watcher: Watcher?
     ) throws(LaunchFailure) {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // What we block is ours to wait for; the command begins with nothing blocked.
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        // Writing to a closed pipe ends a command, as it does without us.
-        var ordinary = sigset_t()
-        sigemptyset(&ordinary)
-        sigaddset(&ordinary, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &ordinary)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, standardError, STDERR_FILENO)
-        if let terminal = terminal?.offeredDescriptor { _ = understudy_take_terminal(&actions, terminal) }
         var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         var variables = ChildProcess.variables(with: environment).map { strdup($0) } + [nil]
         defer { for text in arguments + variables { free(text) } }
-        var identifier: pid_t = 0
-        let result = posix_spawnp(&identifier, command[0], &actions, &attributes, &arguments, &variables)
-        guard result == 0 else {
-            let reason = String(cString: strerror(result))
+        var reason: Int32 = 0
+        group = understudy_launch(
+            &arguments, &variables, standardError, terminal?.offeredDescriptor ?? -1, watcher?.descriptor ?? -1,
+            Watcher.Message.group.rawValue, &reason)
+        guard group > 0 else {
             throw LaunchFailure(
-                description: "can't run \(command[0]): \(reason)", exitCode: result == ENOENT ? 127 : 126)
+                description: "can't run \(command[0]): \(String(cString: strerror(reason)))",
+                exitCode: reason == ENOENT ? 127 : 126)
         }
-        group = identifier
     }
 
     private static func variables(with added: [(name: String, value: String)]) -> [String] {

@@ -93,8 +93,7 @@ struct ExecCommand: ParsableCommand {
         let terminal = ControllingTerminal()
         _ = understudy_adopt_orphans()
         let process = try ChildProcess(
-            command, environment: variables, standardError: log.own, terminal: terminal)
-        watcher?.watch(group: process.group)
+            command, environment: variables, standardError: log.own, terminal: terminal, watcher: watcher)
         return JobControl(process: process, terminal: terminal).wait(&signals)
     }
 }

@@ -8,13 +8,14 @@ struct Watcher {
     /// How long a command may take to end by itself, in milliseconds.
     private static let grace = 2000
 
-    private enum Message: UInt8 {
+    enum Message: UInt8 {
+        /// The command's group of processes, which the command itself tells before it runs.
         case group
         case file
         case goodbye
     }
 
-    private let descriptor: Int32
+    let descriptor: Int32
 
     /// Starts it. Only while the process has one thread: it is a copy of ours, and locks that others held would stay locked.
     init?() {
@@ -33,9 +34,6 @@ struct Watcher {
         }
         descriptor = pair[0]
     }
-
-    /// The command's group of processes.
-    func watch(group: pid_t) { send(.group, "\(group)") }
 
     /// A file or a folder that is temporary.
     func watch(file: String) { send(.file, file) }
@@ -71,10 +69,11 @@ struct Watcher {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR { continue }
             guard count > 0, let message = Message(rawValue: buffer[0]) else { break }
-            let text = String(decoding: buffer[1..<count], as: UTF8.self)
             switch message {
-            case .group: group = pid_t(text) ?? 0
-            case .file: files.append(text)
+            case .group where count == 1 + MemoryLayout<pid_t>.size:
+                group = buffer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 1, as: pid_t.self) }
+            case .group: break
+            case .file: files.append(String(decoding: buffer[1..<count], as: UTF8.self))
             case .goodbye: _exit(0)
             }
         }

@@ -128,7 +128,9 @@ struct ExecEndTests {
     /// What is typed into bash with job control in a terminal of its own, with pauses, and what the terminal shows.
     private static func type(_ lines: [String]) throws -> String {
         let script = """
-            import os, pty, select, sys, time
+            import os, pty, select, signal, sys, time
+            # The threads of a test have nearly all signals blocked, which a login doesn't.
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
             pid, terminal = pty.fork()
             if pid == 0:
                 os.execvp("bash", ["bash", "--norc", "-i"])

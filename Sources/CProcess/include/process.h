@@ -2,7 +2,6 @@
 #ifndef UNDERSTUDY_CPROCESS_H
 #define UNDERSTUDY_CPROCESS_H
 
-#include <spawn.h>
 #include <sys/types.h>
 
 // The arguments with which the process was started, its name first. Swift reads them from /proc, which not every machine has.
@@ -12,8 +11,12 @@ char *_Nullable const *_Nonnull understudy_arguments(int *_Nonnull count);
 // stay locked in it.
 pid_t understudy_fork(void);
 
-// Has the spawned process make its group the foreground one of `terminal`, before anything of it runs.
-int understudy_take_terminal(posix_spawn_file_actions_t *_Nonnull actions, int terminal);
+// Runs a command, looked up in PATH, in a group of processes of its own, with no signal blocked. Before anything of it runs, the
+// group has the foreground of `terminal`, if that isn't -1, and `watcher`, if that isn't -1, has been sent one message: the byte
+// `kind` and the group. posix_spawn tells the group only when the command runs already; who is killed in between can't say it.
+// Returns the process, or -1 and the reason in `error`.
+pid_t understudy_launch(char *_Nullable const *_Nonnull arguments, char *_Nullable const *_Nonnull environment, int standard_error,
+                        int terminal, int watcher, unsigned char kind, int *_Nonnull error);
 
 // From now on we are the parent of whatever our children leave behind, and learn when it ends.
 int understudy_adopt_orphans(void);
