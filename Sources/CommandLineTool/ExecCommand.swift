@@ -63,6 +63,8 @@ struct ExecCommand: ParsableCommand {
         let server = surroundings.server
         defer { server.stop() }
         let log = try LogFile(at: logFile ?? Environment.value("LOG_FILE"), watcher: watcher)
+        // What has been told so far belongs to the person, not into the file.
+        LineWriter.standardError.flush()
         log.takeStandardError()
         let complaints = LineWriter(log.own)
         defer { complaints.flush() }
