@@ -27,6 +27,8 @@ char *const *understudy_arguments(int *count) {
 
 pid_t understudy_fork(void) { return fork(); }
 
+int understudy_message_pair(int pair[2]) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair); }
+
 int understudy_adopt_orphans(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 // The child of a process with threads may only call what signal handlers may.

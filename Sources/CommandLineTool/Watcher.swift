@@ -20,8 +20,7 @@ struct Watcher {
     /// Starts it. Only while the process has one thread: it is a copy of ours, and locks that others held would stay locked.
     init?() {
         var pair: [Int32] = [0, 0]
-        let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else { return nil }
+        guard understudy_message_pair(&pair) == 0 else { return nil }
         let identifier = understudy_fork()
         if identifier == 0 {
             close(pair[0])

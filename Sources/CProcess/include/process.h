@@ -18,6 +18,9 @@ pid_t understudy_fork(void);
 pid_t understudy_launch(char *_Nullable const *_Nonnull arguments, char *_Nullable const *_Nonnull environment, int standard_error,
                         int terminal, int watcher, unsigned char kind, int *_Nonnull error);
 
+// Two connected sockets between which messages travel whole, closed when another program is run. Returns 0 when there are.
+int understudy_message_pair(int pair[_Nonnull 2]);
+
 // From now on we are the parent of whatever our children leave behind, and learn when it ends.
 int understudy_adopt_orphans(void);
 
