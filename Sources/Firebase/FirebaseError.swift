@@ -23,8 +23,9 @@ struct FirebaseError: Error, Sendable {
 
     init(_ code: String, _ detail: String? = nil, status: Int = 400, diagnosis: Diagnosis) {
         self.status = status
-        // A detail may echo what was sent.
-        message = Place.shortened(detail.map { "\(code) : \($0)" } ?? code, to: 4_096)
+        // A detail may echo what was sent. The answer holds it twice, and a control character takes six bytes there.
+        let whole = Place.shortened(detail.map { "\(code) : \($0)" } ?? code, to: 4_096)
+        message = JSONValue.string(whole).text.utf8.count > 6_000 ? Place.shortened(whole, to: 1_000) : whole
         self.diagnosis = diagnosis
     }
 
@@ -114,7 +115,7 @@ extension FirebaseError {
 
     /// A field of the wrong type, as Google's API frontend says it.
     static func wrongType(_ field: String, _ type: String, _ value: JSONValue) -> FirebaseError {
-        let description = "Invalid value at '\(field)' (\(type)), \(value.text)"
+        let description = Place.shortened("Invalid value at '\(field)' (\(type)), \(value.text)", to: 1_000)
         var error = FirebaseError(description, because: "the field \"\(field)\" has the wrong type")
         error.reason = "badRequest"
         error.details = [
