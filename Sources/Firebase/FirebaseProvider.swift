@@ -112,31 +112,6 @@ package struct FirebaseProvider: Provider {
         return FirebaseProvider.unknownMethod(exchange)
     }
 
-    /// At the services' own hosts, as they answer what can't be read; elsewhere are only pages.
-    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
-        guard
-            [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(
-                exchange.address.host)
-        else {
-            return Page.response(
-                title: "Request too large", status: 400, banner: "Understudy: a stand-in for Firebase, for tests only.",
-                [.tag("h1", [], "This request can't be read"), .tag("p", [], diagnosis.line)]
-            ).diagnosed(diagnosis)
-        }
-        let hasStatus = exchange.address.host == FirebaseProvider.tokenHost || exchange.address.path.hasPrefix("/v2/")
-        return FirebaseError.invalidArgument(diagnosis).response(hasStatus ? .status : .list)
-    }
-
-    /// Google's page for an address that isn't served: HTML, not JSON.
-    static func unknownMethod(_ exchange: Exchange) -> Response {
-        let place = "\(exchange.request.method) \(exchange.address.path)"
-        let page =
-            "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n<title>Error 404 (Not Found)!!1</title>\n"
-            + "<p><b>404.</b> The requested URL was not found on this server.\n"
-        return Response(status: 404, contentType: "text/html; charset=UTF-8", body: page)
-            .diagnosed(Diagnosis(received: Diagnosis.quote(place), "no such method, or this operation isn't played"))
-    }
-
     /// The project, which an API key or the address names.
     package func client(of exchange: Exchange) -> String? {
         if let project = exchange.parameters["project"] { return String(project.prefix { $0 != ":" }) }

@@ -8,7 +8,7 @@ import Time
 package final class Dispatcher: Sendable {
     private static let requestHeader = "Understudy-Request"
 
-    private let hosts: [String: Router<Route>]
+    let hosts: [String: Router<Route>]
     private let owners: [String: any Provider]
     private let own: Router<Route>
     private let worlds: WorldRegistry
@@ -77,11 +77,7 @@ package final class Dispatcher: Sendable {
         let address = Address(request) { known($0) != nil }
         // RFC 9112 section 3.2: what can't be a host is refused. It would come back in the URLs of answers.
         guard Address.isWellFormed(address.authority) else {
-            let diagnosis = Diagnosis(
-                received: "Host \(Diagnosis.quote(address.authority))",
-                expected: "a host name or an IP address, with or without a port",
-                "send the name that is connected to")
-            return .now(identified(Dispatcher.problem(400, "bad host", diagnosis), request, at: address, id: id))
+            return .now(identified(Dispatcher.badHost(address.authority), request, at: address, id: id))
         }
         guard let world = worlds.world(address.world) else {
             return .now(identified(Dispatcher.noWorld(address.world), request, at: address, id: id))
@@ -188,55 +184,8 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    private func notAllowed(_ request: Request, _ methods: [String], route: Route?) -> Response {
-        let allow = (name: "Allow", value: methods.joined(separator: ", "))
-        guard request.method == "OPTIONS" else {
-            let diagnosis = Diagnosis(received: "\(request.method)", expected: allow.value, "use one of these methods")
-            var response = Dispatcher.problem(405, "method not allowed", diagnosis)
-            response.headers.append(allow)
-            return response
-        }
-        var response = Response(status: 204, headers: [allow])
-        if route?.cors == .any, request.header("Origin") != nil {
-            response.headers += [
-                (name: "Access-Control-Allow-Origin", value: "*"),
-                (name: "Access-Control-Allow-Methods", value: allow.value),
-                (name: "Access-Control-Allow-Headers", value: request.header("Access-Control-Request-Headers") ?? "*"),
-                (name: "Access-Control-Max-Age", value: "3600"),
-            ]
-        }
-        return response
-    }
-
-    private func notFound(_ request: Request, _ address: Address) -> Response {
-        let place = address.host.map { "\($0)\(address.path)" } ?? address.path
-        let known =
-            address.host == nil ? "a path that begins with one of: \(hosts.keys.sorted().joined(separator: ", "))" : nil
-        let diagnosis = Diagnosis(
-            received: Diagnosis.quote("\(request.method) \(place)"), expected: known,
-            "nothing is served at this address")
-        return Dispatcher.problem(404, "not found", diagnosis)
-    }
-
     /// Requests with these only look, as far as they give nothing out.
     private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
-
-    private static func noWorld(_ name: String) -> Response {
-        let received = "world \(Diagnosis.quote(name))"
-        guard WorldRegistry.isName(name) else {
-            let advice = "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\""
-            return problem(404, "no such world", Diagnosis(received: received, advice))
-        }
-        let advice =
-            "there are \(WorldRegistry.limit) worlds, all used within the last \(WorldRegistry.evictionLimit) seconds: "
-            + "delete some (DELETE /_understudy/v1/worlds/NAME)"
-        return problem(503, "too many worlds", Diagnosis(received: received, advice))
-    }
-
-    private static func problem(_ status: Int, _ message: String, _ diagnosis: Diagnosis) -> Response {
-        let body: JSONValue = ["error": ["code": .string(message), "message": .string(diagnosis.line)]]
-        return Response(status: status, contentType: "application/json", body: body.text).diagnosed(diagnosis)
-    }
 
     /// Gives the answer its name, puts it into the recording and the log, and settles the fault that was ordered.
     private func complete(
