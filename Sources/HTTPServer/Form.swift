@@ -1,9 +1,12 @@
+import Text
+
 /// `application/x-www-form-urlencoded` data, read and written by the WHATWG's rules:
 /// <https://url.spec.whatwg.org/#urlencoded-parsing>. Repeated names are kept, in order.
 package struct Form: Sendable {
     package struct Field: Sendable {
         package let name: String
-        /// UTF-8, each malformed sequence replaced by U+FFFD.
+        /// UTF-8, each malformed sequence replaced by U+FFFD; U+FFFD alone for a text with endless marks, which nobody
+        /// writes and which costs its square to compare.
         package let value: String
         /// The bytes that were sent, for values that must come back as they are.
         package let bytes: [UInt8]
@@ -16,7 +19,8 @@ package struct Form: Sendable {
 
         fileprivate init(name: [UInt8], bytes: [UInt8]) {
             self.name = String(decoding: name, as: UTF8.self)
-            self.value = String(decoding: bytes, as: UTF8.self)
+            let value = String(decoding: bytes, as: UTF8.self)
+            self.value = value.hasEndlessMarks ? "\u{FFFD}" : value
             self.bytes = bytes
         }
     }

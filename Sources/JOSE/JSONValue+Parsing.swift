@@ -1,4 +1,5 @@
 import CJansson
+import Text
 
 /// Why a text isn't JSON, or not JSON that is read here.
 package struct JSONSyntaxError: Error, CustomStringConvertible, Sendable {
@@ -53,12 +54,7 @@ extension JSONValue {
             return .failure(JSONSyntaxError(excess.reason, at: excess.offset + 1, in: text))
         }
         var error = json_error_t()
-        if let value = load(text, limits, &error) {
-            guard (try? value.get())?.hasEndlessMarks != true else {
-                return .failure(JSONSyntaxError("more than 30 combining marks in a row", at: text.count, in: text))
-            }
-            return value
-        }
+        if let value = load(text, limits, &error) { return checked(value, text) }
         guard understudy_json_is_overflow(&error) != 0 else { return .failure(syntaxError(error, in: text)) }
         // With an exponent, jansson reads it as a number.
         let ends = JSONOutline.wideIntegers(in: text)
@@ -72,7 +68,7 @@ extension JSONValue {
         }
         wide += text[start...]
         return wide.withUnsafeBufferPointer { wide in
-            if let value = load(wide, limits, &error) { return value }
+            if let value = load(wide, limits, &error) { return checked(value, text) }
             return .failure(syntaxError(error, in: text, exponentsAfter: ends))
         }
     }
@@ -80,12 +76,19 @@ extension JSONValue {
     /// `nil` when jansson refuses it, with the reason in `error`.
     private static func load(
         _ text: UnsafeBufferPointer<UInt8>, _ limits: JSONLimits, _ error: inout json_error_t
-    ) -> Result<JSONValue, JSONSyntaxError>? {
+    ) -> JSONValue? {
         let flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | (limits.allowsDuplicates ? 0 : JSON_REJECT_DUPLICATES)
         let root = text.withMemoryRebound(to: CChar.self) { json_loadb($0.baseAddress, $0.count, Int(flags), &error) }
         guard let root else { return nil }
         defer { json_decref(root) }
-        return .success(JSONValue(root))
+        return JSONValue(root)
+    }
+
+    private static func checked(
+        _ value: JSONValue, _ text: UnsafeBufferPointer<UInt8>
+    ) -> Result<JSONValue, JSONSyntaxError> {
+        guard value.hasEndlessMarks else { return .success(value) }
+        return .failure(JSONSyntaxError("more than 30 combining marks in a row", at: text.count, in: text))
     }
 
     private static func syntaxError(
@@ -123,6 +126,18 @@ extension JSONValue {
         case JSON_TRUE: self = .bool(true)
         case JSON_FALSE: self = .bool(false)
         default: self = .null
+        }
+    }
+}
+
+extension JSONValue {
+    /// Whether a text in it has.
+    fileprivate var hasEndlessMarks: Bool {
+        switch self {
+        case .string(let text): text.hasEndlessMarks
+        case .array(let items): items.contains { $0.hasEndlessMarks }
+        case .object(let object): object.members.contains { $0.value.hasEndlessMarks }
+        default: false
         }
     }
 }

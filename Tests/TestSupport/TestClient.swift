@@ -81,7 +81,7 @@ package final class Wire {
     private let descriptor: Int32
     private var received: [UInt8] = []
 
-    package init(port: Int, host: String = "127.0.0.1", timeoutSeconds: Int = 20) throws {
+    package init(port: Int, host: String = "127.0.0.1", timeoutSeconds: Int = 60) throws {
         let isV6 = host.contains(":")
         descriptor = socket(isV6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var time = timeval(tv_sec: timeoutSeconds, tv_usec: 0)

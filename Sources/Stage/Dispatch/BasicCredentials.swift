@@ -1,5 +1,6 @@
 import HTTPServer
 import JOSE
+import Text
 
 /// `Authorization: Basic`: <https://datatracker.ietf.org/doc/html/rfc7617>.
 package enum BasicCredentials {
@@ -8,6 +9,7 @@ package enum BasicCredentials {
             let bytes = Base64.decode(header.dropFirst(6).filter { $0 != " " })
         else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
+        guard !text.hasEndlessMarks else { return nil }
         guard let colon = text.firstIndex(of: ":") else { return (user: text, password: "") }
         return (user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
     }

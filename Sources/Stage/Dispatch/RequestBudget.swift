@@ -1,5 +1,6 @@
 import HTTPServer
 import JOSE
+import Text
 
 /// What one request may hold. More is refused before the endpoint runs, in the provider's own words
 /// (`Provider.overBudget`). Providers' own limits are hardly documented; these are several times what any client sends.
@@ -34,6 +35,9 @@ package enum RequestBudget {
 
     /// What of the request is too much; `nil` when nothing is.
     static func excess(of request: Request) -> Diagnosis? {
+        // Paths and headers are short, but not short enough for texts that cost their square to compare.
+        let path = String(decoding: PercentCoding.decode(Array(request.path.utf8)[...]), as: UTF8.self)
+        if path.hasEndlessMarks || request.headers.contains(where: { $0.value.hasEndlessMarks }) { return endlessMarks }
         let query = request.query.flatMap { excess(of: Array($0.utf8), called: "query") }
         guard query == nil, request.contentType == "application/x-www-form-urlencoded", !request.body.holdsJSON else {
             return query
@@ -55,7 +59,7 @@ package enum RequestBudget {
             let limit = limit(of: text)
             let value = PercentCoding.decode(pair[mark...].dropFirst(), plusIsSpace: true)
             if String(decoding: value, as: UTF8.self).hasEndlessMarks {
-                return Diagnosis(received: "more than 30 combining marks in a row", "send a text that people write")
+                return endlessMarks
             }
             let length = value.count
             if length > limit { return tooLong("\(Diagnosis.quote(text)) of \(length) bytes", limit, what) }
@@ -65,6 +69,9 @@ package enum RequestBudget {
             received: "a \(what) of \(count) fields", expected: "at most \(fields)", "send what the endpoint knows only"
         )
     }
+
+    private static let endlessMarks = Diagnosis(
+        received: "more than 30 combining marks in a row", "send a text that people write")
 
     private static func tooLong(_ text: String, _ limit: Int, _ what: String) -> Diagnosis {
         Diagnosis(

@@ -7,7 +7,7 @@ extension String {
         guard utf8.count > 256, !utf8.allSatisfy({ $0 < 0x80 }) else { return false }
         var run = 0
         for scalar in unicodeScalars {
-            guard scalar.value >= 0x300, scalar.properties.canonicalCombiningClass != .notReordered else {
+            guard scalar.value >= 0x300, scalar.isMark else {
                 run = 0
                 continue
             }
@@ -18,14 +18,9 @@ extension String {
     }
 }
 
-extension JSONValue {
-    /// Whether a text in it has.
-    var hasEndlessMarks: Bool {
-        switch self {
-        case .string(let text): text.hasEndlessMarks
-        case .array(let items): items.contains { $0.hasEndlessMarks }
-        case .object(let object): object.members.contains { $0.value.hasEndlessMarks }
-        default: false
-        }
+extension Unicode.Scalar {
+    /// A few marks, such as U+0F73, have no combining class themselves: what they decompose into has.
+    fileprivate var isMark: Bool {
+        properties.canonicalCombiningClass != .notReordered || properties.generalCategory == .nonspacingMark
     }
 }
