@@ -34,7 +34,9 @@ let package = Package(
         .target(name: "Courier", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(
             name: "Stage",
-            dependencies: ["HTTPServer", "JOSE", "Text", "Time", "Courier", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "HTTPServer", "JOSE", "Text", "Time", "Courier", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict),
         .target(name: "OAuth", dependencies: ["Stage"], swiftSettings: strict),
         .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
