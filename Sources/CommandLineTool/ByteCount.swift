@@ -12,6 +12,12 @@ struct ByteCount: ExpressibleByArgument, Sendable {
 
     let bytes: Int
 
+    /// For an option, whose refusal should name the bounds.
+    static func parse(_ argument: String) throws -> ByteCount {
+        guard let count = ByteCount(argument: argument) else { throw ValidationError("expected \(expectation)") }
+        return count
+    }
+
     init?(argument: String) {
         let text = argument.lowercased()
         guard let unit = ByteCount.units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }

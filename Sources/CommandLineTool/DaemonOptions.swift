@@ -47,7 +47,8 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What the recordings of all worlds may take together, such as 64MB. (default: 64MB)", valueName: "size"))
+            "What the recordings of all worlds may take together, such as 64MB. (default: 64MB)", valueName: "size"),
+        transform: ByteCount.parse)
     var recordingLimit: ByteCount?
 
     @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")

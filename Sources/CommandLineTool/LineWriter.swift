@@ -83,9 +83,11 @@ final class LineWriter: Sendable {
         if result == 0 {
             pthread_detach(thread)
         } else {
-            // The next line tries again.
+            // Without a thread, whoever hands a line in writes it. The next line tries again.
             context.release()
             state.withLock { $0.hasThread = false }
+            var isMidLine = false
+            writeWaiting(&isMidLine)
         }
     }
 
@@ -93,26 +95,31 @@ final class LineWriter: Sendable {
         var isMidLine = false
         while true {
             wake.wait()
-            let (lines, untold, notice) = state.withLock { state in
-                state.isWriting = true
-                defer {
-                    state.waiting = []
-                    state.untold = 0
-                }
-                return (state.waiting, state.untold, state.notice)
+            writeWaiting(&isMidLine)
+        }
+    }
+
+    /// Writes what waits, and tells what was dropped.
+    private func writeWaiting(_ isMidLine: inout Bool) {
+        let (lines, untold, notice) = state.withLock { state in
+            state.isWriting = true
+            defer {
+                state.waiting = []
+                state.untold = 0
             }
-            var lost = lines.isEmpty ? 0 : write(lines, &isMidLine)
-            state.withLock { $0.dropped += lost }
-            lost += untold
-            if lost > 0, let notice, write(Array("\(notice(lost))\n".utf8), &isMidLine) > 0 {
-                state.withLock { $0.untold += lost }
-            }
-            state.withLock { state in
-                guard state.waiting.isEmpty else { return }
-                state.isWriting = false
-                for flush in state.flushes { flush.signal() }
-                state.flushes = []
-            }
+            return (state.waiting, state.untold, state.notice)
+        }
+        var lost = lines.isEmpty ? 0 : write(lines, &isMidLine)
+        state.withLock { $0.dropped += lost }
+        lost += untold
+        if lost > 0, let notice, write(Array("\(notice(lost))\n".utf8), &isMidLine) > 0 {
+            state.withLock { $0.untold += lost }
+        }
+        state.withLock { state in
+            guard state.waiting.isEmpty else { return }
+            state.isWriting = false
+            for flush in state.flushes { flush.signal() }
+            state.flushes = []
         }
     }
 

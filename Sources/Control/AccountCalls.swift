@@ -86,7 +86,8 @@ extension ControlAPI {
 
     private func body(of exchange: Exchange) throws(ControlRefusal) -> JSONValue {
         do { return try JSONValue(parsing: exchange.request.body, limits: .control) } catch {
-            throw ControlRefusal(ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$"))
+            throw ControlRefusal(
+                ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$"))
         }
     }
 

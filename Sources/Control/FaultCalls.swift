@@ -17,7 +17,10 @@ extension ControlAPI {
         let misfits = catalog.faults(in: SeedNode(body, file: "body"))
         guard misfits.isEmpty else { return ControlAnswer.error(misfits) }
         guard let fault = exchange.world.order(body) else {
-            return ControlAnswer.error(409, "tooMany", "\(FaultQueue.limit) faults are ordered: DELETE faults first")
+            return ControlAnswer.error(
+                409, "tooMany",
+                "at most \(FaultQueue.limit) faults can be ordered, with \(FaultQueue.bodyLimit) bytes of bodies: DELETE faults first"
+            )
         }
         return ControlAnswer.ok(fault.json, status: 201)
     }

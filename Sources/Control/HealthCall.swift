@@ -15,7 +15,8 @@ extension ControlAPI {
         return ControlAnswer.ok(.object(health))
     }
 
-    /// By server. All but `open`, `held` and `bodyBytes` count since the start, or since the certificate's last renewal.
+    /// By server. All but `open`, `held` and `bodyBytes` count since the start; those of a server for HTTPS begin anew
+    /// with its certificate.
     private var connections: JSONValue {
         .object(
             JSONObject(

@@ -35,7 +35,7 @@ extension ControlAPI {
             }
             values = object
         } catch {
-            return ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$")
+            return ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$")
         }
         do throws(Scenario.Failure) {
             try await exchange.play(scenario, with: values)

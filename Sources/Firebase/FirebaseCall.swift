@@ -42,7 +42,7 @@ struct FirebaseCall: Sendable {
         let value: JSONValue
         do { value = try JSONValue(parsing: exchange.request.body) } catch {
             throw FirebaseError(
-                "Invalid JSON payload received. Unexpected token.", because: "the body isn't JSON: \(error)")
+                "Invalid JSON payload received. Unexpected token.", because: "the body can't be read as JSON: \(error)")
         }
         guard case .object(let object) = value else {
             throw FirebaseError(

@@ -99,8 +99,8 @@ struct ProjectState: Sendable {
     private(set) var users: [String: User] = [:]
     /// The users' IDs in the order in which they came.
     private(set) var order: [String] = []
-    private var emails: [String: Set<String>] = [:]
-    private var phoneNumbers: [String: Set<String>] = [:]
+    private var emails = UserIndex()
+    private var phoneNumbers = UserIndex()
     private var identities: [IdentityKey: String] = [:]
     var sessions = BoundedTable<String, Session>()
     /// Credentials of refused sign-ins and links, which may be used once more.
@@ -135,26 +135,18 @@ struct ProjectState: Sendable {
     // MARK: - Users
 
     /// The user whose address it is; with several, the oldest.
-    func user(email: String) -> User? {
-        oldest(emails[email.lowercased()])
-    }
+    func user(email: String) -> User? { emails.oldest(email.lowercased()).flatMap { users[$0] } }
 
     /// The same for a phone number.
-    func user(phoneNumber: String) -> User? { oldest(phoneNumbers[phoneNumber]) }
-
-    private func oldest(_ localIds: Set<String>?) -> User? {
-        (localIds ?? []).lazy.compactMap { users[$0] }.min {
-            ($0.createdAt, $0.localId) < ($1.createdAt, $1.localId)
-        }
-    }
+    func user(phoneNumber: String) -> User? { phoneNumbers.oldest(phoneNumber).flatMap { users[$0] } }
 
     func user(identity: IdentityKey) -> User? { identities[identity].flatMap { users[$0] } }
 
     mutating func insert(_ user: User) {
         if users[user.localId] == nil { order.append(user.localId) } else { unindex(user.localId) }
         users[user.localId] = user
-        if let email = user.email { emails[email.lowercased(), default: []].insert(user.localId) }
-        if let number = user.phoneNumber { phoneNumbers[number, default: []].insert(user.localId) }
+        if let email = user.email { emails.insert(user, under: email.lowercased()) }
+        if let number = user.phoneNumber { phoneNumbers.insert(user, under: number) }
         for link in user.links {
             identities[IdentityKey(provider: link.providerId, rawId: link.rawId)] = user.localId
         }
@@ -175,22 +167,16 @@ struct ProjectState: Sendable {
     mutating func removeAllUsers() {
         users = [:]
         order = []
-        emails = [:]
-        phoneNumbers = [:]
+        emails.removeAll()
+        phoneNumbers.removeAll()
         identities = [:]
         sessions.removeAll()
     }
 
     private mutating func unindex(_ localId: String) {
         guard let user = users[localId] else { return }
-        if let email = user.email?.lowercased() {
-            emails[email]?.remove(localId)
-            if emails[email]?.isEmpty ?? false { emails[email] = nil }
-        }
-        if let number = user.phoneNumber {
-            phoneNumbers[number]?.remove(localId)
-            if phoneNumbers[number]?.isEmpty ?? false { phoneNumbers[number] = nil }
-        }
+        if let email = user.email { emails.remove(user, under: email.lowercased()) }
+        if let number = user.phoneNumber { phoneNumbers.remove(user, under: number) }
         for link in user.links {
             let key = IdentityKey(provider: link.providerId, rawId: link.rawId)
             // An import may have given it to another user.

@@ -28,7 +28,10 @@ enum TextLimits {
         guard text.utf8.count > limit else { return }
         let isInCharacters = field == "displayName" || field.lowercased().hasSuffix("password")
         guard !isInCharacters || text.unicodeScalars.count > limit else { return }
-        let reason = "\(field) has \(text.utf8.count) bytes; at most \(limit) are taken"
+        let reason =
+            isInCharacters
+            ? "\(field) has \(text.unicodeScalars.count) characters; at most \(limit) are taken"
+            : "\(field) has \(text.utf8.count) bytes; at most \(limit) are taken"
         if field.lowercased().hasSuffix("password") {
             throw FirebaseError(
                 "PASSWORD_DOES_NOT_MEET_REQUIREMENTS",

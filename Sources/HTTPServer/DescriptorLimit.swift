@@ -14,6 +14,21 @@ package enum DescriptorLimit {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
+    /// Fewer leave no room for a connection beside what the daemon itself needs.
+    private static let least = 32
+
+    /// - Throws: when so few files may be open that nobody could be served.
+    static func check() throws(ListenError) {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < least else {
+            return
+        }
+        throw ListenError(
+            description:
+                "only \(limit.rlim_cur) files may be open at once, and at least \(least) are needed: raise the limit "
+                + "with ulimit -n")
+    }
+
     /// Files that connections may use, all servers of the process together. The rest is for epoll sets, files and requests
     /// to others: a quarter, but from 32 to 512.
     private static var spare: Int {

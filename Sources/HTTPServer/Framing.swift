@@ -19,11 +19,11 @@ struct Framing {
         if !names {
             fault = "the request has a header whose name holds white space or other characters that names can't"
         } else if hosts > 1 {
-            fault = "the request has \(hosts) Host headers"
+            fault = "the request has \(hosts) Host headers: send one"
         } else if lengths.count > 1 {
-            fault = "the request has \(lengths.count) Content-Length headers"
+            fault = "the request has \(lengths.count) Content-Length headers: send one"
         } else if !codings.isEmpty, !lengths.isEmpty {
-            fault = "the request has both Content-Length and Transfer-Encoding"
+            fault = "the request has both Content-Length and Transfer-Encoding: send one"
         } else if codings.count > 1 || codings.contains(where: { !$0.equalsIgnoringASCIICase("chunked") }) {
             fault = "the request's Transfer-Encoding isn't chunked, which is all that is understood here"
         }

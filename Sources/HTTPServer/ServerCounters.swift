@@ -17,4 +17,17 @@ package struct ServerCounters: Sendable, Equatable {
     package var abandoned: UInt64 = 0
 
     package init() {}
+
+    /// Of two servers together.
+    package static func + (left: ServerCounters, right: ServerCounters) -> ServerCounters {
+        var sum = left
+        sum.open += right.open
+        sum.held += right.held
+        sum.bodyBytes += right.bodyBytes
+        sum.refused &+= right.refused
+        sum.evicted &+= right.evicted
+        sum.expired &+= right.expired
+        sum.abandoned &+= right.abandoned
+        return sum
+    }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// A thread of its own, for what waits as long as it likes.
 package enum WorkThread {
@@ -20,6 +21,30 @@ package enum WorkThread {
         let failure = pthread_create(&thread, &attributes, run, context)
         if failure != 0 { Unmanaged<Box>.fromOpaque(context).release() }
         return failure == 0
+    }
+
+    /// Does all of it at once, each on a thread of its own as far as the system gives threads, and returns when all is done.
+    package static func doAll(_ works: [@Sendable () -> Void]) {
+        let left = Countdown(works.count)
+        for work in works {
+            let counted: @Sendable () -> Void = {
+                work()
+                left.lower()
+            }
+            if !start(counted) { counted() }
+        }
+        left.wait()
+    }
+
+    /// Counts down to zero.
+    private final class Countdown: Sendable {
+        private let left: Atomic<Int>
+
+        init(_ count: Int) { left = Atomic(count) }
+
+        func lower() { left.subtract(1, ordering: .releasing) }
+
+        func wait() { while left.load(ordering: .acquiring) > 0 { usleep(1000) } }
     }
 
     private static let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in

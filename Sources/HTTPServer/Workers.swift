@@ -29,6 +29,7 @@ final class Workers: Sendable {
         self.handler = handler
         secrets = options.tls.map { CopiedTLS($0) }
         DescriptorLimit.raise()
+        try DescriptorLimit.check()
         signal(SIGPIPE, SIG_IGN)
         let refusals = RefusedConnections(isPlain: options.tls == nil, header: options.diagnosisHeader)
         self.refusals = refusals
@@ -106,9 +107,9 @@ final class Workers: Sendable {
         refusals.tick()
         guard let news = refusals.news(in: gate.counters) else { return }
         options.warn(
-            "\(news.refused) connections or requests were refused, and \(news.evicted) that came slowly closed to make room: at "
-                + "most \(gate.limits.connections) connections (it follows from ulimit -n) and \(gate.limits.bodyBytes) bytes of "
-                + "bodies at once")
+            "too many connections: \(news.refused) refused, \(news.evicted) slow ones closed; at most "
+                + "\(gate.limits.connections) connections (this follows from ulimit -n) and \(gate.limits.bodyBytes) bytes of "
+                + "request bodies are held at once")
     }
 
     // MARK: - Stopping

@@ -5,13 +5,15 @@ import FoundationEssentials
 extension Instant {
     private static let style = Date.ISO8601FormatStyle()
 
-    /// `nil` when it isn't a time in UTC from 1970 to the year 9999.
+    /// `nil` when it isn't a time in UTC, to the second, from 1970 to the year 9999, on a day that there is.
     package init?(_ text: String) {
-        guard text.utf8.count <= 32, let date = try? Instant.style.parse(text) else { return nil }
+        guard text.utf8.count == 20, let date = try? Instant.style.parse(text) else { return nil }
+        // Foundation takes the 30th of February for the 2nd of March.
+        guard Instant.style.format(date) == text else { return nil }
         let seconds = date.timeIntervalSince1970
         // Beyond these bounds, a Double can't be made an Int64 safely.
         guard seconds >= 0, seconds < 253_402_300_800 else { return nil }
-        self.init(milliseconds: Int64((seconds * 1000).rounded(.down)))
+        self.init(seconds: Int64(seconds))
     }
 
     /// To the second.

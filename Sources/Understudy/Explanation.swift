@@ -103,7 +103,14 @@ public struct Explanation: Sendable {
         let nonce = token.claims["nonce"]?.string
         if rawNonce != nil || nonce != nil {
             let comparison = NonceComparison(tokenNonce: nonce, rawNonce: rawNonce)
-            add("Nonce", [Finding(holds: comparison == .matches, text: comparison.explanation)])
+            let isUnknown = comparison == .rawNonceMissing
+            add(
+                "Nonce",
+                [
+                    isUnknown
+                        ? Finding(holds: nil, text: "not checked: give the text that was hashed with --raw-nonce")
+                        : Finding(holds: comparison == .matches, text: comparison.explanation)
+                ])
         }
         add("Claims", token.claims.members.map { Finding(holds: nil, text: "\($0.key): \($0.value.text)") })
     }

@@ -278,7 +278,6 @@ public final class RunningServer: Sendable {
     /// Stops accepting, finishes what is in flight, at most two seconds. Calling it again does nothing.
     public func stop() {
         proxy?.stop()
-        plain?.stop()
-        secure?.stop()
+        WorkThread.doAll([{ [plain] in plain?.stop() }, { [secure] in secure?.stop() }])
     }
 }

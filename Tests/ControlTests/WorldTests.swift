@@ -161,6 +161,15 @@ struct WorldTests {
         #expect((memory?["worlds"] as? [String: Any])?["untouched"] as? Int ?? 0 > 0)
     }
 
+    @Test("a world whose seed's fault was used up by a GET is one that holds something")
+    func usedUp() throws {
+        let fixture = try FaultFixture(
+            seed: #"{"faults":[{"match":{"path":"/auth/keys"},"times":1,"effect":{"status":503}}]}"#)
+        #expect(try fixture.client.get("/~mine/appleid.apple.com/auth/keys").status == 503)
+        for number in 0..<10_500 { _ = try fixture.client.get("/~w\(number)/favicon.ico") }
+        #expect(try fixture.client.get("/~mine/appleid.apple.com/auth/keys").status == 200)
+    }
+
     private static func residentBytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
         return (Int(status[1]) ?? 0) * 4096

@@ -67,7 +67,7 @@ struct BudgetTests {
         #expect(try fixture.v1("update", ["idToken": token, "displayName": name])["displayName"] == name)
         let refused = try fixture.v1("update", ["idToken": token, "displayName": name + "é"])
         #expect(refused.message == "Request contains an invalid argument.")
-        #expect(refused.diagnosis.contains("displayName has 514 bytes; at most 256 are taken"))
+        #expect(refused.diagnosis.contains("displayName has 257 characters; at most 256 are taken"))
         #expect(try fixture.admin("POST", "/accounts", ["localId": text(129)]).status == 400)
     }
 
@@ -77,5 +77,29 @@ struct BudgetTests {
         let answer = try fixture.v1("signInWithIdp", ["requestUri": address, "postBody": "a=b"])
         #expect(answer.message.hasPrefix("INVALID_CREDENTIAL_OR_PROVIDER_ID : "))
         #expect(answer.body.count < 16_384)
+    }
+
+    @Test("of users who share a number or an address the oldest is found, however many come and go")
+    func sharedNumbers() throws {
+        let fixture = try FirebaseFixture()
+        let users = (0..<40).map { number -> [String: Any] in
+            [
+                "localId": "u\(number)", "phoneNumber": "+15555550123", "email": "shared@example.com",
+                "createdAt": "\(2_000_000_000_000 - number * 1000)",
+            ]
+        }
+        _ = try fixture.admin("POST", "/accounts:batchCreate", ["users": users])
+        func found(_ query: [String: Any]) throws -> String? {
+            let answer = try fixture.admin("POST", "/accounts:lookup", query)
+            return (answer.json["users"] as? [[String: Any]])?.first?["localId"] as? String
+        }
+        for oldest in stride(from: 39, to: 30, by: -1) {
+            #expect(try found(["phoneNumber": ["+15555550123"]]) == "u\(oldest)")
+            #expect(try found(["email": ["shared@example.com"]]) == "u\(oldest)")
+            _ = try fixture.admin("POST", "/accounts:delete", ["localId": "u\(oldest)"])
+        }
+        _ = try fixture.admin("POST", "/accounts:update", ["localId": "u30", "phoneNumber": "+15555550124"])
+        #expect(try found(["phoneNumber": ["+15555550123"]]) == "u29")
+        #expect(try found(["phoneNumber": ["+15555550124"]]) == "u30")
     }
 }

@@ -77,6 +77,8 @@ struct ReturnAddressTests {
             ("javascript://app.example/%0aalert(1)", 400), ("https://app.example@evil.example/", 400),
             ("https://evil.example\\@app.example/", 400), ("//app.example", 400), ("data:text/html,x", 400),
             ("https://app.example.evil.example/", 400),
+            // The SDKs take an authorized domain's subdomains, too; not what merely ends like it.
+            ("https://sub.app.example/x", 302), ("https://evilapp.example/x", 400),
         ] {
             let answer = try handler(["redirectUrl": url])
             #expect(answer.status == status, "\(url)")

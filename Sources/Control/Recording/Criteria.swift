@@ -48,7 +48,7 @@ struct Criteria: Sendable {
     }
 
     /// How an exchange differs from what is asked, one line each. Empty when it doesn't.
-    func differences(_ known: KnownExchange) -> [String] {
+    func differences(_ known: KnownExchange, _ fieldsSent: SentFields = SentFields()) -> [String] {
         let exchange = known.exchange
         var differences: [String] = []
         func compare(_ name: String, _ expected: String?, _ found: String?, isPattern: Bool = false) {
@@ -73,8 +73,7 @@ struct Criteria: Sendable {
                 isRefused ? "refused: it wasn't" : "refused: it was, because \(exchange.diagnosis ?? "")")
         }
         guard !fields.isEmpty else { return differences }
-        var sent: [String: [String]] = [:]
-        for finding in exchange.requestFindings { sent[finding.name, default: []].append(finding.value) }
+        let sent = fieldsSent.of(exchange)
         for field in fields {
             let values = sent[field.name] ?? []
             guard !values.contains(field.value) else { continue }
@@ -83,5 +82,18 @@ struct Criteria: Sendable {
             differences.append("fields.\(name): expected \(Place.shortened(field.value, to: 200)), was \(found)")
         }
         return differences
+    }
+}
+
+/// The fields that requests sent, by name: worked out once for each, however many expectations ask.
+final class SentFields {
+    private var known: [String: [String: [String]]] = [:]
+
+    func of(_ exchange: RecordedExchange) -> [String: [String]] {
+        if let fields = known[exchange.id] { return fields }
+        var fields: [String: [String]] = [:]
+        for finding in exchange.requestFindings { fields[finding.name, default: []].append(finding.value) }
+        known[exchange.id] = fields
+        return fields
     }
 }

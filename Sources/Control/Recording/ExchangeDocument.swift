@@ -7,13 +7,14 @@ import Time
 struct ExchangeDocument: Sendable {
     let known: KnownExchange
     private let mask: Mask?
-    /// Secrets can't be found in a body that isn't whole, so no body is shown, and nothing that may quote one.
+    /// Secrets can't be found in a body that isn't whole or that can't be read, so no body is shown, and nothing that may
+    /// quote one.
     private let isWithheld: Bool
 
     init(_ known: KnownExchange, masksSecrets: Bool) {
         self.known = known
         mask = masksSecrets ? Mask(known.exchange) : nil
-        isWithheld = masksSecrets && known.exchange.isCut
+        isWithheld = masksSecrets && (known.exchange.isCut || !known.exchange.isRequestBodyRead)
     }
 
     private func shown(_ text: String) -> String { mask?.apply(to: text) ?? text }

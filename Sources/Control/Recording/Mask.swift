@@ -6,14 +6,14 @@ import Stage
 struct Mask: Sendable {
     private static let names: Set<String> = [
         "accesstoken", "appsecretproof", "authorizationcode", "clientassertion", "clientsecret", "code",
-        "codeverifier", "devicecode", "fbexchangetoken", "idtoken", "identitytoken", "inputtoken",
+        "codeverifier", "credentials", "devicecode", "fbexchangetoken", "idtoken", "identitytoken", "inputtoken",
         "mfapendingcredential", "newpassword", "oauthaccesstoken", "oauthidtoken", "oobcode", "password",
         "passwordhash",
         "pendingtoken", "privatekey", "refreshtoken", "salt", "secret", "sessioncookie", "sessioninfo",
         "sharedsecretkey",
         "temporaryproof", "token", "verificationcode",
     ]
-    private static let headers: Set<String> = ["authorization", "cookie", "set-cookie"]
+    private static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     private static let shortest = 4
     /// No sign-in has so many secrets: an exchange with more shows no text at all.
     private static let limit = 100

@@ -33,14 +33,14 @@ extension ControlAPI {
         // Searching takes a while, so that a worker doesn't do it.
         guard let wait = query.wait else {
             return .later { [self] done in
-                recording.store.queue.async { [self] in done(answer(find(query, in: recording), query)) }
+                recording.store.queue.async { [self] in done(answer(find(query, in: recording), query, recording)) }
             }
         }
         guard let lease = listen(exchange) else { return .now(tooManyListeners()) }
         return .later { [self] done in
             let waiter = Waiter(
                 recording, lease: lease, count: query.count, matches: { query.matches($0) },
-                find: { [self] in find(query, in: recording) }, done: { [self] in done(answer($0, query)) })
+                find: { [self] in find(query, in: recording) }, done: { [self] in done(answer($0, query, recording)) })
             recording.store.queue.async { waiter.begin(after: query.after) }
             let timer = Timer.after(wait.duration) { recording.store.queue.async { waiter.settle() } }
             done.whenAbandoned { timer.hurry() }
@@ -133,23 +133,25 @@ extension ControlAPI {
         return query
     }
 
-    /// Those that the query asks for, the oldest first.
+    /// Those that the query asks for, the oldest first. With `limit`, the latest; with `after`, too, those that come next, so
+    /// that a client can go on page by page.
     private func find(_ query: Query, in recording: Recording) -> [KnownExchange] {
         var known = recording.known().exchanges
         known.removeFirst(place(after: query.after, in: known))
         known.removeAll { !query.matches($0) }
-        return query.limit.map { Array(known.suffix($0)) } ?? known
+        guard let limit = query.limit, query.after == nil else { return known }
+        return Array(known.suffix(limit))
     }
 
     /// Bytes of bodies that one answer shows; those who ask for more go on after the last exchange of it.
     private static let pageSize = 2 << 20
 
-    private func answer(_ found: [KnownExchange], _ query: Query) -> Response {
+    private func answer(_ found: [KnownExchange], _ query: Query, _ recording: Recording) -> Response {
         var size = 0
         let page = found.prefix { known in
             defer { size += known.exchange.request.body.count + known.exchange.response.body.count }
             return size < ControlAPI.pageSize
-        }
+        }.prefix(query.limit ?? .max)
         let documents = page.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
         if query.isHAR {
             let more = page.count < found.count ? page.last?.exchange.id : nil
@@ -158,6 +160,7 @@ extension ControlAPI {
         var object = JSONObject([("requests", .array(documents.map(\.json)))])
         object["last"] = page.last.map { .string($0.exchange.id) }
         if page.count < found.count { object["more"] = true }
+        if recording.dropped > 0 { object["dropped"] = .integer(Int64(recording.dropped)) }
         return ControlAnswer.ok(.object(object))
     }
 }

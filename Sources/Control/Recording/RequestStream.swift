@@ -25,7 +25,8 @@ private final class RecordingReader: Sendable {
         /// The position of the next exchange to look at.
         var next = 0
         var hasBegun = false
-        let lease: Allowance.Lease
+        /// Given back when the reader has gone.
+        var lease: Allowance.Lease?
     }
 
     /// Bytes that are sent ahead of the reader, or one event.
@@ -60,7 +61,10 @@ private final class RecordingReader: Sendable {
         link.withLock { $0.stream = stream }
         budget.streams.add(stream)
         let number = recording.listen { [self] in advance() }
-        stream.whenClosed { [recording] in recording.stopListening(number) }
+        stream.whenClosed { [self] in
+            recording.stopListening(number)
+            state.withLock { $0.lease = nil }
+        }
         recording.store.queue.async { [self] in start() }
         RecordingReader.keepAlive(stream, StreamChunk(Array(":\n\n".utf8), in: budget.streams))
         return stream
@@ -112,9 +116,11 @@ private final class RecordingReader: Sendable {
         return StreamChunk(Array(text.utf8), in: budget.streams)
     }
 
-    /// A suspended connection notices that its reader has gone only when something is sent.
+    /// Says now and then that the stream is alive, for proxies that close silent connections.
     private static func keepAlive(_ stream: EventStream, _ chunk: StreamChunk) {
         guard stream.send(chunk) else { return }
-        Timer.after(.seconds(15)) { keepAlive(stream, chunk) }
+        Timer.after(.seconds(15)) { [weak stream] in
+            if let stream { keepAlive(stream, chunk) }
+        }
     }
 }

@@ -18,6 +18,7 @@ extension ControlAPI {
 
     /// Each is compared with the whole recording.
     private static let expectationLimit = 100
+    private static let fieldLimit = 1_000
     /// What comes near is shown up to this many times.
     private static let nearLimit = 3
 
@@ -37,7 +38,7 @@ extension ControlAPI {
             guard faults.isEmpty else { return ControlAnswer.error(faults) }
             body = value
         } catch {
-            return ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$")
+            return ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$")
         }
         let expectations = body["expectations"]?.array ?? [body]
         guard expectations.count <= ControlAPI.expectationLimit else {
@@ -45,20 +46,31 @@ extension ControlAPI {
                 "\(expectations.count) expectations; at most \(ControlAPI.expectationLimit) are verified at once"
             return ControlAnswer.error(400, "tooMuch", message, path: "$.expectations")
         }
-        let known = exchange.world.recording.known().exchanges
-        let results = expectations.map { check($0, known) }
+        let fields = expectations.reduce(0) { $0 + ($1["fields"]?.object?.members.count ?? 0) }
+        guard fields <= ControlAPI.fieldLimit else {
+            let message = "\(fields) fields in all expectations; at most \(ControlAPI.fieldLimit) are verified at once"
+            return ControlAnswer.error(400, "tooMuch", message, path: "$.expectations")
+        }
+        let recording = exchange.world.recording
+        let known = recording.known().exchanges
+        let sent = SentFields()
+        let results = expectations.map { check($0, known, sent) }
         let document = JSONValue.array(results.map(\.json))
+        let dropped = recording.dropped > 0 ? JSONValue.integer(Int64(recording.dropped)) : nil
         let unmet = results.filter { !$0.isMet }
         guard let first = unmet.first else {
-            return ControlAnswer.ok(["verified": true, "expectations": document])
+            var verified = JSONObject([("verified", true), ("expectations", document)])
+            verified["dropped"] = dropped
+            return ControlAnswer.ok(.object(verified))
         }
         let message =
             first.message + (unmet.count > 1 ? "; \(unmet.count - 1) more of the expectations aren't met" : "")
         var response = ControlAnswer.error(409, "unmet", message)
-        let answer: JSONValue = [
-            "error": ["code": "unmet", "message": .string(message)], "verified": false, "expectations": document,
-        ]
-        response.body = Array((answer.text + "\n").utf8)
+        var answer = JSONObject([
+            ("error", ["code": "unmet", "message": .string(message)]), ("verified", false), ("expectations", document),
+        ])
+        answer["dropped"] = dropped
+        response.body = Array((JSONValue.object(answer).text + "\n").utf8)
         return response
     }
 
@@ -68,9 +80,9 @@ extension ControlAPI {
         let json: JSONValue
     }
 
-    private func check(_ expectation: JSONValue, _ known: [KnownExchange]) -> Result {
+    private func check(_ expectation: JSONValue, _ known: [KnownExchange], _ sent: SentFields) -> Result {
         let criteria = Criteria(expectation)
-        let compared = known.map { (known: $0, differences: criteria.differences($0)) }
+        let compared = known.map { (known: $0, differences: criteria.differences($0, sent)) }
         let matched = compared.filter { $0.differences.isEmpty }.map { JSONValue.string($0.known.exchange.id) }
         let times = expectation["times"]?.integer
         let most = times ?? expectation["atMost"]?.integer

@@ -94,7 +94,8 @@ extension WebFlow.Destination {
 
     private static func page(_ redirectURL: String?, _ project: Project) throws(ReturnAddressFailure) -> String? {
         guard let redirectURL else { return nil }
-        do { _ = try project.checkedReturnURL(redirectURL, named: "redirectUrl") } catch {
+        // The SDKs take subdomains of an authorized domain, too (firebase-js-sdk: packages/auth, validate_origin).
+        do { _ = try project.checkedReturnURL(redirectURL, named: "redirectUrl", takesSubdomains: true) } catch {
             throw ReturnAddressFailure(
                 message: "This domain is not authorized for OAuth operations for your Firebase project.",
                 diagnosis: error.diagnosis)
@@ -111,11 +112,16 @@ extension Project {
     ///
     /// - Throws: `INVALID_CONTINUE_URI` when it isn't an http or https URL, `UNAUTHORIZED_DOMAIN` when the project doesn't have
     ///   its domain.
-    func checkedReturnURL(_ text: String, named name: String = "continueUrl") throws(FirebaseError) -> WebAddress {
+    func checkedReturnURL(
+        _ text: String, named name: String = "continueUrl", takesSubdomains: Bool = false
+    ) throws(FirebaseError) -> WebAddress {
         guard let address = WebAddress(text), ["http", "https"].contains(address.scheme) else {
             throw FirebaseError("INVALID_CONTINUE_URI", because: "\(name) isn't an absolute URL")
         }
-        guard address.isLoopback || returnDomains.contains(address.host) else {
+        let isKnown = returnDomains.contains { domain in
+            address.host == domain || takesSubdomains && address.host.hasSuffix(".\(domain)")
+        }
+        guard address.isLoopback || isKnown else {
             throw FirebaseError(
                 "UNAUTHORIZED_DOMAIN", "Domain not allowlisted by project",
                 because: "\(name): add \(Diagnosis.quote(address.host)) to authorizedDomains of the project in the seed"

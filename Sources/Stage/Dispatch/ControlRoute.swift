@@ -70,7 +70,8 @@ extension Exchange {
     package func body(_ shape: Shape) throws(ControlRefusal) -> JSONValue {
         let value: JSONValue
         do { value = request.body.isEmpty ? [:] : try JSONValue(parsing: request.body, limits: .control) } catch {
-            throw ControlRefusal(ControlAnswer.error(400, "notJSON", "the body isn't JSON: \(error)", path: "$"))
+            throw ControlRefusal(
+                ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$"))
         }
         let faults = shape.faults(in: SeedNode(value, file: "body"))
         guard faults.isEmpty else { throw ControlRefusal(ControlAnswer.error(faults)) }

@@ -66,7 +66,8 @@ package enum RequestBudget {
         }
         guard count > fields else { return nil }
         return Diagnosis(
-            received: "a \(what) of \(count) fields", expected: "at most \(fields)", "send what the endpoint knows only"
+            received: "a \(what) of \(count) fields", expected: "at most \(fields)",
+            "leave out what the endpoint doesn't know"
         )
     }
 
@@ -75,7 +76,7 @@ package enum RequestBudget {
 
     private static func tooLong(_ text: String, _ limit: Int, _ what: String) -> Diagnosis {
         Diagnosis(
-            received: "\(text) in the \(what)", expected: "at most \(limit) bytes", "send a text of sensible length")
+            received: "\(text) in the \(what)", expected: "at most \(limit) bytes", "shorten it")
     }
 }
 

@@ -50,12 +50,16 @@ package struct Fault: Sendable {
     /// For diagnoses and the recording.
     package var summary: String { "ordered fault \(id): \(Place.shortened(effect.document.text, to: 1_000))" }
 
+    fileprivate var bodySize: Int { effect.answer?.body.count ?? 0 }
+
     fileprivate var isSpent: Bool { times.map { done >= $0 } ?? false }
 }
 
 /// Ordered faults, first come first served.
 package struct FaultQueue: Sendable {
     package static let limit = 1_000
+    /// Bytes of all ordered answers together.
+    package static let bodyLimit = 8 << 20
 
     /// Those that are spent stay until the exchange that used them is over: it may give them back.
     private var faults: [Fault] = []
@@ -71,9 +75,10 @@ package struct FaultQueue: Sendable {
         return "fault-\(made)"
     }
 
-    /// `false` when there are too many.
+    /// `false` when there are too many, or their answers are too long.
     package mutating func add(_ fault: Fault) -> Bool {
-        guard faults.count < FaultQueue.limit else { return false }
+        let bodies = faults.reduce(fault.bodySize) { $0 + $1.bodySize }
+        guard faults.count < FaultQueue.limit, bodies <= FaultQueue.bodyLimit else { return false }
         faults.append(fault)
         return true
     }

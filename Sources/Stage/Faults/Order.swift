@@ -77,8 +77,11 @@ extension Exchange {
             order.use()
             return Outcome(id: order.fault.id, provider: provider, kind: .error, error: error)
         }
-        return state.outcomes.take(provider: provider, client: client, account: account)
-            ?? interaction.standing(provider: provider)
+        if let ordered = state.outcomes.take(provider: provider, client: client, account: account) {
+            world.noteChange()
+            return ordered
+        }
+        return interaction.standing(provider: provider)
     }
 
     /// The fields of the query, of a form, and the texts of a JSON object.

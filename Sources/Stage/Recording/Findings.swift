@@ -19,11 +19,20 @@ extension RecordedExchange {
         } else {
             finder.add(request.bodyForm, "request.body")
         }
+        if let referrer = request.header("Referer") { finder.add(url: referrer, "request.headers.Referer") }
         let words = (request.header("Authorization") ?? "").split(separator: " ")
         if words.count == 2, ["bearer", "token", "firebase"].contains(words[0].lowercased()) {
             finder.add("access_token", String(words[1]), "request.headers.Authorization")
         }
         return finder.findings
+    }
+
+    /// Whether every named value of the request's body is among the findings: it is a form, or JSON in which no name stands
+    /// twice.
+    package var isRequestBodyRead: Bool {
+        guard !request.body.isEmpty else { return true }
+        if (try? JSONValue(parsing: request.body, limits: .control)) != nil { return true }
+        return request.contentType == "application/x-www-form-urlencoded" && !request.body.holdsJSON
     }
 
     /// The named values of the response: of its JSON, its form, the redirect's parameters, and the form of a page.

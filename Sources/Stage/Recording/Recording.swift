@@ -47,6 +47,9 @@ package final class Recording: Sendable {
 
     package var count: Int { store.count(of: log) }
 
+    /// How many exchanges had to make room for others since it was empty last, those of other worlds included.
+    package var dropped: Int { store.dropped(of: log) }
+
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
     package func clear() { store.clear(log) }

@@ -15,6 +15,8 @@ package final class RecordingStore: Sendable {
         var size = 0
         /// How many exchanges there were before the first one.
         var position = 0
+        /// How many of these somebody removed.
+        var cleared = 0
 
         var count: Int { entries.count - first }
 
@@ -91,6 +93,7 @@ package final class RecordingStore: Sendable {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
             while ledger.logs[log]?.count ?? 0 > 0 { ledger.removeFirst(of: log, into: &removed) }
+            if let position = ledger.logs[log]?.position { ledger.logs[log]?.cleared = position }
             return removed
         }
     }
@@ -118,6 +121,11 @@ package final class RecordingStore: Sendable {
         }
         // Freed here, outside the lock.
         _ = consume removed
+    }
+
+    /// How many exchanges of the log had to go since it was empty last.
+    func dropped(of log: Int) -> Int {
+        ledger.withLock { ledger in ledger.logs[log].map { $0.position - $0.cleared } ?? 0 }
     }
 
     func count(of log: Int) -> Int { ledger.withLock { $0.logs[log]?.count ?? 0 } }

@@ -49,8 +49,8 @@ extension Shape {
         .optional(
             "name",
             .object([
-                .optional("given", .text(.any), "Given name; the id, capitalized, by default."),
-                .optional("family", .text(.any), default: "Example", "Family name."),
+                .optional("given", .text(.name), "Given name; the id, capitalized, by default."),
+                .optional("family", .text(.name), default: "Example", "Family name."),
             ]), default: [:], "The person's name."),
         .optional("email", .text(.email), "The primary address; the id at example.com by default."),
         .optional("emailVerified", .boolean, default: true, "Whether the primary address is verified."),

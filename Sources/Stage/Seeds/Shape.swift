@@ -74,8 +74,17 @@ package struct TextRule: Sendable {
         self.holds = holds
     }
 
-    package static let any = TextRule(about: "a string", pattern: nil) { _ in true }
-    package static let nonEmpty = TextRule(about: "a string that isn't empty", pattern: ".+") { !$0.isEmpty }
+    /// The longest text, in bytes: a PEM file, a page's address.
+    private static let longest = 8_192
+
+    package static let any = TextRule(about: "a string of at most 8,192 bytes", pattern: nil) {
+        $0.utf8.count <= longest
+    }
+    package static let nonEmpty = TextRule(
+        about: "a string that isn't empty, of at most 8,192 bytes", pattern: ".+"
+    ) { !$0.isEmpty && $0.utf8.count <= longest }
+    /// A person's name or the like.
+    package static let name = TextRule(about: "a name of at most 256 bytes", pattern: nil) { $0.utf8.count <= 256 }
     package static let identifier = TextRule(
         about: "an identifier: letters, digits, \"-\", \"_\" and \".\"", pattern: "^[A-Za-z0-9._-]+$"
     ) { text in !text.isEmpty && text.utf8.allSatisfy { isLetterOrDigit($0) || "-_.".utf8.contains($0) } }
@@ -120,7 +129,9 @@ package struct TextRule: Sendable {
             && scheme.allSatisfy { isLetterOrDigit($0) || "+.-".utf8.contains($0) }
     }
     package static let duration = TextRule(
-        about: "a duration such as \"500ms\", \"2s\", \"6m\", \"1h\" or \"1d\"", pattern: "^[0-9]+(ms|s|m|h|d)$"
+        about:
+            "a duration such as \"500ms\", \"2s\", \"6m\", \"1h\" or \"1d\": a number and a unit, at most ten thousand years",
+        pattern: "^[0-9]+(ms|s|m|h|d)$"
     ) { text in TimeSpan(text).map { $0 >= .zero } ?? false }
     /// For what holds a request up.
     package static let delay = TextRule(

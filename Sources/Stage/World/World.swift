@@ -37,7 +37,7 @@ package final class World: Sendable {
     }
 
     /// Notes that a request may have changed it.
-    func noteChange() { wasChanged.store(true, ordering: .relaxed) }
+    package func noteChange() { wasChanged.store(true, ordering: .relaxed) }
 
     /// Whether it was looked at only: nobody changed it, it has given nothing out, and nobody listens to it.
     var isUntouched: Bool {
@@ -90,6 +90,8 @@ package final class World: Sendable {
         }
         guard !matching.isEmpty else { return nil }
         let names = Set(matching.map(\.id))
+        // Counting a request at a fault is a change, also when the fault isn't due yet.
+        noteChange()
         return withState { state in state.faults.take(&state.random) { names.contains($0.id) } }.map { Order($0) }
     }
 

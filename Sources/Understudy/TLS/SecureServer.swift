@@ -61,14 +61,17 @@ final class SecureServer: Sendable {
     var port: UInt16 { listeners.first?.port ?? 0 }
 
     /// `nil` while it stops: that waits for requests, one of which may be asking.
-    var counters: ServerCounters? { state.withLockIfAvailable { $0.server.counters } }
+    var counters: ServerCounters? {
+        state.withLockIfAvailable { state in
+            state.retired.map { state.server.counters + $0.counters } ?? state.server.counters
+        }
+    }
 
     func stop() {
         state.withLock { state in
             guard !state.isStopped else { return }
             state.isStopped = true
-            state.retired?.stop()
-            state.server.stop()
+            WorkThread.doAll([state.retired, state.server].compactMap { $0 }.map { server in { server.stop() } })
             for listener in listeners { close(listener.descriptor) }
         }
     }
