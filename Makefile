@@ -53,10 +53,12 @@ test-sanitizers: setup
 test-boundaries: setup
 	UNDERSTUDY_ALL_BOUNDARIES=1 swift test --disable-xctest --filter Boundary
 
-# Floods of connections: half-sent requests, delayed answers, more than there are descriptors for. A minute and a half.
+# Floods of connections: half-sent requests, delayed answers, more than there are descriptors for; then two hundred clients
+# that redeem one code. Two minutes.
 test-stress: build
 	$(call need,python3)
 	Tests/Stress/connections $(BINARY)
+	Tests/Stress/redeem $(BINARY)
 
 # What the daemon takes when somebody makes it keep things: a minute; everything with GROWTH= (ten minutes).
 GROWTH ?= --short
