@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
+RELEASE = "bookworm"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NODES = ["null", "zero", "full", "random", "urandom", "tty"]
 
@@ -28,6 +28,25 @@ def run(*command, **options):
     if done.returncode:
         raise SystemExit(f"{shlex.join(map(str, command))}: exit code {done.returncode}\n{done.stdout[-4000:]}")
     return done.stdout
+
+
+def mirror():
+    """Where this machine itself gets Debian from: DEBIAN_MIRROR, else what its package sources say.
+    https://manpages.debian.org/bookworm/apt/sources.list.5.en.html"""
+    if "DEBIAN_MIRROR" in os.environ:
+        return os.environ["DEBIAN_MIRROR"]
+    for file in sorted(Path("/etc/apt").glob("sources.list.d/*.sources")):
+        for stanza in re.split(r"\n\s*\n", file.read_text()):
+            fields = dict(re.findall(r"^([A-Za-z-]+):[ \t]*(.*)$", stanza, re.MULTILINE))
+            is_enabled = fields.get("Enabled", "yes").lower() not in ("no", "false")
+            if is_enabled and "deb" in fields.get("Types", "").split() and RELEASE in fields.get("Suites", "").split():
+                return fields["URIs"].split()[0]
+    for file in [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt").glob("sources.list.d/*.list"))]:
+        for line in file.read_text().splitlines() if file.exists() else []:
+            words = re.sub(r"\[[^]]*\]", "", line).split()
+            if len(words) > 3 and words[0] == "deb" and words[2] == RELEASE:
+                return words[1]
+    raise SystemExit(f"no package source of this machine has Debian's {RELEASE}: set DEBIAN_MIRROR")
 
 
 class Workshop(contextlib.ExitStack):
@@ -49,11 +68,11 @@ class Workshop(contextlib.ExitStack):
 
     def debian(self):
         """Debian 12 as debootstrap leaves it: made once, and kept beside the build."""
-        kept = PROJECT / ".build/container/bookworm"
+        kept = PROJECT / ".build/container" / RELEASE
         if not (kept / "made").exists():
             shutil.rmtree(kept, ignore_errors=True)
             kept.parent.mkdir(parents=True, exist_ok=True)
-            run("debootstrap", "--variant=minbase", "bookworm", kept, MIRROR)
+            run("debootstrap", "--variant=minbase", RELEASE, kept, mirror())
             # How this machine reaches its mirrors.
             shutil.copy("/etc/resolv.conf", kept / "etc/resolv.conf")
             for file in Path("/etc/apt/apt.conf.d").glob("*"):
