@@ -117,7 +117,10 @@ package struct TextRule: Sendable {
         about: "an absolute URL that begins with http:// or https://", pattern: "^https?://[^\\s/]+"
     ) { text in
         guard !text.contains(where: \.isWhitespace) else { return false }
-        return ["http://", "https://"].contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
+        return ["http://", "https://"].contains { scheme in
+            // A host follows, not a path.
+            text.hasPrefix(scheme) && text.dropFirst(scheme.count).first.map { $0 != "/" } ?? false
+        }
     }
     package static let callbackURL = TextRule(
         about: "an absolute URL such as \"https://example.com/callback\" or \"com.example.app://callback\"",
