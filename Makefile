@@ -67,7 +67,8 @@ test-growth: build
 	$(call need,python3)
 	Tests/Stress/growth $(BINARY) $(GROWTH)
 
-# SECONDS for all targets of libFuzzer together, then as many for the fuzzer over HTTP. TARGETS="http seeds": only these.
+# SECONDS for all targets of libFuzzer together, then as many for the fuzzer over HTTP. Each run begins elsewhere, unless
+# UNDERSTUDY_FUZZ_SEED is set. TARGETS="http seeds": only these.
 SECONDS = 20
 FUZZER = .build/fuzz/release/FuzzRunner
 

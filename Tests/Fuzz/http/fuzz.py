@@ -3,12 +3,14 @@
 usage: fuzz.py BINARY SECONDS            exit code 1 when something is found
        fuzz.py BINARY --repeat FILE      sends a finding's requests again
 """
+import itertools
 import os
 import random
 import sys
 import time
 
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis import seed as begin_with
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
@@ -167,7 +169,12 @@ def fuzz(binary, seconds):
     found = None
     try:
         Machine.endpoints = learn_endpoints(session)
-        while time.monotonic() < Machine.end and found is None:
+        start = os.environ.get("UNDERSTUDY_FUZZ_SEED")
+        for turn in itertools.count():
+            if time.monotonic() >= Machine.end or found is not None:
+                break
+            if start:
+                begin_with(int(start) + turn)(Machine)
             try:
                 run_state_machine_as_test(Machine, settings=settings(
                     max_examples=50, stateful_step_count=40, deadline=None, database=None, phases=[Phase.generate],
