@@ -14,6 +14,7 @@ func connectionCallback(
     context: UnsafeMutableRawPointer?, connection: OpaquePointer?,
     connectionContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, event: MHD_ConnectionNotificationCode
 ) {
+    understudy_note_worker()
     guard let gate = server(context)?.gate, let connectionContext else { return }
     if event.rawValue == 0 {
         let opened = gate.opened(understudy_descriptor(connection))
@@ -32,6 +33,7 @@ func connectionCallback(
 func beginCallback(
     context: UnsafeMutableRawPointer?, target: UnsafePointer<CChar>?, connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
+    understudy_note_worker()
     guard let server = server(context), let watch = server.watch, let raw = understudy_connection_context(connection)
     else { return nil }
     let opened = Unmanaged<Connection>.fromOpaque(raw).takeUnretainedValue()

@@ -16,4 +16,7 @@ int understudy_bell(void);
 // A connection that doesn't block and isn't inherited. `address` may be NULL.
 int understudy_accept(int listener, struct sockaddr_storage *address, socklen_t *length);
 
+// Says that this thread is one of libmicrohttpd's workers.
+void understudy_note_worker(void);
+
 #endif
