@@ -47,7 +47,9 @@ struct ExecEndTests {
         arguments: [SIGKILL, SIGTERM, SIGHUP, SIGINT], [[], ["--proxy-port", "0"]])
     func signalled(signal: Int32, options: [String]) throws {
         let folder = try Folder()
-        let script = "sleep 1000 & (sleep 1001 & echo $$ $! $PPID); sleep 1002"
+        // What says that all has started is what runs to the end: bash goes on with its next command when an
+        // interrupt comes while one runs that ends by itself.
+        let script = "sleep 1000 & (sleep 1001 & echo $$ $! $PPID; exec sleep 1002)"
         let (process, output) = try ExecEndTests.startProcess(
             options + ["--", "bash", "-c", script], folder: folder.path)
         let started = ExecEndTests.line(output).split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }.prefix(2)
