@@ -46,9 +46,9 @@ test-clients: build
 # which some hostile surroundings lack.
 test-sanitizers: setup
 	ASAN_OPTIONS=detect_leaks=0:suppressions=$(CURDIR)/Tests/asan-suppressions.txt \
-	swift test --disable-xctest --sanitize=address --scratch-path .build/asan --skip HostileSurroundings --filter 'Hostile|Stage|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
+	swift test --disable-xctest --sanitize=address --scratch-path .build/asan --skip HostileSurroundings --filter 'Hostile|EmulatorCore|JSONTests|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions.txt \
-	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan --skip HostileSurroundings --filter 'Hostile|Stage|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
+	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan --skip HostileSurroundings --filter 'Hostile|EmulatorCore|JSONTests|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
 
 # Every boundary value for every name at every endpoint, where `make test` takes some for each: a quarter of an hour.
 test-boundaries: setup

@@ -27,24 +27,26 @@ let package = Package(
         .target(name: "CProcess"),
         .target(name: "Text", swiftSettings: strict),
         .target(name: "Time", swiftSettings: strict),
-        .target(name: "JOSE", dependencies: ["COpenSSL", "CJansson", "Text", "Time"], swiftSettings: strict),
+        .target(name: "JSON", dependencies: ["CJansson", "Text", "Time"], swiftSettings: strict),
+        .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Text", "Time"], swiftSettings: strict),
         .target(name: "CConnections"),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CConnections", "Text"], swiftSettings: strict),
         .target(name: "Proxy", dependencies: ["HTTPServer"], swiftSettings: strict),
-        .target(name: "Courier", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(name: "HTTPClient", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(
-            name: "Stage",
+            name: "EmulatorCore",
             dependencies: [
-                "HTTPServer", "JOSE", "Text", "Time", "Courier", .product(name: "Logging", package: "swift-log"),
+                "HTTPServer", "JSON", "JOSE", "Text", "Time", "HTTPClient",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
-        .target(name: "OAuth", dependencies: ["Stage"], swiftSettings: strict),
+        .target(name: "OAuth", dependencies: ["EmulatorCore"], swiftSettings: strict),
         .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "GitHub", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Facebook", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Firebase", dependencies: ["OAuth"], swiftSettings: strict),
-        .target(name: "Control", dependencies: ["Stage"], swiftSettings: strict),
+        .target(name: "Control", dependencies: ["EmulatorCore"], swiftSettings: strict),
         .target(
             name: "Understudy",
             dependencies: ["Apple", "GitHub", "Google", "Facebook", "Firebase", "Control", "Proxy"],
@@ -79,7 +81,7 @@ let package = Package(
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
-                "Understudy", "Stage", "JOSE", "CNamespaces", "CProcess",
+                "Understudy", "EmulatorCore", "JSON", "JOSE", "CNamespaces", "CProcess",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -92,13 +94,14 @@ let package = Package(
             dependencies: ["Understudy", .product(name: "Logging", package: "swift-log")],
             path: "Tests/Fuzz/Targets", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "JOSETests",
-            dependencies: ["JOSE", "Time", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["JOSE", "JSON", "Time", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .testTarget(
             name: "HTTPServerTests", dependencies: ["HTTPServer", "Proxy", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "StageTests", dependencies: ["Stage", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "EmulatorCoreTests", dependencies: ["EmulatorCore", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "AppleTests",
             dependencies: ["Apple", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
@@ -117,7 +120,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ControlTests",
-            dependencies: ["Control", "Stage", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
+            dependencies: ["Control", "EmulatorCore", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
             swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["Understudy", "TestSupport"], swiftSettings: strict),

@@ -1,5 +1,5 @@
 import JOSE
-import Stage
+import EmulatorCore
 import Time
 
 /// The teams and clients of a seed, looked up by what requests name.

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// Apple's error answers: <https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse> and
 /// <https://developer.apple.com/documentation/technotes/tn3107-resolving-sign-in-with-apple-response-errors>.

@@ -1,6 +1,6 @@
-import Courier
+import HTTPClient
 import Dispatch
-import JOSE
+import JSON
 
 /// A notification, ready to be posted.
 package struct AppleNotification: Sendable {
@@ -52,8 +52,8 @@ package final class AppleNotifier: Sendable {
         queue.async { [self] in
             var status: Int?
             var failure: String?
-            do throws(Courier.Failure) {
-                let answer = try Courier.send(
+            do throws(OutgoingRequest.Failure) {
+                let answer = try OutgoingRequest.send(
                     "POST", to: notification.url, contentType: "application/json", body: notification.body, seconds: 5)
                 status = answer.status
             } catch {

@@ -1,14 +1,14 @@
 import JOSE
-import Stage
+import EmulatorCore
 
 extension AppleProvider {
     /// The token of somebody who has consented, whether or not they have; nothing is granted.
-    package func token(for order: TokenOrder, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
-        guard let client = directory.clients[order.client] else {
-            throw order.noSuchClient("App ID or Services ID", hint: directory.hint(for: order.client))
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        guard let client = directory.clients[wanted.client] else {
+            throw wanted.noSuchClient("App ID or Services ID", hint: directory.hint(for: wanted.client))
         }
-        let account = try order.signer(in: exchange)
-        let scopes = order.scopes ?? [AppleScope.email.rawValue]
+        let account = try wanted.person(in: exchange)
+        let scopes = wanted.scopes ?? [AppleScope.email.rawValue]
         let key = AppleState.GrantKey(account: account.id, team: client.team, group: client.group)
         let (known, now) = exchange.world.withState { state in
             let number = state[AppleState.self].grantNumber(key)
@@ -20,7 +20,7 @@ extension AppleProvider {
             ?? AppleState.Grant(
                 key: key, client: client.id, sharesEmail: account.apple.shareEmail, scopes: Set(granted))
         let token = IDToken(
-            issuer: issuer(exchange), client: client, grant: grant, account: account, nonce: order.nonce,
+            issuer: issuer(exchange), client: client, grant: grant, account: account, nonce: wanted.nonce,
             authenticatedAt: now, issuedAt: now)
         return TokenDraft(claims: token.claims(settings), owner: .apple, withType: false)
     }

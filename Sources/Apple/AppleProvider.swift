@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// Sign in with Apple: <https://developer.apple.com/documentation/signinwithapplerestapi>.

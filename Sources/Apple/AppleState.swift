@@ -1,6 +1,6 @@
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// What Apple remembers in one world.

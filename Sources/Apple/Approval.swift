@@ -1,6 +1,6 @@
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// A person's yes, with what they chose on the way.

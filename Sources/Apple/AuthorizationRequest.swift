@@ -1,6 +1,6 @@
 import HTTPServer
 import OAuth
-import Stage
+import EmulatorCore
 
 /// A request to `/auth/authorize`, checked.
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.>

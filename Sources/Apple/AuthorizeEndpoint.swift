@@ -1,7 +1,8 @@
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 
 // GET and POST /auth/authorize
 // https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
@@ -17,10 +18,10 @@ extension AppleProvider {
         }
         if let move = moveToOtherSite(exchange, request) { return move }
         let interaction = request.client.interaction ?? exchange.world.seed.interaction
-        let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
+        let (outcome, person) = exchange.world.withState { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: request.client.id, interaction: interaction)
-            return (outcome, state.signer(interaction, outcome))
+            return (outcome, state.personSigningIn(interaction, outcome))
         }
         switch outcome?.kind {
         case .cancel: return cancelled(exchange, request)
@@ -30,14 +31,14 @@ extension AppleProvider {
         case .approve: break
         case nil: return SignInPage.choosePerson(exchange, request)
         }
-        guard let signer else {
+        guard let person else {
             return AppleError(
                 .invalidRequest, nil,
                 Diagnosis("there is no account to sign in: seed one, or add it with POST accounts")
             )
             .authorizeResponse(to: exchange.request)
         }
-        return approved(exchange, request, Approval(account: signer, asked: request.scopes, outcome: outcome))
+        return approved(exchange, request, Approval(account: person, asked: request.scopes, outcome: outcome))
     }
 
     /// What the sign-in page's form says.

@@ -1,6 +1,6 @@
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 import Time
 
 extension AppleProvider {

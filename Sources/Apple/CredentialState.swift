@@ -1,6 +1,6 @@
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 
 // GET /_understudy/v1/apple/credential-state?client=…&user=…: what getCredentialState(forUserID:) would say.
 // https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidprovider/credentialstate

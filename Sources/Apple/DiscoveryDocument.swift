@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // https://developer.apple.com/documentation/signinwithapplerestapi — the OpenID Connect discovery document and the keys.
 // Quirk: several keys are published at once and change without notice.
@@ -38,7 +38,7 @@ extension AppleProvider {
                     return done(
                         ControlAnswer.error(
                             503, "keyGeneration",
-                            "no key: it can't be made, or \(KeyForge.waitingLimit) rotations wait for one already"))
+                            "no key: it can't be made, or \(KeyGenerator.waitingLimit) rotations wait for one already"))
                 }
                 let published = exchange.world.keys[.apple].published.map { JSONValue.string($0.id) }
                 done(ControlAnswer.ok(["signing": .string(keyID), "published": .array(published)]))

@@ -1,5 +1,6 @@
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 /// The claims of Apple's ID token, in Apple's order.

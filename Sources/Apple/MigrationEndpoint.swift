@@ -1,7 +1,7 @@
 import HTTPServer
-import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // POST /auth/usermigrationinfo

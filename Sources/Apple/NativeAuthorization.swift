@@ -1,7 +1,7 @@
 import HTTPServer
-import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 
 // POST /_understudy/v1/apple/authorizations: what ASAuthorizationController would deliver to an app.
 // https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidcredential
@@ -60,7 +60,7 @@ extension AppleProvider {
         let (outcome, account) = exchange.world.withState { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: client.id, interaction: interaction, account: requested)
-            return (outcome, requested.map { state.account($0) } ?? state.signer(interaction, outcome))
+            return (outcome, requested.map { state.account($0) } ?? state.personSigningIn(interaction, outcome))
         }
         switch outcome?.kind {
         case .cancel: return NativeError.canceled.response(Diagnosis("the person cancelled, as ordered"))

@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 // The private e-mail relay.
 // https://developer.apple.com/documentation/signinwithapple/communicating-using-the-private-email-relay-service

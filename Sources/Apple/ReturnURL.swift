@@ -1,5 +1,5 @@
 import OAuth
-import Stage
+import EmulatorCore
 
 /// What Apple asks of a return URL: https, a domain name, no fragment, and byte for byte one of those that are
 /// registered. <https://developer.apple.com/documentation/signinwithapple/configuring-your-environment-for-sign-in-with-apple>

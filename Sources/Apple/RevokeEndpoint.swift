@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 // POST /auth/revoke
 // https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens

@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 /// The pages on which a person signs in: choose who, then consent. They work without scripts and by keyboard, and look
 /// like no one's product. The request travels along in the form, so a page outlives a reset of the world.

@@ -1,4 +1,4 @@
-// What JOSE and Courier need of OpenSSL 3, with the macros that Swift can't see written as functions.
+// What JOSE and HTTPClient need of OpenSSL 3, with the macros that Swift can't see written as functions.
 #ifndef UNDERSTUDY_COPENSSL_SHIM_H
 #define UNDERSTUDY_COPENSSL_SHIM_H
 

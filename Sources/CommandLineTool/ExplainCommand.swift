@@ -1,5 +1,5 @@
 import ArgumentParser
-import Stage
+import EmulatorCore
 import Understudy
 
 struct ExplainCommand: ParsableCommand {

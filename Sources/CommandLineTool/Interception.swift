@@ -1,6 +1,6 @@
 import CNamespaces
 import Glibc
-import Stage
+import EmulatorCore
 import Understudy
 
 /// A view of the machine for one command, in which the provider hosts are the daemon: a hosts file and a trust bundle of its

@@ -1,5 +1,5 @@
 import ArgumentParser
-import JOSE
+import JSON
 import Logging
 
 /// How log lines look.

@@ -1,5 +1,5 @@
 import Glibc
-import Stage
+import EmulatorCore
 
 /// Start-up runs through much code that is never needed again: reading options, decoding and checking seeds. Its pages
 /// stay mapped until the kernel wants them, half of what the process holds at rest.

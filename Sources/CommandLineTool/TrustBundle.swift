@@ -1,4 +1,4 @@
-import Stage
+import EmulatorCore
 
 /// What the machine trusts, and the local authority beside it, in one file for one command.
 struct TrustBundle {

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // GET and POST /_understudy/v1/accounts; GET, PATCH and DELETE /_understudy/v1/accounts/ID
 

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 // GET and POST /_understudy/v1/clock

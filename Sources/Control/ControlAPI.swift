@@ -1,6 +1,6 @@
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 
 /// The control API, `/_understudy/v1/…`: orders given to a world from a test, and what a world knows.
 package struct ControlAPI: Sendable {

@@ -1,5 +1,5 @@
 import HTTPServer
-import Stage
+import EmulatorCore
 
 extension ControlAPI {
     /// The control API has no password, so it listens only to those who mean it: a page on some other site can neither

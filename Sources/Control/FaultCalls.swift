@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // GET and POST /_understudy/v1/faults; DELETE /_understudy/v1/faults and faults/ID
 // GET /_understudy/v1/endpoints: where what can be ordered

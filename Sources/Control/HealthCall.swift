@@ -1,7 +1,7 @@
 import Glibc
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // GET /_understudy/v1/health: what is running, what it holds, and what it had to let go
 

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // GET, POST and DELETE /_understudy/v1/outcomes
 

@@ -1,6 +1,6 @@
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 
 /// `/`: what is running, what is seeded, and how to point a client here.
 package struct StatusPage: Sendable {

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // POST /_understudy/v1/tokens: an ID token without a sign-in, whole or broken
 
@@ -33,11 +34,11 @@ extension ControlAPI {
 
     private func mintToken(_ exchange: Exchange, _ body: JSONValue, _ tampering: Tampering) -> Response {
         do throws(ControlRefusal) {
-            let order = TokenOrder(
+            let wanted = TokenRequest(
                 client: body["client"]?.string ?? "", account: body["account"]?.string, nonce: body["nonce"]?.string,
                 scopes: body["scopes"]?.array?.compactMap(\.string))
             let name = body["provider"]?.string ?? ""
-            guard let draft = try providers.first(where: { $0.name == name })?.token(for: order, in: exchange) else {
+            guard let draft = try providers.first(where: { $0.name == name })?.token(for: wanted, in: exchange) else {
                 return ControlAnswer.error(
                     400, "noTokens", "\(name) gives OAuth apps no ID tokens: sign in, and use the access token",
                     path: "$.provider")

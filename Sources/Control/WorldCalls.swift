@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // GET /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME
 

@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // GET https://www.facebook.com/dialog/oauth
@@ -46,10 +46,10 @@ extension FacebookProvider {
         let request: DialogRequest
         do { request = try read(exchange.request.queryForm) } catch { return refusal(error.diagnosis) }
         let interaction = request.app.interaction ?? exchange.world.seed.interaction
-        let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
+        let (outcome, person) = exchange.world.withState { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: request.app.appID, interaction: interaction)
-            return (outcome, outcome == nil ? nil : state.signer(interaction, outcome))
+            return (outcome, outcome == nil ? nil : state.personSigningIn(interaction, outcome))
         }
         switch outcome?.kind {
         case .cancel: return denied(exchange, request, "a cancel was ordered as an outcome")
@@ -59,12 +59,12 @@ extension FacebookProvider {
         case .approve: break
         case nil: return pages.choose(exchange, client: request.app.name, request: request.form)
         }
-        guard let signer else {
+        guard let person else {
             return pages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
         }
         let granted = outcome?.scopes.map { scopes in request.permissions.filter { scopes.contains($0) } }
-        return approved(exchange, request, by: signer, granted ?? request.permissions)
+        return approved(exchange, request, by: person, granted ?? request.permissions)
     }
 
     func decide(_ exchange: Exchange) -> Response {

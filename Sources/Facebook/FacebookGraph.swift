@@ -1,7 +1,8 @@
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 
 // https://graph.facebook.com/me and /me/permissions
 // https://developers.facebook.com/docs/graph-api/reference/user

@@ -1,7 +1,8 @@
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // POST /_understudy/v1/facebook/authorizations: what the Facebook SDK on a device would deliver
@@ -38,7 +39,7 @@ extension FacebookProvider {
             let outcome = exchange.outcome(
                 &state, provider: name, client: id, interaction: interaction, account: requested)
             guard outcome.map({ $0.kind == .approve }) ?? true,
-                let account = requested.map({ state.account($0) }) ?? state.signer(interaction, outcome)
+                let account = requested.map({ state.account($0) }) ?? state.personSigningIn(interaction, outcome)
             else { return (outcome, nil) }
             let now = state.clock.now
             let grant = FacebookState.Grant(account: account.id, app: id, permissions: permissions, issuedAt: now)
@@ -80,12 +81,12 @@ extension FacebookProvider {
         return claims
     }
 
-    package func token(for order: TokenOrder, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
-        guard apps[order.client] != nil else { throw order.noSuchClient("app", hint: hint(for: order.client)) }
-        let account = try order.signer(in: exchange)
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        guard apps[wanted.client] != nil else { throw wanted.noSuchClient("app", hint: hint(for: wanted.client)) }
+        let account = try wanted.person(in: exchange)
         let (jti, now) = exchange.world.withState { ($0.random.bytes(16), $0.clock.now) }
         let claims = FacebookProvider.limitedClaims(
-            account, app: order.client, permissions: order.scopes ?? ["public_profile", "email"], nonce: order.nonce,
+            account, app: wanted.client, permissions: wanted.scopes ?? ["public_profile", "email"], nonce: wanted.nonce,
             jti: jti, at: now)
         return TokenDraft(claims: claims, owner: .facebook, withType: true)
     }

@@ -1,7 +1,8 @@
-import HTTPServer
 import JOSE
+import HTTPServer
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // https://graph.facebook.com/oauth/access_token and /debug_token

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 /// What an operation answers: a body, and why it isn't what the client hoped for, where it isn't.

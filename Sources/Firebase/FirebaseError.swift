@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// A refusal by Identity Toolkit or the token service: a code, and often a detail behind ` : `.
 /// <https://cloud.google.com/identity-platform/docs/error-codes>

@@ -1,5 +1,5 @@
 import HTTPServer
-import Stage
+import EmulatorCore
 
 // What the services say before any operation is asked.
 

@@ -1,35 +1,35 @@
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 extension FirebaseProvider {
     /// A user of the project, by local ID or e-mail address, or one with the e-mail address of a seeded person.
-    package func token(for order: TokenOrder, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
-        guard let project = projects.project(id: order.client) else {
-            throw order.noSuchClient("project", hint: "")
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        guard let project = projects.project(id: wanted.client) else {
+            throw wanted.noSuchClient("project", hint: "")
         }
         do throws(FirebaseError) { try exchange.admit(project) } catch {
             throw ControlRefusal(ControlAnswer.error(429, "tooManyProjects", error.diagnosis.line, path: "$.client"))
         }
         let call = FirebaseCall(exchange, project: project, isAdmin: true, body: JSONObject())
-        let person = exchange.world.withState { state in order.account.flatMap { state.account($0)?.email } }
+        let person = exchange.world.withState { state in wanted.account.flatMap { state.account($0)?.email } }
         let (user, now) = call.withState { state, context -> (User?, Instant) in
-            let name = order.account
+            let name = wanted.account
             let first = state.order.first.flatMap { state.users[$0] }
             guard let name else { return (first, context.now) }
             let found = state.users[name] ?? state.user(email: name) ?? person.flatMap { state.user(email: $0) }
             return (found, context.now)
         }
         guard let user else {
-            let message = order.account.map { "no user \(Diagnosis.quote($0)) in" } ?? "nobody has signed up in"
+            let message = wanted.account.map { "no user \(Diagnosis.quote($0)) in" } ?? "nobody has signed up in"
             throw ControlRefusal(
                 ControlAnswer.error(
-                    404, "noSuchAccount", "\(message) project \(Diagnosis.quote(order.client))", path: "$.account"))
+                    404, "noSuchAccount", "\(message) project \(Diagnosis.quote(wanted.client))", path: "$.account"))
         }
         let session = ProjectState.Session(
             localId: user.localId, provider: user.links.first?.providerId ?? "password", authTime: now)
         var claims = call.claims(session, user, at: now)
-        claims["nonce"] = order.nonce.map { .string($0) }
+        claims["nonce"] = wanted.nonce.map { .string($0) }
         return TokenDraft(claims: claims, owner: .firebase, withType: true, isSigned: call.signsTokens)
     }
 }

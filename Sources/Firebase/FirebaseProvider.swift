@@ -1,7 +1,8 @@
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 
 /// Firebase Authentication: Identity Toolkit, the token service, and the web sign-in handler.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest>

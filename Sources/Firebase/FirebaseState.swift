@@ -1,6 +1,7 @@
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// What Firebase remembers in one world.

@@ -1,6 +1,7 @@
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // Firebase's ID tokens and refresh tokens.

@@ -1,6 +1,6 @@
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// What is to be done with an identity: sign in with it, or link it to who is signed in.

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// What is served, by the names that clients call it by.
 extension FirebaseProvider {

@@ -1,5 +1,6 @@
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// A Firebase project, with what its providers need filled in from their own seeds.
 struct Project: Sendable {

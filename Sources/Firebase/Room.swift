@@ -1,5 +1,5 @@
 import HTTPServer
-import Stage
+import EmulatorCore
 
 // How many projects that no seed holds, and how many users, there may be: whoever can reach the daemon can make them.
 // Production has quotas, too, and answers QUOTA_EXCEEDED with status 429, RESOURCE_EXHAUSTED.

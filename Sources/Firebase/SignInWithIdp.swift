@@ -1,7 +1,7 @@
 import HTTPServer
-import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 
 // accounts:signInWithIdp, verifyAssertion
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/signInWithIdp

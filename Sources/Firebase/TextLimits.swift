@@ -1,4 +1,4 @@
-import Stage
+import EmulatorCore
 
 /// How long a text of a request may be.
 ///

@@ -1,5 +1,6 @@
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 /// A user of a project.

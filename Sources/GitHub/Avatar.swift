@@ -1,6 +1,6 @@
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 
 // GET https://avatars.githubusercontent.com/u/ID
 // A picture for everybody, so that what shows `avatar_url` has something to show: five by five squares, mirrored, in a

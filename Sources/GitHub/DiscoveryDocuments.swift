@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // GET /.well-known/oauth-authorization-server/login/oauth, /login/oauth/.well-known/openid-configuration
 // and /login/oauth/.well-known/jwks

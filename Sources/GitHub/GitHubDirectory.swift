@@ -1,6 +1,6 @@
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 /// The apps and organizations of a seed, looked up by what requests name.
 struct GitHubDirectory: Sendable {

@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// GitHub: signing in with OAuth apps and GitHub Apps, and the part of the REST API that sign-in code calls.

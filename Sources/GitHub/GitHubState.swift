@@ -1,5 +1,5 @@
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// What GitHub remembers in one world.

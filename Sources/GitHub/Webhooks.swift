@@ -1,8 +1,9 @@
-import Courier
+import HTTPClient
 import Dispatch
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // The webhook `github_app_authorization`, sent when a person revokes a GitHub App.
 // https://docs.github.com/webhooks/webhook-events-and-payloads#github_app_authorization
@@ -55,9 +56,9 @@ final class WebhookSender: Sendable {
 
     func send(_ webhook: GitHubWebhook, done: @escaping @Sendable (Delivery) -> Void) {
         queue.async {
-            do throws(Courier.Failure) {
+            do throws(OutgoingRequest.Failure) {
                 // GitHub waits ten seconds for an answer.
-                let answer = try Courier.send(
+                let answer = try OutgoingRequest.send(
                     "POST", to: webhook.url, contentType: "application/json", headers: webhook.headers,
                     body: webhook.body, seconds: 10)
                 done(Delivery(status: answer.status, failure: nil))

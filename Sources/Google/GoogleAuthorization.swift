@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // GET /o/oauth2/v2/auth: https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters
@@ -100,10 +100,10 @@ extension GoogleProvider {
         let request: GoogleRequest
         do { request = try GoogleRequest(form, self) } catch { return refusal(error) }
         let interaction = request.client.interaction ?? exchange.world.seed.interaction
-        let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
+        let (outcome, person) = exchange.world.withState { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: request.client.clientID, interaction: interaction)
-            return (outcome, outcome == nil ? nil : state.signer(interaction, outcome))
+            return (outcome, outcome == nil ? nil : state.personSigningIn(interaction, outcome))
         }
         switch outcome?.kind {
         case .cancel: return failed(exchange, request, "access_denied", "a cancel was ordered as an outcome")
@@ -122,11 +122,11 @@ extension GoogleProvider {
             return pages.choose(
                 exchange, client: request.client.name, request: request.form, hint: request.form["login_hint"])
         }
-        guard let signer else {
+        guard let person else {
             return pages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
         }
-        return approved(exchange, request, by: signer)
+        return approved(exchange, request, by: person)
     }
 
     /// What a page's form says.

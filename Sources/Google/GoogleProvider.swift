@@ -1,7 +1,7 @@
 import HTTPServer
-import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// Google, as far as signing in with OpenID Connect and Firebase need it.

@@ -1,5 +1,5 @@
 import OAuth
-import Stage
+import EmulatorCore
 
 /// What Google remembers in one world.
 struct GoogleState: WorldSlot, Sendable {

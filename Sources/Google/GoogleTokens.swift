@@ -1,7 +1,8 @@
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // POST https://oauth2.googleapis.com/token, /revoke

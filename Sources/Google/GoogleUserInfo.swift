@@ -1,7 +1,8 @@
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // GET /v1/userinfo, /oauth2/v2/userinfo and /tokeninfo; certificates and discovery
@@ -168,7 +169,7 @@ extension GoogleProvider {
             let outcome = exchange.outcome(
                 &state, provider: name, client: id, interaction: interaction, account: requested)
             guard outcome.map({ $0.kind == .approve }) ?? true,
-                let account = requested.map({ state.account($0) }) ?? state.signer(interaction, outcome)
+                let account = requested.map({ state.account($0) }) ?? state.personSigningIn(interaction, outcome)
             else { return (outcome, nil) }
             let grant = GoogleState.Grant(
                 account: account.id, client: id, scopes: scopes, nonce: body["nonce"]?.string)

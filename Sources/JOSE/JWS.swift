@@ -1,3 +1,5 @@
+import JSON
+
 /// A JSON Web Signature in compact form (RFC 7515 §7.1), decoded but not yet believed.
 package struct JWS: Sendable {
     package let header: JSONObject

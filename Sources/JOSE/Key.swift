@@ -1,3 +1,4 @@
+import JSON
 import COpenSSL
 
 /// What can go wrong with a key or a signature.

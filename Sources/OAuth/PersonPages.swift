@@ -1,6 +1,6 @@
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 
 /// Two pages on which a person says who they are and whether they consent, for providers whose sign-in has no quirks of
 /// its own. They work without scripts and by keyboard, and keep no session: the request travels in the form.

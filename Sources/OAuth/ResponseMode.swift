@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// How an authorization response travels back to the client.
 /// <https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#ResponseModes>

@@ -1,5 +1,5 @@
 import Glibc
-import Stage
+import EmulatorCore
 
 /// The parts of an absolute http or https URL that redirect rules speak of.
 package struct WebAddress: Sendable, Equatable {

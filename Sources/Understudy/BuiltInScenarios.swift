@@ -1,4 +1,4 @@
-import Stage
+import EmulatorCore
 
 /// `seed-data/scenarios/*.json`, embedded.
 enum BuiltInScenarios {

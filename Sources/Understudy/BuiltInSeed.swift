@@ -1,4 +1,4 @@
-import Stage
+import EmulatorCore
 
 /// `seed-data/default.json` and the keys it names, embedded so that the binary runs with nothing beside it.
 enum BuiltInSeed {

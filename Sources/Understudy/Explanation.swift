@@ -1,9 +1,10 @@
 import Apple
-import Courier
+import HTTPClient
 import FoundationEssentials
 import GitHub
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 /// What `understudy explain` says of a token, a nonce or a client secret: findings, each of which holds or doesn't.
@@ -57,14 +58,14 @@ public struct Explanation: Sendable {
     public static func readKeySet(_ place: String) throws -> String {
         do {
             if place.hasPrefix("http://") || place.hasPrefix("https://") {
-                let answer = try Courier.send("GET", to: place)
+                let answer = try OutgoingRequest.send("GET", to: place)
                 guard answer.status == 200 else { throw StartError(description: "\(place) answered \(answer.status)") }
                 return String(decoding: answer.body, as: UTF8.self)
             }
             return try File.text(at: place)
         } catch let error as StartError {
             throw error
-        } catch let error as Courier.Failure {
+        } catch let error as OutgoingRequest.Failure {
             throw StartError(description: error.description)
         } catch {
             throw StartError(description: "\(error)")

@@ -7,7 +7,7 @@ import Google
 import HTTPServer
 import Logging
 import Proxy
-import Stage
+import EmulatorCore
 import Time
 
 /// A stand-in identity provider for tests: start it in process, or run the `understudy` command.
@@ -78,7 +78,7 @@ public enum Understudy {
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
         let seed = try loadSeed(seeds)
         let worlds = WorldRegistry(
-            seed: seed, forge: KeyForge(),
+            seed: seed, generator: KeyGenerator(),
             budget: ProcessBudget(recordingLimit: max(1_000_000, options.recordingLimit), logger: options.logger))
         let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
         let dispatcher = try dispatcher(seed, worlds, options, gauges)

@@ -1,5 +1,5 @@
 import Foundation
-import JOSE
+import JSON
 import JWTKit
 import TestSupport
 import Testing

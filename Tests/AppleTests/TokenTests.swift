@@ -1,5 +1,6 @@
 import Foundation
 import JOSE
+import JSON
 import JWTKit
 import TestSupport
 import Testing

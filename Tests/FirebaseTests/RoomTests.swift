@@ -1,11 +1,12 @@
 import Foundation
 import JOSE
+import JSON
 import TestSupport
 import Testing
 import Time
 
 @testable import Firebase
-@testable import Stage
+@testable import EmulatorCore
 
 @Suite("Projects that no seed holds, and users without end")
 struct RoomTests {
@@ -75,7 +76,7 @@ struct RoomTests {
 struct KeySetCacheTests {
     @Test("belong to their world: gone with it and with its reset, and a rotated key verifies nothing more")
     func cache() throws {
-        let registry = WorldRegistry(seed: try Seed([]), forge: KeyForge())
+        let registry = WorldRegistry(seed: try Seed([]), generator: KeyGenerator())
         let world = try #require(registry.world("one"))
         weak let cache = world.caches[KeySetCache.self]
         #expect(cache === world.caches[KeySetCache.self])

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import JOSE
+import JSON
 import TestSupport
 import Testing
 

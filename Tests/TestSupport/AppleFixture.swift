@@ -1,5 +1,6 @@
 import Foundation
 import JOSE
+import JSON
 import Understudy
 
 /// A daemon on the built-in seed, merged with `seed`, and shorthand for what tests do at Apple.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPServer
 import JOSE
+import JSON
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import Stage
+import EmulatorCore
 import TestSupport
 import Testing
 import Understudy

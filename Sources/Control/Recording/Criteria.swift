@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// What is asked of exchanges: in the query of `GET requests`, and in an expectation of `POST verify`.
 struct Criteria: Sendable {

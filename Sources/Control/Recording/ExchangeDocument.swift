@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 /// How an exchange is shown: as JSON, and as an entry of a HAR file.

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// Takes secrets out of what the recording shows: each is found where it has a name, and put out wherever it occurs.
 struct Mask: Sendable {

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 // GET and DELETE /_understudy/v1/requests, GET /_understudy/v1/requests/ID

@@ -1,6 +1,6 @@
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 import Synchronization
 
 // GET /_understudy/v1/requests with Accept: text/event-stream

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // POST /_understudy/v1/verify: were these requests made? 200, or 409 with the differences
 

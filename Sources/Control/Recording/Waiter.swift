@@ -1,4 +1,4 @@
-import Stage
+import EmulatorCore
 import Synchronization
 
 /// Somebody who waits for exchanges. It looks at each exchange once, on the store's queue; only the first `settle` counts.

@@ -1,5 +1,5 @@
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // accounts:lookup (getAccountInfo), accounts:update (setAccountInfo), accounts:delete (deleteAccount)
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update

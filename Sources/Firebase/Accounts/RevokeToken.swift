@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // v2 accounts:revokeToken
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts/revokeToken

@@ -1,5 +1,5 @@
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // accounts:signUp (signupNewUser), accounts:signInWithPassword (verifyPassword)
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/signUp

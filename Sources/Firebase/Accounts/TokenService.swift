@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // POST https://securetoken.googleapis.com/v1/token
 // https://cloud.google.com/identity-platform/docs/use-rest-api#section-refresh-token

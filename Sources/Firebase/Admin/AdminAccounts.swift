@@ -1,5 +1,5 @@
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 // What an administrator does with users: projects/P/accounts, :lookup, :update, :delete

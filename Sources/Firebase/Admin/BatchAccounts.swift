@@ -1,5 +1,5 @@
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 // projects/P/accounts:batchGet, :query, :batchCreate, :batchDelete

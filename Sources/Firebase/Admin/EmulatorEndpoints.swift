@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // /emulator/v1/projects/P/…, /emulator/openapi.json
 // https://firebase.google.com/docs/reference/rest/auth#section-auth-emulator

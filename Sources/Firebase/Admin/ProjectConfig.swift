@@ -1,5 +1,6 @@
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // v2 projects/P/config, projects/P/tenants; emulator/v1/projects/P/config
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects/getConfig

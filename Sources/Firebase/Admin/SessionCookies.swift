@@ -1,5 +1,6 @@
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 // projects/P:createSessionCookie: https://firebase.google.com/docs/auth/admin/manage-cookies

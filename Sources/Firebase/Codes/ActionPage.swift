@@ -1,7 +1,7 @@
 import HTTPServer
-import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 
 // GET and POST /emulator/action, and /__/auth/action of a project's own domain: where links in e-mails lead.
 // https://firebase.google.com/docs/auth/custom-email-handler

@@ -1,6 +1,6 @@
-import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// What would have been sent by e-mail or SMS. Readable at the Emulator Suite's addresses.

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 // A credential of apple.com: an ID token with the raw nonce, or a code from the web flow.

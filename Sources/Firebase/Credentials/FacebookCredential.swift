@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // A credential of facebook.com: an access token; from Limited Login an ID token with the raw nonce; or a code from the web
 // flow. https://firebase.google.com/docs/auth/ios/facebook-login

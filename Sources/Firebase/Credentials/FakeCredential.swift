@@ -1,5 +1,6 @@
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // The official emulator's "fake" ID tokens: claims as JSON, or an unsigned JWT. Taken when the project says
 // acceptFakeCredentials, so that a suite written for it can move over unchanged.

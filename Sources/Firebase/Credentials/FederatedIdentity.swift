@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// Who somebody is at a provider, as the provider's credential showed.
 struct FederatedIdentity: Sendable {

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // A credential of github.com: an access token, or a code from the web flow.
 // https://firebase.google.com/docs/auth/ios/github-auth

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // A credential of google.com: an ID token, an access token, or both; or a code from the web flow.
 // https://firebase.google.com/docs/auth/ios/google-signin

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Synchronization
 import Time
 

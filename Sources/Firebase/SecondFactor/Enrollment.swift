@@ -1,5 +1,6 @@
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 // v2 accounts/mfaEnrollment:start, :finalize, :withdraw

@@ -1,5 +1,6 @@
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 /// A second factor that a user has enrolled.

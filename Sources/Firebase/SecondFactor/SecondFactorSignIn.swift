@@ -1,5 +1,5 @@
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // v2 accounts/mfaSignIn:start, :finalize
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaSignIn/start

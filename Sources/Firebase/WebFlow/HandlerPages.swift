@@ -1,7 +1,8 @@
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // /__/auth/handler and /__/auth/iframe of a project's own domain; with SDKs in emulator mode /emulator/auth/…

@@ -1,6 +1,6 @@
 import HTTPServer
 import OAuth
-import Stage
+import EmulatorCore
 
 // Where a sign-in may be handed back to. What arrives there redeems the sign-in, so nothing of it is taken on trust.
 //

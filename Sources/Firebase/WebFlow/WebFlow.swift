@@ -1,7 +1,8 @@
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// A sign-in that goes through the web handler or createAuthUri, from its beginning to verifyAssertion.

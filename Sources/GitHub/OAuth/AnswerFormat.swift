@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// The form in which the token and device endpoints answer: form encoded unless `Accept` says otherwise.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#response>

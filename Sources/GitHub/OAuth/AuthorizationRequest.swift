@@ -1,6 +1,6 @@
 import HTTPServer
 import OAuth
-import Stage
+import EmulatorCore
 
 /// A request to `/login/oauth/authorize`, checked.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity>

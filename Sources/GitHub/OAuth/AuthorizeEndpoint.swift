@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // GET /login/oauth/authorize, and POST from its own page
@@ -17,11 +17,11 @@ extension GitHubProvider {
             return refusal(error, exchange)
         }
         let interaction = request.app.interaction ?? exchange.world.seed.interaction
-        let (outcome, signer) = exchange.world.withState { state -> (Outcome?, Account?) in
+        let (outcome, person) = exchange.world.withState { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: request.app.clientID, interaction: interaction)
-            let signer = outcome == nil ? nil : state.signer(interaction, outcome)
-            return (outcome, signer)
+            let person = outcome == nil ? nil : state.personSigningIn(interaction, outcome)
+            return (outcome, person)
         }
         switch outcome?.kind {
         case .cancel: return denied(exchange, request, because: "a cancel was ordered as an outcome")
@@ -30,9 +30,9 @@ extension GitHubProvider {
         case .approve, .error: break
         case nil: return askPerson(exchange, request)
         }
-        guard let signer else { return Pages.nobody(exchange) }
+        guard let person else { return Pages.nobody(exchange) }
         let granted = outcome?.scopes.map { GitHubScopes($0.joined(separator: " ")) }
-        return approved(exchange, request, by: signer.id, granting: granted, isUnverified: outcome?.kind == .error)
+        return approved(exchange, request, by: person.id, granting: granted, isUnverified: outcome?.kind == .error)
     }
 
     /// Who is signed in, or the sign-in page first; then the consent page, unless there is nothing new to grant.

@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 // POST /login/device/code, and the polls at POST /login/oauth/access_token
@@ -189,7 +189,7 @@ extension GitHubProvider {
         let outcome = exchange.outcome(&state, provider: name, client: device.client, interaction: interaction)
         guard let outcome else { return nil }
         let isUnverified = outcome.error == OAuthError.Code.unverifiedUserEmail.rawValue
-        guard outcome.kind == .approve || isUnverified, let account = state.signer(interaction, outcome) else {
+        guard outcome.kind == .approve || isUnverified, let account = state.personSigningIn(interaction, outcome) else {
             return .denied
         }
         let granted = outcome.scopes.map { GitHubScopes($0.joined(separator: " ")) } ?? device.scopes

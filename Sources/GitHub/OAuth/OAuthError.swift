@@ -1,6 +1,6 @@
 import HTTPServer
 import OAuth
-import Stage
+import EmulatorCore
 import Time
 
 /// The errors of GitHub's OAuth endpoints:

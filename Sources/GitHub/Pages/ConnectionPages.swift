@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 // GET /settings/applications, GET and POST /settings/connections/applications/CLIENT
 // https://docs.github.com/apps/oauth-apps/using-oauth-apps/reviewing-your-authorized-oauth-apps

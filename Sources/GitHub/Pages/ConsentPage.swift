@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 extension Pages {
     /// Who asks, for what, and as whom one answers. Scopes can be left out, as GitHub says that people may.

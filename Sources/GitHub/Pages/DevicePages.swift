@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 // GET and POST /login/device, POST /login/device/confirmation: where a person enters the code that a device shows.
 

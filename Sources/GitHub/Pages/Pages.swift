@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 /// The pages that people see at github.com. They work without scripts and by keyboard, and look like no one's product.
 enum Pages {

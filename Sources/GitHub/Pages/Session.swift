@@ -1,6 +1,6 @@
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 import Time
 
 /// Who is signed in with a browser.

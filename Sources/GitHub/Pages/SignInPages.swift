@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 // GET /login, POST /session, GET and POST /signup, POST /logout
 // Who is signed in with this browser. No passwords: one says who one is.

@@ -1,7 +1,7 @@
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 // Who calls the API: https://docs.github.com/rest/authentication/authenticating-to-the-rest-api
 //

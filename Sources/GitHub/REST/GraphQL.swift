@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // POST /graphql: https://docs.github.com/graphql/reference/queries
 //

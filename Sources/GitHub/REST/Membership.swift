@@ -1,4 +1,4 @@
-import Stage
+import EmulatorCore
 
 /// Who belongs to an organization, and what a caller may see of it.
 struct Membership: Sendable {

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Time
 
 // https://docs.github.com/rest/meta/meta, https://docs.github.com/rest/rate-limit/rate-limit

@@ -1,5 +1,5 @@
 import HTTPServer
-import Stage
+import EmulatorCore
 import Time
 
 // What the REST API can be ordered to answer. Its errors have no names, so they go by their messages.

@@ -1,5 +1,5 @@
 import HTTPServer
-import JOSE
+import JSON
 
 // Lists in pages: https://docs.github.com/rest/using-the-rest-api/using-pagination-in-the-rest-api
 // Thirty to a page, a hundred at most; `Link` names the neighbours, with `last` wherever there is a `next`.

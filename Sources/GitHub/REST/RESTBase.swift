@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// Where URLs in answers lead: to this daemon, in the form in which the request came.
 struct RESTBase: Sendable {

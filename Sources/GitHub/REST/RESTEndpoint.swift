@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// An operation of the REST API: what it is called, what it needs, what it answers.
 struct RESTEndpoint: Sendable {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 // What every request to the REST API passes on its way, in this order: User-Agent, version, Accept, credentials, rate,
 // scope; and what every answer gets on its way back.

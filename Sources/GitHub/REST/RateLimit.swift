@@ -1,4 +1,4 @@
-import Stage
+import EmulatorCore
 import Time
 
 // Rate limits: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // https://docs.github.com/rest/teams/teams, https://docs.github.com/rest/teams/members
 //

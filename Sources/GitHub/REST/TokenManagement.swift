@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // https://docs.github.com/rest/apps/oauth-applications, https://docs.github.com/rest/credentials/revoke
 //

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 // https://docs.github.com/rest/users/users, https://docs.github.com/rest/users/emails
 //

@@ -1,7 +1,7 @@
 import Glibc
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 import Time
 
 /// The local certificate authority: a certificate and a key in a folder of the person's own. Nothing installs it anywhere.

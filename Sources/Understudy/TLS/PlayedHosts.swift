@@ -1,4 +1,4 @@
-import Stage
+import EmulatorCore
 
 extension Understudy {
     /// The provider hosts that the daemon plays, and the seeded projects' own: those whose names can be pointed at it.

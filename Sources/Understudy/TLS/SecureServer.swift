@@ -1,7 +1,7 @@
 import Glibc
 import HTTPServer
 import Logging
-import Stage
+import EmulatorCore
 import Synchronization
 import Time
 

@@ -2,7 +2,7 @@ import Foundation
 import HTTPServer
 import JOSE
 import OAuth
-import Stage
+import EmulatorCore
 
 extension FuzzTarget {
     private static let hosts: Set<String> = ["appleid.apple.com", "github.com", "demo-app.firebaseapp.com"]

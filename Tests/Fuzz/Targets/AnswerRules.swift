@@ -1,7 +1,7 @@
 import Foundation
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 
 /// What holds for every answer, whatever was asked.
 enum AnswerRules {

@@ -1,6 +1,6 @@
 import Apple
 import JOSE
-import Stage
+import EmulatorCore
 import Understudy
 
 extension FuzzTarget {

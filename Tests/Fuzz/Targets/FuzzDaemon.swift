@@ -1,7 +1,8 @@
 import Foundation
 import HTTPServer
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Synchronization
 import Understudy
 
@@ -30,7 +31,7 @@ final class FuzzDaemon: Sendable {
 
     private init() throws {
         let seed = try Understudy.loadSeed([.builtIn, .json(FuzzDaemon.fixed)])
-        worlds = WorldRegistry(seed: seed, forge: KeyForge())
+        worlds = WorldRegistry(seed: seed, generator: KeyGenerator())
         dispatcher = try Understudy.dispatcher(seed, worlds, Understudy.Options())
         catalog = Understudy.catalog(for: seed)
         let pem = seed.document["firebase"]?["projects"]?.array?.first?["providers"]?["apple.com"]?["privateKey"]

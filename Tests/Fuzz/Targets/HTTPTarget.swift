@@ -1,6 +1,6 @@
 import HTTPServer
 import JOSE
-import Stage
+import EmulatorCore
 
 extension FuzzTarget {
     /// Requests one after the other, as a script that people can read:

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 extension FuzzTarget {
     /// ID tokens at Firebase: a line names the provider, a line holds changed claims, a line a changed header, a line the

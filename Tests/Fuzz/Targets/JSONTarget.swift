@@ -1,5 +1,5 @@
 import HTTPServer
-import JOSE
+import JSON
 
 extension FuzzTarget {
     /// JSON texts: what is taken can be written, and reads the same again.

@@ -1,5 +1,6 @@
 import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 extension FuzzTarget {
     private static let signers = Result { [try Key.generateP256(), try Key.generateRSA()] }

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 extension FuzzTarget {
     /// Faults and outcomes: a line of JSON each. What is taken is listed as it was given, and does what it does to sign-ins.

@@ -1,6 +1,6 @@
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 
 /// Changes a script as a script: its requests, their addresses, fields, values and headers.
 enum ScriptMutation {

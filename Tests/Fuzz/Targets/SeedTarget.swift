@@ -1,7 +1,7 @@
 import Foundation
 import HTTPServer
-import JOSE
-import Stage
+import JSON
+import EmulatorCore
 import Understudy
 
 extension FuzzTarget {
@@ -33,7 +33,7 @@ extension FuzzTarget {
         let text = value.text
         guard let seed = try? Understudy.loadSeed([.builtIn, .json(text)]) else { return }
         let dispatcher = try Understudy.dispatcher(
-            seed, WorldRegistry(seed: seed, forge: KeyForge()), Understudy.Options())
+            seed, WorldRegistry(seed: seed, generator: KeyGenerator()), Understudy.Options())
         for path in ["/_understudy/v1/accounts", "/_understudy/v1/faults", "/_understudy/v1/outcomes", "/"] {
             let request = Request(method: "GET", target: path, headers: [(name: "Host", value: "localhost")])
             guard case .now(let response) = dispatcher.handle(request) else { continue }

@@ -1,5 +1,5 @@
 import HTTPServer
-import JOSE
+import JSON
 
 /// What a script's requests may refer to: secrets, and what earlier answers held, the latest by its name, the one before it
 /// with `_old` behind the name.

@@ -1,0 +1,80 @@
+import HTTPServer
+import JSON
+
+/// A call of the control API that a provider adds: under `/_understudy/v1/`.
+package struct ControlRoute: Sendable {
+    package let method: String
+    package let path: String
+    package let route: Route
+
+    /// Only calls with `traits`, which play a part of a provider, are recorded and can be ordered to fail.
+    package init(
+        _ method: String, _ path: String, keys: [KeyOwner] = [], _ traits: EndpointTraits? = nil,
+        _ endpoint: @escaping Endpoint
+    ) {
+        self.method = method
+        self.path = path
+        route = Route(keys: keys, traits, endpoint)
+    }
+}
+
+/// Answers of the control API: JSON, and errors as `{"error":{"code","message","path"}}`.
+package enum ControlAnswer {
+    package static func ok(_ value: JSONValue, status: Int = 200) -> Response {
+        Response(status: status, contentType: "application/json", body: value.text + "\n")
+    }
+
+    package static func error(_ status: Int, _ code: String, _ message: String, path: String? = nil) -> Response {
+        // It may quote what was sent.
+        let message = Place.shortened(message, to: 2_000)
+        var error = JSONObject([("code", .string(code)), ("message", .string(message))])
+        error["path"] = path.map { .string($0) }
+        let place = path.map { "\($0): " } ?? ""
+        return ok(["error": .object(error)], status: status).diagnosed(Diagnosis(place + message))
+    }
+
+    /// How many of a body's faults are listed, and in how many bytes at most.
+    private static let listed = (faults: 20, bytes: 12_000)
+
+    /// The faults of a body: the first one's path and message, and the first twenty of them in `faults`.
+    package static func error(_ faults: [SeedFault], status: Int = 400) -> Response {
+        guard let first = faults.first else { return error(status, "invalidBody", "the body can't be used") }
+        var response = error(status, "invalidBody", first.message, path: first.path)
+        var list: [JSONValue] = []
+        var size = 0
+        for fault in faults.prefix(listed.faults) {
+            let entry: JSONValue = ["path": .string(fault.path), "message": .string(fault.message)]
+            size += entry.serialized().count
+            guard size <= listed.bytes || list.isEmpty else { break }
+            list.append(entry)
+        }
+        var error = JSONObject([
+            ("code", "invalidBody"), ("message", .string(first.message)), ("path", .string(first.path)),
+            ("faults", .array(list)),
+        ])
+        if faults.count > list.count { error["more"] = .string(SeedFaults.more(faults.count - list.count)) }
+        response.body = Array((JSONValue.object(JSONObject([("error", .object(error))])).text + "\n").utf8)
+        return response
+    }
+}
+
+/// A refusal that is already an answer.
+package struct ControlRefusal: Error, Sendable {
+    package let response: Response
+
+    package init(_ response: Response) { self.response = response }
+}
+
+extension Exchange {
+    /// The body as JSON of a shape, with the shape's defaults filled in. An empty body is an empty object.
+    package func body(_ shape: Shape) throws(ControlRefusal) -> JSONValue {
+        let value: JSONValue
+        do { value = request.body.isEmpty ? [:] : try JSONValue(parsing: request.body, limits: .control) } catch {
+            throw ControlRefusal(
+                ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$"))
+        }
+        let faults = shape.faults(in: SeedNode(value, file: "body"))
+        guard faults.isEmpty else { throw ControlRefusal(ControlAnswer.error(faults)) }
+        return shape.completed(value)
+    }
+}

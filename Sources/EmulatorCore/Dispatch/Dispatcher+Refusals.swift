@@ -1,0 +1,61 @@
+import HTTPServer
+import JSON
+
+// What the dispatcher itself refuses, where no provider has words of its own.
+
+extension Dispatcher {
+    func notAllowed(_ request: Request, _ methods: [String], route: Route?) -> Response {
+        let allow = (name: "Allow", value: methods.joined(separator: ", "))
+        guard request.method == "OPTIONS" else {
+            let diagnosis = Diagnosis(received: "\(request.method)", expected: allow.value, "use one of these methods")
+            var response = Dispatcher.problem(405, "method not allowed", diagnosis)
+            response.headers.append(allow)
+            return response
+        }
+        var response = Response(status: 204, headers: [allow])
+        if route?.cors == .any, request.header("Origin") != nil {
+            response.headers += [
+                (name: "Access-Control-Allow-Origin", value: "*"),
+                (name: "Access-Control-Allow-Methods", value: allow.value),
+                (name: "Access-Control-Allow-Headers", value: request.header("Access-Control-Request-Headers") ?? "*"),
+                (name: "Access-Control-Max-Age", value: "3600"),
+            ]
+        }
+        return response
+    }
+
+    func notFound(_ request: Request, _ address: Address) -> Response {
+        let place = address.host.map { "\($0)\(address.path)" } ?? address.path
+        let known =
+            address.host == nil ? "a path that begins with one of: \(hosts.keys.sorted().joined(separator: ", "))" : nil
+        let diagnosis = Diagnosis(
+            received: Diagnosis.quote("\(request.method) \(place)"), expected: known,
+            "nothing is served at this address")
+        return Dispatcher.problem(404, "not found", diagnosis)
+    }
+
+    static func noWorld(_ name: String) -> Response {
+        let received = "world \(Diagnosis.quote(name))"
+        guard WorldRegistry.isName(name) else {
+            let advice = "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\""
+            return problem(404, "no such world", Diagnosis(received: received, advice))
+        }
+        let advice =
+            "there are \(WorldRegistry.limit) worlds, all used within the last \(WorldRegistry.evictionLimit) seconds: "
+            + "delete some (DELETE /_understudy/v1/worlds/NAME)"
+        return problem(503, "too many worlds", Diagnosis(received: received, advice))
+    }
+
+    private static func problem(_ status: Int, _ message: String, _ diagnosis: Diagnosis) -> Response {
+        let body: JSONValue = ["error": ["code": .string(message), "message": .string(diagnosis.line)]]
+        return Response(status: status, contentType: "application/json", body: body.text).diagnosed(diagnosis)
+    }
+
+    static func badHost(_ authority: String) -> Response {
+        let diagnosis = Diagnosis(
+            received: "Host \(Diagnosis.quote(authority))",
+            expected: "a host name or an IP address, with or without a port",
+            "send the name that is connected to")
+        return problem(400, "bad host", diagnosis)
+    }
+}

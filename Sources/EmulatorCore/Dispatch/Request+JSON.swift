@@ -1,0 +1,18 @@
+import HTTPServer
+import JSON
+
+extension Request {
+    /// The body as JSON, whatever it says that it is: `curl -d` calls everything a form.
+    package var jsonBody: JSONValue? {
+        guard body.holdsJSON else { return nil }
+        return try? JSONValue(parsing: body)
+    }
+}
+
+extension [UInt8] {
+    /// Whether it looks like a JSON object or array.
+    package var holdsJSON: Bool {
+        guard let byte = first(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }) else { return false }
+        return byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
+    }
+}

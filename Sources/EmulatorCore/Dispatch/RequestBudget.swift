@@ -1,0 +1,102 @@
+import HTTPServer
+import JSON
+import Text
+
+/// What one request may hold. More is refused before the endpoint runs, in the provider's own words
+/// (`Provider.overBudget`). Providers' own limits are hardly documented; these are several times what any client sends.
+package enum RequestBudget {
+    /// Fields of a query, and of a form.
+    package static let fields = 1_000
+    /// Bytes of a field's name.
+    static let name = 256
+    /// Bytes of a field that isn't named below: it may carry a token, or another request.
+    package static let value = 1 << 16
+    /// Shorter texts are never too long.
+    private static let unnamed = 254
+
+    /// Bytes of a field's value, decoded.
+    static func limit(of name: String) -> Int {
+        switch name {
+        // RFC 5321 §4.5.3.1.3: a path has 256 octets with its brackets.
+        case "email", "identifier", "login", "login_hint", "user_name": 254
+        case "client_id", "app_id", "response_type", "response_mode", "grant_type", "prompt", "display", "user_code":
+            1_024
+        case "nonce": 4_096
+        case "redirect_uri", "return_to", "continueUrl", "next", "cancel_url": 8_192
+        // It comes back whole in a redirect's header.
+        case "state", "scope", "code_verifier", "code_challenge": 8_192
+        // Of credentials, each endpoint refuses those that it didn't give, in words of their own.
+        case "code", "client_secret", "refresh_token", "access_token", "id_token", "token", "device_code", "assertion",
+            "input_token":
+            .max
+        default: value
+        }
+    }
+
+    /// What of the request is too much; `nil` when nothing is.
+    static func excess(of request: Request) -> Diagnosis? {
+        // Paths and headers are short, but not short enough for texts that cost their square to compare.
+        let path = String(decoding: PercentCoding.decode(Array(request.path.utf8)[...]), as: UTF8.self)
+        if path.hasEndlessMarks || request.headers.contains(where: { $0.value.hasEndlessMarks }) { return endlessMarks }
+        let query = request.query.flatMap { excess(of: Array($0.utf8), called: "query") }
+        guard query == nil, request.contentType == "application/x-www-form-urlencoded", !request.body.holdsJSON else {
+            return query
+        }
+        return excess(of: request.body, called: "form")
+    }
+
+    private static func excess(of bytes: [UInt8], called what: String) -> Diagnosis? {
+        var count = 0
+        for pair in bytes.split(separator: UInt8(ascii: "&")) {
+            count += 1
+            // Decoding never makes a text longer.
+            guard count <= fields, pair.count > unnamed else { continue }
+            let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            guard mark - pair.startIndex <= 3 * name else { return tooLong("the name of a field", name, what) }
+            let label = PercentCoding.decode(pair[..<mark], plusIsSpace: true)
+            guard label.count <= name else { return tooLong("the name of a field", name, what) }
+            let text = String(decoding: label, as: UTF8.self)
+            let limit = limit(of: text)
+            let value = PercentCoding.decode(pair[mark...].dropFirst(), plusIsSpace: true)
+            if String(decoding: value, as: UTF8.self).hasEndlessMarks {
+                return endlessMarks
+            }
+            let length = value.count
+            if length > limit { return tooLong("\(Diagnosis.quote(text)) of \(length) bytes", limit, what) }
+        }
+        guard count > fields else { return nil }
+        return Diagnosis(
+            received: "a \(what) of \(count) fields", expected: "at most \(fields)",
+            "leave out what the endpoint doesn't know"
+        )
+    }
+
+    private static let endlessMarks = Diagnosis(
+        received: "more than 30 combining marks in a row", "send a text that people write")
+
+    private static func tooLong(_ text: String, _ limit: Int, _ what: String) -> Diagnosis {
+        Diagnosis(
+            received: "\(text) in the \(what)", expected: "at most \(limit) bytes", "shorten it")
+    }
+}
+
+/// Where something stands in a document, in words: short, however long the names on the way are.
+package enum Place {
+    private static let limit = 240
+
+    /// `place` with one step more.
+    package static func step(_ place: String, _ step: String) -> String {
+        if place.utf8.count + step.utf8.count <= limit { return place + step }
+        return place.hasSuffix("…") ? place : place + "…"
+    }
+
+    /// The beginning of `text`, with an ellipsis when there is more.
+    package static func shortened(_ text: String, to limit: Int) -> String {
+        guard text.utf8.count > limit else { return text }
+        var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
+        while end > text.startIndex, end.samePosition(in: text.unicodeScalars) == nil {
+            end = text.utf8.index(before: end)
+        }
+        return text[..<end] + "…"
+    }
+}

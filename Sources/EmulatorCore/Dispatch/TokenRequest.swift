@@ -1,0 +1,53 @@
+import JSON
+
+/// An ID token that the control API is asked to mint, without a sign-in.
+package struct TokenRequest: Sendable {
+    /// The client ID; at Firebase, the project.
+    package let client: String
+    /// The person's ID, or at Firebase a user's local ID or e-mail address; `nil` is the first.
+    package let account: String?
+    package let nonce: String?
+    package let scopes: [String]?
+
+    package init(client: String, account: String?, nonce: String?, scopes: [String]?) {
+        self.client = client
+        self.account = account
+        self.nonce = nonce
+        self.scopes = scopes
+    }
+}
+
+/// What a provider would put into an ID token, and whose key signs it.
+package struct TokenDraft: Sendable {
+    package let claims: JSONObject
+    package let owner: KeyOwner
+    package let withType: Bool
+    package let isSigned: Bool
+
+    package init(claims: JSONObject, owner: KeyOwner, withType: Bool, isSigned: Bool = true) {
+        self.claims = claims
+        self.owner = owner
+        self.withType = withType
+        self.isSigned = isSigned
+    }
+}
+
+extension TokenRequest {
+    /// The person, or a refusal.
+    package func person(in exchange: Exchange) throws(ControlRefusal) -> Account {
+        let accounts = exchange.world.withState { $0.accounts }
+        let found = account.map { id in accounts.first { $0.id == id } } ?? accounts.first
+        guard let found else {
+            let message =
+                account.map { "no account \(Diagnosis.quote($0))" + Spelling.hint($0, among: accounts.map(\.id)) }
+                ?? "there is no account"
+            throw ControlRefusal(ControlAnswer.error(404, "noSuchAccount", message, path: "$.account"))
+        }
+        return found
+    }
+
+    package func noSuchClient(_ what: String, hint: String) -> ControlRefusal {
+        let message = "no \(what) \(Diagnosis.quote(client)) is seeded\(hint)"
+        return ControlRefusal(ControlAnswer.error(404, "noSuchClient", message, path: "$.client"))
+    }
+}

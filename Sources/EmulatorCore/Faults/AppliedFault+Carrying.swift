@@ -1,0 +1,60 @@
+import HTTPServer
+
+extension AppliedFault {
+    /// Answers in the endpoint's place, or does to its answer what was ordered. A key that has to be made for it is waited for
+    /// without holding a thread.
+    func carryOut(_ exchange: Exchange, at route: Route, run: @escaping @Sendable () -> Reply) -> Reply {
+        if fault.effect.rotation != nil, let owner = route.traits?.mints ?? route.traits?.publishes {
+            return .later { [self] done in
+                rotate(exchange, owner) { [self] in proceed(exchange, at: route, run: run).deliver(done) }
+            }
+        }
+        if fault.effect.token?.signature == .unknownKey {
+            return .later { [self] done in
+                exchange.world.keys[.apple].whenUnpublishedIsReady { [self] in
+                    proceed(exchange, at: route, run: run).deliver(done)
+                }
+            }
+        }
+        return proceed(exchange, at: route, run: run)
+    }
+
+    private func proceed(_ exchange: Exchange, at route: Route, run: () -> Reply) -> Reply {
+        let effect = fault.effect
+        if !effect.waitsForItsMoment { use() }
+        var reply: Reply
+        if let answer = effect.answer {
+            reply = .now(Response(status: answer.status, headers: answer.headers, body: answer.body))
+        } else if effect.disconnect == .beforeHeaders {
+            var response = Response(status: 200)
+            response.delivery = .dropped
+            reply = .now(response)
+        } else if let name = effect.error, let answer = route.traits?.errors?.answer {
+            use()
+            let error = EndpointTraits.RequestedError(
+                name: name, description: effect.description, diagnosis: diagnosis)
+            reply = .now(answer(error, exchange))
+        } else {
+            reply = run()
+        }
+        if effect.isMalformed { reply = reply.map { $0.malformed() } }
+        if effect.disconnect == .midBody {
+            reply = reply.map { response in
+                var response = response
+                response.delivery = .cut
+                return response
+            }
+        }
+        return effect.delay.map { reply.delayed(by: $0.duration) } ?? reply
+    }
+
+    private func rotate(_ exchange: Exchange, _ owner: KeyOwner, then goOn: @escaping @Sendable () -> Void) {
+        exchange.world.keys[owner].rotate(dropping: fault.effect.rotation == .drop) { keyID in
+            if keyID == nil {
+                exchange.world.budget.notices.tell(
+                    .keys, "an ordered rotation was left out: \(KeyGenerator.waitingLimit) wait for a key already")
+            }
+            goOn()
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import HTTPServer
+import JOSE
+import JSON
+import Synchronization
+import Time
+
+/// The fault that was ordered for an exchange.
+package final class AppliedFault: Sendable {
+    package let fault: Fault
+    private let used = Atomic<Bool>(false)
+
+    init(_ fault: Fault) { self.fault = fault }
+
+    /// Whether it has shown.
+    package var isUsed: Bool { used.load(ordering: .relaxed) }
+
+    package func use() { used.store(true, ordering: .relaxed) }
+
+    package var diagnosis: Diagnosis { Diagnosis(fault.summary) }
+}
+
+extension Exchange {
+    /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. Without `isSigned`, the token is left
+    /// unsigned. Every token that an endpoint mints comes from here.
+    package func mint(
+        _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, withType: Bool = false, isSigned: Bool = true
+    ) throws(KeyError) -> String {
+        let ring = world.keys[owner]
+        guard let appliedFault, let tampering = appliedFault.fault.effect.token else {
+            guard isSigned else { return JWS.unsigned(header: KeyRing.unsignedHeader, claims: claims) }
+            return try ring.mint(claims, at: time, withType: withType)
+        }
+        appliedFault.use()
+        guard isSigned || tampering.signature != .valid else {
+            return KeyRing.unsigned(claims, at: time, tampering: tampering)
+        }
+        return try ring.mint(claims, at: time, withType: withType, tampering: tampering)
+    }
+
+    /// The JSON Web Key Set of `owner`, unless a fault orders otherwise.
+    package func keySet(_ owner: KeyOwner) -> JSONValue { KeyRing.jwks(published(owner)) }
+
+    /// The same keys as certificates.
+    package func certificates(_ owner: KeyOwner, commonName: String) throws(KeyError) -> JSONValue {
+        try KeyRing.certificates(published(owner), commonName: commonName)
+    }
+
+    private func published(_ owner: KeyOwner) -> [KeyGenerator.NamedKey] {
+        let ring = world.keys[owner]
+        guard let appliedFault, let keySet = appliedFault.fault.effect.keySet else { return ring.published }
+        appliedFault.use()
+        switch keySet {
+        case .empty: return []
+        case .stale: return ring.stale(at: world.now)
+        }
+    }
+
+    /// The exchange that has used the code which is about to be given out: this one, if a fault orders a used code.
+    package var spentBy: String? {
+        guard let appliedFault, appliedFault.fault.effect.isCodeUsed else { return nil }
+        appliedFault.use()
+        return id
+    }
+
+    /// The redirect's `state`, unless a fault orders otherwise.
+    package func redirectState(_ field: Form.Field?) -> Form.Field? {
+        guard let appliedFault, let state = appliedFault.fault.effect.state else { return field }
+        appliedFault.use()
+        return state == .missing ? nil : Form.Field(name: "state", value: "another-\(field?.value ?? "state")")
+    }
+
+    /// What this authorization does without asking anybody: what a fault orders, or the queue of outcomes, or the client's
+    /// own interaction. `nil` shows the page.
+    package func outcome(
+        _ state: inout WorldState, provider: String, client: String, interaction: Interaction, account: String? = nil
+    ) -> Outcome? {
+        if let appliedFault, let error = appliedFault.fault.effect.error {
+            appliedFault.use()
+            return Outcome(id: appliedFault.fault.id, provider: provider, kind: .error, error: error)
+        }
+        if let ordered = state.outcomes.take(provider: provider, client: client, account: account) {
+            world.noteChange()
+            return ordered
+        }
+        return interaction.standing(provider: provider)
+    }
+
+    /// The fields of the query, of a form, and the texts of a JSON object.
+    var fields: [String: String] {
+        var fields: [String: String] = [:]
+        for field in request.bodyForm.fields + request.queryForm.fields { fields[field.name] = field.value }
+        for (name, value) in request.jsonBody?.object?.members ?? [] { fields[name] = value.string ?? value.text }
+        return fields
+    }
+}
+
+extension Response {
+    /// The body broken off in the middle.
+    func malformed() -> Response {
+        var response = self
+        response.body = Array(body.prefix(max(1, body.count / 2)))
+        return response
+    }
+}

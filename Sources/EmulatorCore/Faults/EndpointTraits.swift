@@ -1,0 +1,105 @@
+import HTTPServer
+import JOSE
+
+/// What can go wrong at an endpoint, for ordering it.
+package struct EndpointTraits: Sendable {
+    /// The endpoint's errors, by name, and how it sends them.
+    package struct Errors: Sendable {
+        /// In the order of the provider's documentation.
+        package let names: [String]
+        /// Whether it takes names that aren't in the list.
+        package let takesOthers: Bool
+        /// `nil` when they travel as the outcome of an authorization.
+        package let answer: (@Sendable (RequestedError, Exchange) -> Response)?
+
+        package init(
+            _ names: [String], takesOthers: Bool = false,
+            answer: (@Sendable (RequestedError, Exchange) -> Response)?
+        ) {
+            self.names = names
+            self.takesOthers = takesOthers
+            self.answer = answer
+        }
+    }
+
+    /// An error that a fault asks for.
+    package struct RequestedError: Sendable {
+        package let name: String
+        package let description: String?
+        package let diagnosis: Diagnosis
+    }
+
+    package var errors: Errors?
+    /// Whose tokens it mints, if any.
+    package var mints: KeyOwner?
+    /// Whose keys it publishes, if any.
+    package var publishes: KeyOwner?
+    /// Whether it is an authorization endpoint: redirects with `state` and a code.
+    package var authorizes = false
+    /// Whether it gives out codes without a redirect.
+    package var givesCodes = false
+    /// Whether it answers JSON.
+    package var answersJSON = true
+    /// The endpoint of which this is a part, for a sign-in page's form.
+    package var partOf: String?
+
+    package static let api = EndpointTraits()
+    /// A page for people.
+    package static let page = EndpointTraits(answersJSON: false)
+
+    package static func keySet(_ owner: KeyOwner) -> EndpointTraits { EndpointTraits(publishes: owner) }
+
+    /// An endpoint of an API, with its errors.
+    package static func api(_ errors: Errors, mints: KeyOwner? = nil) -> EndpointTraits {
+        EndpointTraits(errors: errors, mints: mints)
+    }
+
+    /// An authorization endpoint. Its errors travel back to the client.
+    package static func authorization(
+        errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil
+    ) -> EndpointTraits {
+        EndpointTraits(
+            errors: Errors(names, takesOthers: true, answer: nil), mints: mints, authorizes: true, answersJSON: false,
+            partOf: partOf)
+    }
+
+    /// A native sign-in, by the control API.
+    package static func native(
+        errors names: [String], takesOthers: Bool, mints: KeyOwner, givesCodes: Bool = false
+    ) -> EndpointTraits {
+        EndpointTraits(
+            errors: Errors(names, takesOthers: takesOthers, answer: nil), mints: mints, givesCodes: givesCodes)
+    }
+
+    /// Why `effect` doesn't fit here: the member of the effect that doesn't. `nil` when it fits.
+    package func misfit(_ effect: FaultEffect) -> String? {
+        if let error = effect.error {
+            guard let errors, errors.takesOthers || errors.names.contains(error) else { return "error" }
+        }
+        // As an outcome, an error travels by its name alone.
+        if effect.description != nil, errors?.answer == nil { return "description" }
+        if effect.token != nil, mints == nil { return "token" }
+        if effect.rotation != nil, mints == nil, publishes == nil { return "rotateKeys" }
+        if effect.keySet != nil, publishes == nil { return "jwks" }
+        if effect.isMalformed, !answersJSON { return "malformedJSON" }
+        if effect.state != nil, !authorizes { return "state" }
+        if effect.isCodeUsed, !authorizes, !givesCodes { return "code" }
+        return nil
+    }
+
+    /// What fits, in words.
+    package var fitting: String {
+        var names = ["status", "delay", "disconnect"]
+        if let errors {
+            names.append("error (\(errors.names.joined(separator: ", "))\(errors.takesOthers ? ", and others" : ""))")
+            if errors.answer != nil { names.append("description") }
+        }
+        if mints != nil { names.append("token") }
+        if mints != nil || publishes != nil { names.append("rotateKeys") }
+        if publishes != nil { names.append("jwks") }
+        if answersJSON { names.append("malformedJSON") }
+        if authorizes { names.append("state") }
+        if authorizes || givesCodes { names.append("code") }
+        return names.joined(separator: ", ")
+    }
+}

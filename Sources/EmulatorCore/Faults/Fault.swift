@@ -1,0 +1,124 @@
+import HTTPServer
+import JOSE
+import JSON
+
+/// Something that is ordered to go wrong: at which requests, how often, and how.
+package struct Fault: Sendable {
+    package let id: String
+    package let match: FaultMatch
+    /// How many matching requests go by first.
+    package let after: Int64
+    /// How many it holds for; `nil` is for ever.
+    package let times: Int64?
+    /// From 0 to 1, drawn from the world's generator.
+    package let probability: Double
+    package let effect: FaultEffect
+    package fileprivate(set) var seen: Int64 = 0
+    package fileprivate(set) var done: Int64 = 0
+
+    /// `value` has the shape `Fault.shape`, with its defaults filled in.
+    package init(id: String, _ value: JSONValue) {
+        self.id = id
+        match = FaultMatch(value["match"] ?? [:])
+        after = value["after"]?.integer ?? 0
+        times = value["times"].map(\.integer) ?? 1
+        probability = value["probability"]?.number ?? 1
+        effect = FaultEffect(value["effect"] ?? [:])
+    }
+
+    package static let shape = Shape.object([
+        .optional("match", FaultMatch.shape, default: [:], "Which requests; all of them by default."),
+        .optional("after", .integer(0...1_000_000), default: 0, "How many matching requests go by first."),
+        .optional(
+            "times", .nullable(.integer(1...1_000_000)), default: 1, "How many requests it holds for; null is for ever."
+        ),
+        .optional(
+            "probability", .number(0...1), default: 1,
+            "How likely it is at each request, drawn from the world's generator."),
+        .required("effect", FaultEffect.shape, "What happens."),
+    ])
+
+    package var json: JSONValue {
+        var object = JSONObject([("id", .string(id)), ("match", match.json), ("after", .integer(after))])
+        object["times"] = times.map { .integer($0) } ?? .null
+        object["probability"] = Int64(exactly: probability).map { .integer($0) } ?? .number(probability)
+        object["effect"] = effect.document
+        object["seen"] = .integer(seen)
+        object["done"] = .integer(done)
+        return .object(object)
+    }
+
+    /// For diagnoses and the recording.
+    package var summary: String { "ordered fault \(id): \(Place.shortened(effect.document.text, to: 1_000))" }
+
+    fileprivate var bodySize: Int { effect.answer?.body.count ?? 0 }
+
+    fileprivate var isSpent: Bool { times.map { done >= $0 } ?? false }
+}
+
+/// Ordered faults, first come first served.
+package struct FaultQueue: Sendable {
+    package static let limit = 1_000
+    /// Bytes of all ordered answers together.
+    package static let bodyLimit = 8 << 20
+
+    /// Those that are spent stay until the exchange that used them is over: it may give them back.
+    private var faults: [Fault] = []
+    private var made = 0
+
+    package init() {}
+
+    package var queued: [Fault] { faults.filter { !$0.isSpent } }
+    package var isEmpty: Bool { faults.isEmpty }
+
+    package mutating func nextID() -> String {
+        made += 1
+        return "fault-\(made)"
+    }
+
+    /// `false` when there are too many, or their answers are too long.
+    package mutating func add(_ fault: Fault) -> Bool {
+        let bodies = faults.reduce(fault.bodySize) { $0 + $1.bodySize }
+        guard faults.count < FaultQueue.limit, bodies <= FaultQueue.bodyLimit else { return false }
+        faults.append(fault)
+        return true
+    }
+
+    package mutating func removeAll() { faults = [] }
+
+    package mutating func remove(_ id: String) -> Bool {
+        let count = faults.count
+        faults.removeAll { $0.id == id }
+        return faults.count < count
+    }
+
+    /// Counts the request at every fault that it matches, and takes the first one that is due.
+    package mutating func take(_ random: inout Randomness, where matches: (Fault) -> Bool) -> Fault? {
+        var taken: Fault?
+        for place in faults.indices where !faults[place].isSpent && matches(faults[place]) {
+            faults[place].seen += 1
+            guard taken == nil, faults[place].seen > faults[place].after else { continue }
+            if faults[place].probability < 1, random.fraction() >= faults[place].probability { continue }
+            faults[place].done += 1
+            taken = faults[place]
+        }
+        return taken
+    }
+
+    /// The exchange that took it is over; `isUsed` says whether it showed.
+    package mutating func finish(_ id: String, isUsed: Bool) {
+        guard let place = faults.firstIndex(where: { $0.id == id }) else { return }
+        if !isUsed {
+            faults[place].done -= 1
+            faults[place].seen -= 1
+        }
+        if faults[place].isSpent { faults.remove(at: place) }
+    }
+}
+
+extension Randomness {
+    /// From 0, inclusive, to 1, exclusive.
+    fileprivate mutating func fraction() -> Double {
+        Double(bytes(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }) / 4_294_967_296
+    }
+}

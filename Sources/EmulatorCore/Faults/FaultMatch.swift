@@ -1,0 +1,61 @@
+import HTTPServer
+import JSON
+
+/// Which requests a fault is for. What is left out matches everything.
+package struct FaultMatch: Sendable {
+    package let host: String?
+    /// `*` stands for any characters.
+    package let path: String?
+    package let method: String?
+    package let client: String?
+    /// Fields of the query, the form or the JSON body that must have these values.
+    package let fields: [(name: String, value: String)]
+    package let json: JSONValue
+
+    package init(_ value: JSONValue) {
+        json = value
+        host = value["host"]?.string?.lowercased()
+        path = value["path"]?.string
+        method = value["method"]?.string?.uppercased()
+        client = value["client"]?.string
+        fields = (value["fields"]?.object?.members ?? []).map { (name: $0.key, value: $0.value.string ?? "") }
+    }
+
+    package static let shape = Shape.object([
+        .optional("host", .text(host), "The provider's host, such as \"appleid.apple.com\"."),
+        .optional("path", .text(path), "The path on that host; \"*\" stands for any characters."),
+        .optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…"),
+        .optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project."),
+        .optional(
+            "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\"."),
+    ])
+
+    /// Patterns are compared with every endpoint's path.
+    private static let path = TextRule(
+        about: "a path that begins with \"/\" or \"*\", of at most 1,024 bytes", pattern: "^[/*]"
+    ) { ($0.hasPrefix("/") || $0.hasPrefix("*")) && $0.utf8.count <= 1_024 }
+    private static let host = TextRule(about: "a host's name, of at most 253 bytes", pattern: ".+") {
+        !$0.isEmpty && $0.utf8.count <= 253
+    }
+
+    /// Whether a host of the tables, perhaps a pattern such as `*.firebaseapp.com`, is meant. `nil` is our own address.
+    package func takes(host known: String?) -> Bool {
+        guard let host else { return true }
+        guard let known else { return false }
+        return Glob.matches(known, host) || Glob.matches(host, known)
+    }
+
+    /// Whether the request to `route` is meant. `client` is asked last, since it may take a look into the state.
+    func takes(
+        _ exchange: Exchange, at route: Route, client name: () -> String?, fields sent: () -> [String: String]
+    ) -> Bool {
+        if let method, method != exchange.request.method { return false }
+        if let host, exchange.address.host.map({ Glob.matches(host, $0) }) != true { return false }
+        if let path, !route.paths(of: exchange).contains(where: { Glob.matches(path, $0) }) { return false }
+        if !fields.isEmpty {
+            let sent = sent()
+            guard fields.allSatisfy({ field in sent[field.name] == field.value }) else { return false }
+        }
+        return client.map { $0 == name() } ?? true
+    }
+}

@@ -1,0 +1,97 @@
+import JOSE
+import JSON
+import Time
+
+/// How a token is broken: claims changed or removed, and the signature.
+package struct Tampering: Sendable {
+    package enum Signature: String, Sendable, CaseIterable {
+        case valid
+        /// Of the right length and form, of something else.
+        case invalid
+        /// By a key that isn't published, with its `kid`.
+        case unknownKey
+        /// HS256, with the public key's PEM as the secret: the confusion that careless verifiers fall for.
+        case wrongAlgorithm
+        /// `alg: none`, no signature.
+        case none
+    }
+
+    package let claims: JSONObject
+    package let header: JSONObject
+    package let signature: Signature
+
+    /// `value` has the shape `Tampering.shape`.
+    package init(_ value: JSONValue) {
+        claims = value["claims"]?.object ?? JSONObject()
+        header = value["header"]?.object ?? JSONObject()
+        signature = value["signature"]?.string.flatMap { Signature(rawValue: $0) } ?? .valid
+    }
+
+    package static let shape = Shape.object([
+        .optional(
+            "claims", .map(of: .any),
+            "Claims to set; null removes one. Times may be relative to now: \"exp\": \"-1h\"."),
+        .optional("header", .map(of: .any), "Members of the header to set; null removes one."),
+        .optional(
+            "signature", .choice(Signature.allCases.map(\.rawValue)), default: "valid", "What the signature is like."),
+    ])
+
+    private static let times = ["exp", "iat", "nbf", "auth_time"]
+
+    /// `claims` changed. `now` is the world's time.
+    package func apply(to claims: JSONObject, now: Instant) -> JSONObject {
+        var claims = claims
+        for (name, value) in self.claims.members {
+            if Tampering.times.contains(name), let span = value.string.flatMap({ TimeSpan($0) }) {
+                claims[name] = .numericDate(now + span)
+            } else {
+                claims[name] = value.isNull ? nil : value
+            }
+        }
+        return claims
+    }
+
+    func apply(toHeader header: JSONObject) -> JSONObject {
+        var header = header
+        for (name, value) in self.header.members { header[name] = value.isNull ? nil : value }
+        return header
+    }
+}
+
+extension KeyRing {
+    /// `claims` changed, without a signature.
+    package static func unsigned(_ claims: JSONObject, at time: Instant, tampering: Tampering) -> String {
+        JWS.unsigned(
+            header: tampering.apply(toHeader: unsignedHeader),
+            claims: tampering.apply(to: claims, now: time))
+    }
+
+    /// Signs `claims` as `tampering` has it.
+    package func mint(
+        _ claims: JSONObject, at time: Instant, withType: Bool = false, tampering: Tampering
+    ) throws(KeyError) -> String {
+        let own = tampering.signature == .unknownKey ? unpublished : signing(at: time)
+        guard let named = own else { throw KeyError("no signing key is ready") }
+        let claims = tampering.apply(to: claims, now: time)
+        let header = tampering.apply(toHeader: KeyRing.header(named.id, withType: withType))
+        switch tampering.signature {
+        case .valid, .unknownKey:
+            return try JWS.mint(header: header, claims: claims, key: named.key, algorithm: .rs256)
+        case .invalid:
+            var other = claims
+            other["understudy"] = "signed over something else"
+            let signature = try JWS.mint(header: header, claims: other, key: named.key, algorithm: .rs256)
+                .split(separator: ".").last.map(String.init)
+            return JWS.unsigned(header: header, claims: claims) + (signature ?? "")
+        case .wrongAlgorithm:
+            var confused = header
+            confused["alg"] = "HS256"
+            return JWS.mint(header: confused, claims: claims, secret: Array(try named.key.publicPEM().utf8))
+        case .none:
+            var unsigned = header
+            unsigned["alg"] = "none"
+            unsigned["kid"] = nil
+            return JWS.unsigned(header: unsigned, claims: claims)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import HTTPServer
+import JOSE
+import JSON
+
+/// A named value somewhere in an exchange.
+package struct Finding: Sendable {
+    /// `request` or `response`, and where in it: `response.body.id_token`.
+    package let place: String
+    package let name: String
+    package let value: String
+}
+
+extension RecordedExchange {
+    /// The named values of the request: fields of the query, the form or the JSON body, and bearer tokens.
+    package var requestFindings: [Finding] {
+        var finder = Finder()
+        finder.add(request.queryForm, "request.query")
+        if let json = request.jsonBody {
+            finder.add(json, name: "", "request.body")
+        } else {
+            finder.add(request.bodyForm, "request.body")
+        }
+        if let referrer = request.header("Referer") { finder.add(url: referrer, "request.headers.Referer") }
+        let words = (request.header("Authorization") ?? "").split(separator: " ")
+        if words.count == 2, ["bearer", "token", "firebase"].contains(words[0].lowercased()) {
+            finder.add("access_token", String(words[1]), "request.headers.Authorization")
+        }
+        return finder.findings
+    }
+
+    /// Whether every named value of the request's body is among the findings: it is a form, or JSON in which no name stands
+    /// twice.
+    package var isRequestBodyRead: Bool {
+        guard !request.body.isEmpty else { return true }
+        if (try? JSONValue(parsing: request.body, limits: .control)) != nil { return true }
+        return request.contentType == "application/x-www-form-urlencoded" && !request.body.holdsJSON
+    }
+
+    /// The named values of the response: of its JSON, its form, the redirect's parameters, and the form of a page.
+    package var responseFindings: [Finding] {
+        var finder = Finder()
+        if let location = response.header("Location") { finder.add(url: location, "response.headers.Location") }
+        let type = response.header("Content-Type")?.mediaType ?? ""
+        let text = { String(decoding: self.response.body, as: UTF8.self) }
+        switch type {
+        case "application/x-www-form-urlencoded": finder.add(Form(parsing: response.body), "response.body")
+        case "text/html": finder.add(page: text(), "response.body")
+        case "application/xml", "text/xml": finder.add(elements: text(), "response.body")
+        case _ where response.body.holdsJSON: finder.add(json: response.body, "response.body")
+        default: break
+        }
+        return finder.findings
+    }
+}
+
+/// Collects the named values of forms, JSON, URLs and pages, also of those that travel inside others.
+private struct Finder {
+    /// Forms and URLs that travel inside a field.
+    private static let carriers: Set<String> = ["postbody", "returnto", "requesturi", "request", "ooblink", "link"]
+    private static let depthLimit = 8
+
+    private(set) var findings: [Finding] = []
+    private var depth = 0
+
+    mutating func add(_ name: String, _ value: String, _ place: String) {
+        findings.append(Finding(place: place, name: name, value: value))
+        guard Traces.canonical(name).map(Finder.carriers.contains) ?? false, depth < Finder.depthLimit else { return }
+        depth += 1
+        defer { depth -= 1 }
+        if value.contains("?") {
+            add(url: value, Place.step(place, " → \(name)"))
+        } else if value.contains("=") {
+            add(Form(parsing: value), place)
+        } else if let bytes = Base64URL.decode(value) {
+            add(Form(parsing: bytes), place)
+        }
+    }
+
+    mutating func add(_ form: Form, _ place: String) {
+        for field in form.fields { add(field.name, field.value, Place.step(place, ".\(field.name)")) }
+    }
+
+    mutating func add(url: String, _ place: String) {
+        guard let mark = url.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return }
+        for part in url[mark...].split(whereSeparator: { $0 == "?" || $0 == "#" }) { add(Form(parsing: part), place) }
+    }
+
+    mutating func add(json bytes: [UInt8], _ place: String) {
+        guard let value = try? JSONValue(parsing: bytes, limits: .answer) else { return }
+        add(value, name: "", place)
+    }
+
+    mutating func add(_ value: JSONValue, name: String, _ place: String) {
+        switch value {
+        case .string(let text): add(name, text, place)
+        case .array(let items):
+            for (number, item) in items.enumerated() { add(item, name: name, Place.step(place, "[\(number)]")) }
+        case .object(let object):
+            // A refusal's code is nobody's authorization code.
+            for (key, value) in object.members where key != "error" {
+                add(value, name: key, Place.step(place, ".\(key)"))
+            }
+        default: break
+        }
+    }
+
+    /// XML's elements that hold only text: `<name>…</name>`.
+    mutating func add(elements text: String, _ place: String) {
+        for part in text.split(separator: "<") where !part.hasPrefix("/") {
+            guard let end = part.firstIndex(of: ">") else { continue }
+            let name = String(part[..<end])
+            add(name, Finder.unescaped(part[end...].dropFirst()), Place.step(place, ".\(name)"))
+        }
+    }
+
+    /// The fields of our own pages' forms, `name="…" value="…"`, and the message to a popup's opener, `data-message="…"`.
+    mutating func add(page: String, _ place: String) {
+        for tag in page.split(separator: "<").filter({ $0.contains(" data-message=\"") }) {
+            if let message = Finder.attribute("data-message", of: tag) { add(json: Array(message.utf8), place) }
+        }
+        for tag in page.split(separator: "<").filter({ $0.hasPrefix("input ") }) {
+            guard let name = Finder.attribute("name", of: tag), let value = Finder.attribute("value", of: tag) else {
+                continue
+            }
+            add(name, value, Place.step(place, ".\(name)"))
+        }
+    }
+
+    private static func attribute(_ name: String, of tag: Substring) -> String? {
+        guard let start = tag.firstRange(of: " \(name)=\"") else { return nil }
+        return unescaped(tag[start.upperBound...].prefix { $0 != "\"" })
+    }
+
+    private static func unescaped(_ text: Substring) -> String {
+        var value = String(text)
+        for (entity, character) in [("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")]
+        where value.contains("&") {
+            value = value.split(separator: entity, omittingEmptySubsequences: false).joined(separator: character)
+        }
+        return value
+    }
+}

@@ -1,0 +1,151 @@
+import JSON
+import Time
+
+/// What a value in a seed file may look like. One description serves to validate, to merge, to fill in defaults and
+/// to print the JSON Schema, so that the four can't disagree.
+package indirect enum Shape: Sendable {
+    case text(TextRule)
+    case integer(ClosedRange<Int64>)
+    case boolean
+    case choice([String])
+    case object([Field])
+    /// Objects told apart by the member `key`; lists of several files merge by it.
+    case list(of: Shape, key: String)
+    /// Scalars, each at most once.
+    case set(of: Shape)
+    /// Members of any name.
+    case map(of: Shape)
+    case nullable(Shape)
+    /// Any JSON.
+    case any
+    case number(ClosedRange<Double>)
+    /// One shape or the other; they are told apart by the kind of value.
+    case either(Shape, Shape)
+    /// Elements in order; lists of several files follow one another.
+    case sequence(of: Shape)
+
+    package struct Field: Sendable {
+        package let name: String
+        package let shape: Shape
+        package let isRequired: Bool
+        /// Filled in when the member is missing.
+        package let fallback: JSONValue?
+        package let about: String
+
+        package static func required(_ name: String, _ shape: Shape, _ about: String) -> Field {
+            Field(name: name, shape: shape, isRequired: true, fallback: nil, about: about)
+        }
+
+        package static func optional(
+            _ name: String, _ shape: Shape, default fallback: JSONValue? = nil, _ about: String
+        ) -> Field {
+            Field(name: name, shape: shape, isRequired: false, fallback: fallback, about: about)
+        }
+    }
+
+    /// What was expected, in a sentence after "expected".
+    package var expectation: String {
+        switch self {
+        case .text(let rule): rule.about
+        case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .boolean: "true or false"
+        case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+        case .object, .map: "an object"
+        case .list, .set, .sequence: "an array"
+        case .any: "any JSON"
+        case .number(let range):
+            "a number from \(JSONValue.number(range.lowerBound).text) to \(JSONValue.number(range.upperBound).text)"
+        case .either(let first, let second): "\(first.expectation), or \(second.expectation)"
+        case .nullable(let shape): shape.expectation + ", or null"
+        }
+    }
+}
+
+/// A rule that a text must follow.
+package struct TextRule: Sendable {
+    package let about: String
+    /// For the JSON Schema (ECMA-262).
+    package let pattern: String?
+    package let holds: @Sendable (String) -> Bool
+
+    package init(about: String, pattern: String?, _ holds: @escaping @Sendable (String) -> Bool) {
+        self.about = about
+        self.pattern = pattern
+        self.holds = holds
+    }
+
+    /// The longest text, in bytes: a PEM file, a page's address.
+    private static let longest = 8_192
+
+    package static let any = TextRule(about: "a string of at most 8,192 bytes", pattern: nil) {
+        $0.utf8.count <= longest
+    }
+    package static let nonEmpty = TextRule(
+        about: "a string that isn't empty, of at most 8,192 bytes", pattern: ".+"
+    ) { !$0.isEmpty && $0.utf8.count <= longest }
+    /// A person's name or the like.
+    package static let name = TextRule(about: "a name of at most 256 bytes", pattern: nil) { $0.utf8.count <= 256 }
+    package static let identifier = TextRule(
+        about: "an identifier: letters, digits, \"-\", \"_\" and \".\"", pattern: "^[A-Za-z0-9._-]+$"
+    ) { text in !text.isEmpty && text.utf8.allSatisfy { isLetterOrDigit($0) || "-_.".utf8.contains($0) } }
+    package static let teamID = TextRule(
+        about: "ten upper-case letters and digits, as Apple's Team IDs and key IDs are", pattern: "^[A-Z0-9]{10}$"
+    ) { text in text.utf8.count == 10 && text.utf8.allSatisfy { isLetterOrDigit($0) && !(0x61...0x7A).contains($0) } }
+    package static let keyID = TextRule(
+        about: "ten letters and digits, as Apple's signing keys are named", pattern: "^[A-Za-z0-9]{10}$"
+    ) { text in text.utf8.count == 10 && text.utf8.allSatisfy(isLetterOrDigit) }
+    package static let email = TextRule(
+        about: "an e-mail address of at most 254 bytes", pattern: "^[^@\\s]+@[^@\\s]+$"
+    ) { text in
+        // RFC 5321 §4.5.3.1.3: a path has 256 octets with its brackets.
+        guard text.utf8.count <= 254 else { return false }
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && !text.contains { $0.isWhitespace }
+    }
+    package static let base32 = TextRule(
+        about: "a secret in base32: upper-case letters and 2 to 7", pattern: "^[A-Z2-7]{16,}$"
+    ) { text in
+        text.utf8.count >= 16 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x32...0x37).contains($0) }
+    }
+    package static let phoneNumber = TextRule(
+        about: "a phone number in E.164: \"+\" and up to 15 digits", pattern: "^\\+[0-9]{4,15}$"
+    ) { text in
+        text.hasPrefix("+") && (5...16).contains(text.utf8.count)
+            && text.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
+    }
+    package static let url = TextRule(
+        about: "an absolute URL that begins with http:// or https://", pattern: "^https?://[^\\s/]+"
+    ) { text in
+        guard !text.contains(where: \.isWhitespace) else { return false }
+        return ["http://", "https://"].contains { scheme in
+            // A host follows, not a path.
+            text.hasPrefix(scheme) && text.dropFirst(scheme.count).first.map { $0 != "/" } ?? false
+        }
+    }
+    package static let callbackURL = TextRule(
+        about: "an absolute URL such as \"https://example.com/callback\" or \"com.example.app://callback\"",
+        pattern: "^[A-Za-z][A-Za-z0-9+.-]*://[^\\s]+"
+    ) { text in
+        guard let mark = text.firstRange(of: "://"), !text.contains(where: \.isWhitespace) else { return false }
+        let scheme = text[..<mark.lowerBound].utf8
+        return mark.upperBound < text.endIndex && scheme.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
+            && scheme.allSatisfy { isLetterOrDigit($0) || "+.-".utf8.contains($0) }
+    }
+    package static let duration = TextRule(
+        about:
+            "a duration such as \"500ms\", \"2s\", \"6m\", \"1h\" or \"1d\": a number and a unit, at most ten thousand years",
+        pattern: "^[0-9]+(ms|s|m|h|d)$"
+    ) { text in TimeSpan(text).map { $0 >= .zero } ?? false }
+    /// For what holds a request up.
+    package static let delay = TextRule(
+        about: "a duration of at most an hour, such as \"500ms\", \"2s\" or \"6m\"", pattern: "^[0-9]+(ms|s|m|h|d)$"
+    ) { text in TimeSpan(text).map { (.zero ... .hours(1)).contains($0) } ?? false }
+    package static let timestamp = TextRule(
+        about: "a time such as \"2030-01-01T00:00:00Z\"",
+        pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+    ) { Instant($0) != nil }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+    }
+}

@@ -1,0 +1,165 @@
+import Synchronization
+import Time
+
+/// The worlds of one daemon, made on first use. When there are as many as there may be, those that were only looked at make
+/// way for new ones, the least recently used first; then those that nobody has used for a minute.
+package final class WorldRegistry: Sendable {
+    /// There are never more worlds than this.
+    package static let limit = 10_000
+    /// Seconds without use after which a world is dropped; the default one stays.
+    package static let idleLimit = 3_600
+    /// Seconds without use after which a world makes way for a new one when there are too many.
+    package static let evictionLimit = 60
+    /// As many go at once, so that looking for them is rare.
+    private static let evictionCount = limit / 16
+    package static let defaultName = "default"
+
+    private struct State {
+        var worlds: [String: World]
+        var lastSweep: Int
+        var counts = Counts()
+        var uses = 0
+        /// When no world could be found that makes way.
+        var fullAt: Int?
+
+        mutating func use(_ world: World, _ now: Int) {
+            uses += 1
+            world.useNumber.store(uses, ordering: .relaxed)
+            world.lastUse.store(now, ordering: .relaxed)
+        }
+    }
+
+    /// How many worlds went, and why.
+    package struct Counts: Sendable {
+        /// Nobody had used them for an hour.
+        package var idle = 0
+        /// They had been looked at only, and made way.
+        package var untouched = 0
+        /// They held something, and made way all the same.
+        package var changed = 0
+        /// Worlds that couldn't be made, because all others were in use.
+        package var refused = 0
+    }
+
+    private let seed: Seed
+    private let generator: KeyGenerator
+    private let keys: [[KeyGenerator.NamedKey]]
+    private let state: Mutex<State>
+    package let main: World
+    package let budget: ProcessBudget
+    /// The machine's monotonic clock, in seconds.
+    private let now: @Sendable () -> Int
+
+    package init(
+        seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
+        now: @escaping @Sendable () -> Int = { MachineClock.uptime }
+    ) {
+        self.seed = seed
+        self.generator = generator
+        self.budget = budget
+        self.now = now
+        keys = KeyRings.seeded(seed)
+        main = World(name: WorldRegistry.defaultName, seed: seed, keys: keys, generator: generator, budget: budget)
+        state = Mutex(State(worlds: [WorldRegistry.defaultName: main], lastSweep: now()))
+    }
+
+    package var count: Int { state.withLock { $0.worlds.count } }
+
+    package var counts: Counts { state.withLock { $0.counts } }
+
+    /// By name, with the seconds since each was last used.
+    package var all: [(world: World, idle: Int)] {
+        let now = now()
+        let (worlds, gone) = state.withLock { state in
+            let gone = sweep(&state, now)
+            return (state.worlds.values.map { (world: $0, idle: now - $0.lastUse.load(ordering: .relaxed)) }, gone)
+        }
+        // Freed outside the lock.
+        _ = consume gone
+        return worlds.sorted { $0.world.name < $1.world.name }
+    }
+
+    /// Whether a world can be called this: 1 to 64 letters, digits, `-`, `_` and `.`.
+    package static func isName(_ name: String) -> Bool {
+        name.utf8.count <= 64 && TextRule.identifier.holds(name)
+    }
+
+    /// `nil` for a name that can't be one, and when all worlds that there may be are in use.
+    package func world(_ name: String) -> World? {
+        guard WorldRegistry.isName(name) else { return nil }
+        let now = now()
+        let (world, gone, before) = state.withLock { state -> (World?, [World], Counts) in
+            let before = state.counts
+            var gone = now - state.lastSweep >= 60 ? sweep(&state, now) : []
+            if let world = state.worlds[name] {
+                state.use(world, now)
+                return (world, gone, before)
+            }
+            if state.worlds.count >= WorldRegistry.limit, state.fullAt != now {
+                gone += sweep(&state, now)
+                if state.worlds.count >= WorldRegistry.limit { gone += evict(&state, now) }
+                state.fullAt = gone.isEmpty ? now : nil
+            }
+            guard state.worlds.count < WorldRegistry.limit else {
+                state.counts.refused += 1
+                return (nil, gone, before)
+            }
+            let world = World(name: name, seed: seed, keys: keys, generator: generator, budget: budget)
+            state.use(world, now)
+            state.worlds[name] = world
+            return (world, gone, before)
+        }
+        if !gone.isEmpty || world == nil { tell(before) }
+        return world
+    }
+
+    /// Drops a world; its next use makes it afresh. `false` when there is none, or it is the default one.
+    package func drop(_ name: String) -> Bool {
+        guard name != WorldRegistry.defaultName else { return false }
+        return state.withLock { $0.worlds.removeValue(forKey: name) } != nil
+    }
+
+    /// Lets idle worlds go, and returns them.
+    private func sweep(_ state: inout State, _ now: Int) -> [World] {
+        state.lastSweep = now
+        let gone = state.worlds.values.filter { world in
+            world !== main && now - world.lastUse.load(ordering: .relaxed) >= WorldRegistry.idleLimit
+        }
+        for world in gone { state.worlds[world.name] = nil }
+        state.counts.idle += gone.count
+        return gone
+    }
+
+    /// Makes room, and returns what went.
+    private func evict(_ state: inout State, _ now: Int) -> [World] {
+        let others = state.worlds.values.filter { $0 !== main }
+            .map { (world: $0, number: $0.useNumber.load(ordering: .relaxed)) }
+            .sorted { $0.number < $1.number }.map(\.world)
+        var gone = Array(others.lazy.filter { $0.isUntouched }.prefix(WorldRegistry.evictionCount))
+        state.counts.untouched += gone.count
+        if gone.isEmpty {
+            gone = others.prefix { now - $0.lastUse.load(ordering: .relaxed) >= WorldRegistry.evictionLimit }
+                .prefix(WorldRegistry.evictionCount).filter { !$0.recording.isListenedTo }
+            state.counts.changed += gone.count
+        }
+        for world in gone { state.worlds[world.name] = nil }
+        return gone
+    }
+
+    /// Says in the log what went, if anything did but by lying idle.
+    private func tell(_ before: Counts) {
+        let counts = counts
+        if counts.changed > before.changed {
+            budget.notices.tell(
+                .worlds,
+                "there are \(WorldRegistry.limit) worlds: \(counts.changed - before.changed) that held something, but that "
+                    + "nobody has used for \(WorldRegistry.evictionLimit) seconds, were dropped")
+        } else if counts.refused > before.refused {
+            budget.notices.tell(.worlds, "there are \(WorldRegistry.limit) worlds, all in use: no more are made")
+        } else if counts.untouched > before.untouched {
+            budget.notices.tell(
+                .worlds, "there are \(WorldRegistry.limit) worlds: those that were only looked at make way for new ones"
+            )
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Glibc
+
+/// A connected TCP socket, closed when it is let go.
+final class Socket {
+    let descriptor: Int32
+
+    init(connectingTo target: Target, deadline: ContinuousClock.Instant) throws(OutgoingRequest.Failure) {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(target.host, target.port, &hints, &found)
+        guard code == 0 else {
+            throw OutgoingRequest.Failure(
+                description: "\(target.host) can't be resolved: \(String(cString: gai_strerror(code)))")
+        }
+        defer { freeaddrinfo(found) }
+        var reason = "no address"
+        var next = found
+        while let candidate = next {
+            next = candidate.pointee.ai_next
+            let info = candidate.pointee
+            let descriptor = socket(info.ai_family, info.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), info.ai_protocol)
+            guard descriptor >= 0 else { continue }
+            // On Linux the send timeout bounds connect, too.
+            Socket.setTimeout(descriptor, until: deadline)
+            if connect(descriptor, info.ai_addr, info.ai_addrlen) == 0 {
+                self.descriptor = descriptor
+                return
+            }
+            reason = errno == EINPROGRESS ? "no answer in time" : String(cString: strerror(errno))
+            close(descriptor)
+        }
+        throw OutgoingRequest.Failure(description: "can't connect to \(target.authority): \(reason)")
+    }
+
+    deinit { close(descriptor) }
+
+    func setTimeout(until deadline: ContinuousClock.Instant) throws(OutgoingRequest.Failure) {
+        guard ContinuousClock.now < deadline else { throw OutgoingRequest.Failure(description: "no answer in time") }
+        Socket.setTimeout(descriptor, until: deadline)
+    }
+
+    private static func setTimeout(_ descriptor: Int32, until deadline: ContinuousClock.Instant) {
+        let left = max(.milliseconds(1), ContinuousClock.now.duration(to: deadline)).components
+        var time = timeval(tv_sec: Int(left.seconds), tv_usec: Int(left.attoseconds / 1_000_000_000_000))
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
+        }
+    }
+
+    func write(_ bytes: [UInt8]) throws(OutgoingRequest.Failure) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else {
+                throw OutgoingRequest.Failure(description: "the connection broke: \(Socket.lastError)")
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Empty at the end.
+    func read() throws(OutgoingRequest.Failure) -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count >= 0 else {
+            throw OutgoingRequest.Failure(description: "the connection broke: \(Socket.lastError)")
+        }
+        return Array(buffer.prefix(count))
+    }
+
+    private static var lastError: String {
+        errno == EAGAIN ? "no answer in time" : String(cString: strerror(errno))
+    }
+}

@@ -1,0 +1,67 @@
+import Logging
+import Synchronization
+import Testing
+
+@testable import EmulatorCore
+
+@Suite("Budgets of the process")
+struct BudgetTests {
+    @Test("an allowance counts leases for as long as they are held")
+    func allowance() {
+        let allowance = Allowance(limit: 2)
+        let first = allowance.take()
+        var second = allowance.take()
+        #expect(first != nil && second != nil)
+        #expect(allowance.take() == nil)
+        #expect(allowance.refused == 1)
+        second = nil
+        #expect(allowance.count == 1)
+        second = allowance.take()
+        #expect(second != nil)
+    }
+
+    @Test("each kind of warning is written once, however often there is cause")
+    func notices() {
+        let lines = Mutex<[String]>([])
+        let notices = Notices(Logger(label: "test") { _ in LineHandler { line in lines.withLock { $0.append(line) } } })
+        for number in 0..<1_000 { notices.tell(.recordings, "recordings \(number)") }
+        notices.tell(.worlds, "worlds")
+        #expect(lines.withLock { $0 } == ["recordings 0", "worlds"])
+    }
+
+    @Test("a thousand rotations at once make no more keys than may wait, and nobody is left without an answer")
+    func rotations() async throws {
+        let generator = KeyGenerator(waitingLimit: 4)
+        let answers = Mutex<[String?]>([])
+        let (all, continuation) = AsyncStream<Void>.makeStream()
+        for _ in 0..<1_000 {
+            generator.fresh { key in
+                let count = answers.withLock { answers in
+                    answers.append(key?.id)
+                    return answers.count
+                }
+                if count == 1_000 { continuation.finish() }
+            }
+        }
+        for await _ in all {}
+        let made = answers.withLock { $0.compactMap { $0 } }
+        #expect(made.count >= 4)
+        #expect(made.count < 1_000)
+        #expect(Set(made).count == made.count)
+    }
+}
+
+private struct LineHandler: LogHandler {
+    let write: @Sendable (String) -> Void
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    init(_ write: @escaping @Sendable (String) -> Void) { self.write = write }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { write("\(event.message)") }
+}

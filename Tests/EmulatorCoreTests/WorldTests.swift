@@ -1,0 +1,121 @@
+import Foundation
+import HTTPServer
+import JOSE
+import EmulatorCore
+import Testing
+
+@Suite("Nonces: the mistake is named")
+struct NonceTests {
+    static let raw = "n-0S6_WzA2Mj.uVXYZ"
+    static let digest = Digest.sha256(raw)
+    static let hex = Hex.encode(digest)
+
+    @Test(
+        "each mistake",
+        arguments: [
+            (hex, raw, NonceComparison.matches), (nil, nil, .matches), (hex, nil, .rawNonceMissing),
+            (nil, raw, .tokenHasNone),
+            (raw, raw, .rawNonceSentToApple), (hex, hex, .hashGivenAsRawNonce),
+            (Base64.encode(digest), raw, .base64OfDigest),
+            (
+                Base64URL.encode(digest), raw, .base64URLOfDigest
+            ),
+            (hex.uppercased(), raw, .upperCaseHex), (Hex.encode(Digest.sha256(hex)), raw, .hashOfHash),
+            ("something else", raw, .unrelated), ("", raw, .tokenHasNone), (hex, "", .rawNonceMissing),
+        ] as [(String?, String?, NonceComparison)])
+    func mistakes(token: String?, raw: String?, expected: NonceComparison) {
+        let comparison = NonceComparison(tokenNonce: token, rawNonce: raw)
+        #expect(comparison == expected)
+        #expect(!comparison.explanation.isEmpty)
+    }
+}
+
+@Suite("Addresses")
+struct AddressTests {
+    private func address(_ host: String, _ path: String) -> Address {
+        Address(Request(method: "GET", target: path, headers: [(name: "Host", value: host)])) {
+            $0 == "appleid.apple.com"
+        }
+    }
+
+    @Test(
+        "the three ways in, with and without a world",
+        arguments: [
+            (
+                "localhost:9099", "/appleid.apple.com/auth/token", "appleid.apple.com", "/auth/token", "default",
+                "http://localhost:9099/appleid.apple.com"
+            ),
+            (
+                "localhost:9099", "/appleid.apple.com", "appleid.apple.com", "/", "default",
+                "http://localhost:9099/appleid.apple.com"
+            ),
+            (
+                "[::1]:9099", "/appleid.apple.com/x", "appleid.apple.com", "/x", "default",
+                "http://[::1]:9099/appleid.apple.com"
+            ),
+            (
+                "appleid.apple.com", "/auth/keys", "appleid.apple.com", "/auth/keys", "default",
+                "https://appleid.apple.com"
+            ),
+            (
+                "AppleID.apple.com:9443", "/auth/keys", "appleid.apple.com", "/auth/keys", "default",
+                "https://appleid.apple.com:9443"
+            ),
+            (
+                "appleid.apple.com.localhost:9099", "/a", "appleid.apple.com", "/a", "default",
+                "http://appleid.apple.com.localhost:9099"
+            ),
+            (
+                "localhost:9099", "/~w1/appleid.apple.com/a", "appleid.apple.com", "/a", "w1",
+                "http://localhost:9099/~w1/appleid.apple.com"
+            ),
+            (
+                "appleid.apple.com.localhost:1", "/~w1/a", "appleid.apple.com", "/a", "w1",
+                "http://appleid.apple.com.localhost:1/~w1"
+            ),
+            ("localhost:9099", "/~w1", nil, "/", "w1", "http://localhost:9099/~w1/appleid.apple.com"),
+            (
+                "localhost:9099", "/other.example/a", nil, "/other.example/a", "default",
+                "http://localhost:9099/appleid.apple.com"
+            ),
+        ] as [(String, String, String?, String, String, String)])
+    func forms(host: String, path: String, provider: String?, rest: String, world: String, base: String) {
+        let address = address(host, path)
+        #expect(address.host == provider)
+        #expect(address.path == rest)
+        #expect(address.world == world)
+        #expect(address.base(of: "appleid.apple.com") == base)
+    }
+}
+
+@Suite("HTML")
+struct HTMLTests {
+    @Test("text and attributes are escaped by construction")
+    func escaping() {
+        let page = HTML.tag("p", [("title", "\"><script>"), ("hidden", nil)], "<b>&'\r\n")
+        #expect(
+            page.document.contains("<p title=\"&quot;&gt;&lt;script&gt;\" hidden>&lt;b&gt;&amp;&#39;&#13;&#10;</p>"))
+    }
+}
+
+@Suite("Diagnoses")
+struct DiagnosisTests {
+    @Test("a diagnosis is one line of printable ASCII")
+    func printable() {
+        let diagnosis = Diagnosis(
+            received: Diagnosis.quote("a\r\nSet-Cookie: x=1é\u{0}"), expected: "b", String(repeating: "c", count: 5000))
+        #expect(diagnosis.line.utf8.allSatisfy { (0x20..<0x7F).contains($0) })
+        #expect(diagnosis.line.utf8.count <= 1000)
+        #expect(diagnosis.line.hasPrefix("received \"a  Set-Cookie: x=1??\"; expected b; ccc"))
+    }
+}
+
+@Suite("Spelling")
+struct SpellingTests {
+    @Test("near words are suggested, far ones aren't")
+    func hints() {
+        #expect(Spelling.hint("acounts", among: ["accounts", "apple"]) == "; did you mean \"accounts\"?")
+        #expect(Spelling.hint("xyzzy", among: ["accounts", "apple"]).isEmpty)
+        #expect(Spelling.hint(String(repeating: "a", count: 100_000), among: ["accounts"]).isEmpty)
+    }
+}
