@@ -10,7 +10,7 @@ extension AppleProvider {
         let account = try wanted.person(in: exchange)
         let scopes = wanted.scopes ?? [AppleScope.email.rawValue]
         let key = AppleState.GrantKey(account: account.id, team: client.team, group: client.group)
-        let (known, now) = exchange.world.withState { state in
+        let (known, now) = exchange.world.update { state in
             let number = state[AppleState.self].grantNumber(key)
             return (number.flatMap { state[AppleState.self].grants[$0] }, state.clock.now)
         }

@@ -56,7 +56,7 @@ extension AppleProvider {
     func authorize(
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?
     ) -> Authorization? {
-        exchange.world.withState { state in
+        exchange.world.update { state in
             let now = state.clock.now
             let key = AppleState.GrantKey(account: approval.account.id, team: client.team, group: client.group)
             let consent = state[AppleState.self].consent(

@@ -18,7 +18,7 @@ extension AppleProvider {
         }
         if let move = moveToOtherSite(exchange, request) { return move }
         let interaction = request.client.interaction ?? exchange.world.seed.interaction
-        let (outcome, person) = exchange.world.withState { state -> (Outcome?, Account?) in
+        let (outcome, person) = exchange.world.update { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: request.client.id, interaction: interaction)
             return (outcome, state.personSigningIn(interaction, outcome))
@@ -53,7 +53,7 @@ extension AppleProvider {
             return error.authorizeResponse(to: exchange.request)
         }
         guard answer["action"] != "cancel" else { return cancelled(exchange, request) }
-        let (account, consented) = exchange.world.withState { state -> (Account?, Bool) in
+        let (account, consented) = exchange.world.update { state -> (Account?, Bool) in
             let account = answer["account"].flatMap { state.account($0) }
             let key = account.map {
                 AppleState.GrantKey(account: $0.id, team: request.client.team, group: request.client.group)

@@ -26,8 +26,8 @@ extension AppleProvider {
                 "no App ID or Services ID \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
             return ControlAnswer.error(404, "noSuchClient", message)
         }
-        let state = exchange.world.withState { state -> CredentialState in
-            for account in state.accounts {
+        let state = exchange.world.update { state -> CredentialState in
+            for account in state.all(Account.self) {
                 if AppleIdentifiers.subject(account: account.id, team: client.team) == user {
                     let key = AppleState.GrantKey(account: account.id, team: client.team, group: client.group)
                     if state[AppleState.self].grantNumber(key) != nil { return .authorized }

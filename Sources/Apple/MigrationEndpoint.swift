@@ -36,7 +36,7 @@ extension AppleProvider {
             )
         }
         let name = AppleToken.access.name(in: String(header.dropFirst(7)))
-        let team = exchange.world.withState { state -> String? in
+        let team = exchange.world.update { state -> String? in
             let entry = name.flatMap { state[AppleState.self].migrationTokens[$0] }
             return (entry?.expires ?? .first) > state.clock.now ? entry?.value : nil
         }
@@ -54,8 +54,8 @@ extension AppleProvider {
         guard directory.teams[target] != nil, target != client.team else {
             throw refuse("target \(Diagnosis.quote(target)) isn't another seeded team")
         }
-        let account = exchange.world.withState { state -> String? in
-            let account = state.accounts.first {
+        let account = exchange.world.update { state -> String? in
+            let account = state.all(Account.self).first {
                 AppleIdentifiers.subject(account: $0.id, team: client.team) == subject
             }
             let key = account.map { AppleState.GrantKey(account: $0.id, team: client.team, group: client.group) }
@@ -76,8 +76,8 @@ extension AppleProvider {
         guard let transfer = client.transfer else {
             throw refuse("client \"\(client.id)\" came from no other team: set \"transfer\" at its app in the seed")
         }
-        let (account, hidesEmail, now) = exchange.world.withState { state -> (Account?, Bool, Instant) in
-            let account = state.accounts.first {
+        let (account, hidesEmail, now) = exchange.world.update { state -> (Account?, Bool, Instant) in
+            let account = state.all(Account.self).first {
                 AppleIdentifiers.transferSubject(account: $0.id, from: transfer.fromTeam, to: client.team) == subject
             }
             let hides = state[AppleState.self].grants.values.contains {

@@ -57,7 +57,7 @@ extension AppleProvider {
         }
         let interaction = client.interaction ?? exchange.world.seed.interaction
         let requested = body["account"]?.string
-        let (outcome, account) = exchange.world.withState { state -> (Outcome?, Account?) in
+        let (outcome, account) = exchange.world.update { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: client.id, interaction: interaction, account: requested)
             return (outcome, requested.map { state.account($0) } ?? state.personSigningIn(interaction, outcome))

@@ -30,7 +30,7 @@ extension AppleProvider {
     /// The notification of an event, signed; `nil` when the team has no endpoint.
     func notification(_ event: AppleEvent, in exchange: Exchange) -> AppleNotification? {
         guard let url = directory.teams[event.grant.key.team]?.notificationsURL else { return nil }
-        let (now, jti) = exchange.world.withState { ($0.clock.now, Hex.encode($0.random.bytes(16))) }
+        let (now, jti) = exchange.world.update { ($0.clock.now, Hex.encode($0.random.bytes(16))) }
         let team = event.grant.key.team
         var members = JSONObject([
             ("type", .string(event.kind == .accountDeleted ? settings.accountDeletedEvent : event.kind.rawValue)),
@@ -71,7 +71,7 @@ extension AppleProvider {
             return .now(ControlAnswer.error(404, "noSuchClient", message, path: "$.client"))
         }
         let key = AppleState.GrantKey(account: accountID, team: client.team, group: client.group)
-        let found = exchange.world.withState { state -> (number: Int, grant: AppleState.Grant)? in
+        let found = exchange.world.update { state -> (number: Int, grant: AppleState.Grant)? in
             let number = state[AppleState.self].grantNumber(key)
             return number.flatMap { number in state[AppleState.self].grants[number].map { (number, $0) } }
         }
@@ -87,9 +87,9 @@ extension AppleProvider {
                 let message = "account \(Diagnosis.quote(accountID)) shares its address, so there is no relay to switch"
                 return .now(ControlAnswer.error(409, "noRelayAddress", message, path: "$.account"))
             }
-            exchange.world.withState { $0[AppleState.self].setForwarding(kind == .emailEnabled, for: found.number) }
+            exchange.world.update { $0[AppleState.self].setForwarding(kind == .emailEnabled, for: found.number) }
         case .consentRevoked:
-            exchange.world.withState { $0[AppleState.self].end(found.number) }
+            exchange.world.update { $0[AppleState.self].end(found.number) }
         case .accountDeleted:
             endAllGrants(of: accountID, in: exchange, besides: found.number)
         }
@@ -108,7 +108,7 @@ extension AppleProvider {
     }
 
     private func endAllGrants(of account: String, in exchange: Exchange, besides told: Int?) {
-        let ended = exchange.world.withState { state -> [(number: Int, grant: AppleState.Grant)] in
+        let ended = exchange.world.update { state -> [(number: Int, grant: AppleState.Grant)] in
             let ended = state[AppleState.self].grants.filter { $0.value.key.account == account }
             for number in ended.keys { state[AppleState.self].end(number) }
             return ended.sorted { $0.key < $1.key }.map { (number: $0.key, grant: $0.value) }

@@ -22,7 +22,7 @@ enum RelayDecision: Sendable, Equatable {
 extension AppleProvider {
     /// Decides about mail from `sender` to the relay address `recipient`.
     func relay(from sender: String, to recipient: String, in world: World) -> RelayDecision {
-        let found = world.withState { state -> (grant: AppleState.Grant, account: Account)? in
+        let found = world.update { state -> (grant: AppleState.Grant, account: Account)? in
             let grant = state[AppleState.self].grants.values.first { grant in
                 !grant.sharesEmail
                     && AppleIdentifiers.relayAddress(account: grant.key.account, team: grant.key.team)

@@ -34,7 +34,7 @@ extension AppleProvider {
 
     /// The hint isn't needed: a token says itself what it is.
     private func grantNumber(of text: String, _ client: AppleDirectory.Client, _ world: World) -> Int? {
-        world.withState { state in
+        world.update { state in
             let now = state.clock.now
             if let name = AppleToken.refresh.name(in: text) {
                 let token = state[AppleState.self].refreshTokens[name]
@@ -50,7 +50,7 @@ extension AppleProvider {
 
     /// Ends a grant and tells the team's server, in the background.
     func endGrant(_ number: Int, in exchange: Exchange, by client: String) {
-        let grant = exchange.world.withState { state in
+        let grant = exchange.world.update { state in
             let grant = state[AppleState.self].grants[number]
             state[AppleState.self].end(number)
             return grant

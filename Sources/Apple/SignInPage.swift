@@ -10,7 +10,7 @@ enum SignInPage {
     static let banner = "Understudy: a stand-in for Sign in with Apple, for tests only. Nobody's real account is used."
 
     static func choosePerson(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
-        let accounts = exchange.world.withState { $0.accounts }
+        let accounts = exchange.world.read { $0.all(Account.self) }
         let people = accounts.map { account in
             HTML.tag(
                 "button", [("class", "person"), ("type", "submit"), ("name", "account"), ("value", account.id)],

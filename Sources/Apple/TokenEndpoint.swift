@@ -77,7 +77,7 @@ extension AppleProvider {
                 Diagnosis(
                     received: AppleToken.describe(text), expected: "an authorization code", "this isn't one of ours"))
         }
-        let result = exchange.world.withState { state -> Result<Redeemed, AppleError> in
+        let result = exchange.world.update { state -> Result<Redeemed, AppleError> in
             redeem(name, redirectURI, client, exchange.id, &state)
         }
         let redeemed: Redeemed
@@ -98,7 +98,7 @@ extension AppleProvider {
     /// A refusal leaves the code as it was.
     private func redeem(
         _ name: TokenName, _ redirectURI: String?, _ client: AppleDirectory.Client, _ exchangeID: String,
-        _ state: inout WorldState
+        _ state: inout Transaction
     ) -> Result<Redeemed, AppleError> {
         func refuse(_ description: String?, _ diagnosis: Diagnosis) -> Result<Redeemed, AppleError> {
             .failure(AppleError(.invalidGrant, description, diagnosis))
@@ -153,7 +153,7 @@ extension AppleProvider {
                 refreshName: refreshName, at: now))
     }
 
-    private func makeAccessToken(_ token: AppleState.Token, _ now: Instant, _ state: inout WorldState) -> TokenName {
+    private func makeAccessToken(_ token: AppleState.Token, _ now: Instant, _ state: inout Transaction) -> TokenName {
         let name = state.random.tokenName()
         state[AppleState.self].accessTokens.insert(
             token, as: name, expires: now + settings.accessTokenLifetime, now: now)
@@ -178,7 +178,7 @@ extension AppleProvider {
         typealias Found = (
             token: AppleState.Token, grant: AppleState.Grant, account: Account, access: TokenName, at: Instant
         )
-        let found = exchange.world.withState { state -> Found? in
+        let found = exchange.world.update { state -> Found? in
             guard let token = state[AppleState.self].refreshTokens[name], token.client == client.id,
                 let grant = state[AppleState.self].grants[token.grant], let account = state.account(grant.key.account)
             else { return nil }
@@ -229,7 +229,7 @@ extension AppleProvider {
                     expected: "user.migration",
                     "the only scope of this grant type"))
         }
-        let token = exchange.world.withState { state in
+        let token = exchange.world.update { state in
             let now = state.clock.now
             let name = state.random.tokenName()
             state[AppleState.self].migrationTokens.insert(

@@ -6,7 +6,7 @@ import EmulatorCore
 
 extension ControlAPI {
     func accounts(_ exchange: Exchange) -> Response {
-        let accounts = exchange.world.withState { $0.accounts }
+        let accounts = exchange.world.read { $0.all(Account.self) }
         return ControlAnswer.ok(["accounts": .array(accounts.map(\.json))])
     }
 
@@ -25,13 +25,13 @@ extension ControlAPI {
         } catch {
             return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
         }
-        guard exchange.world.withState({ $0.accounts.count }) < ControlAPI.accountLimit else {
+        guard exchange.world.read({ $0.count(Account.self) }) < ControlAPI.accountLimit else {
             let message = "a world has \(ControlAPI.accountLimit) accounts at most: delete some, or reset the world"
             return ControlAnswer.error(409, "tooManyAccounts", message)
         }
-        let isNew = exchange.world.withState { state in
+        let isNew = exchange.world.update { state in
             guard state.account(account.id) == nil else { return false }
-            state.accounts.append(account)
+            state.put(account)
             return true
         }
         guard isNew else {
@@ -57,9 +57,7 @@ extension ControlAPI {
         } catch {
             return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
         }
-        exchange.world.withState { state in
-            if let place = state.accounts.firstIndex(where: { $0.id == account.id }) { state.accounts[place] = changed }
-        }
+        exchange.world.update { _ = $0.change(Account.self, account.id) { $0 = changed } }
         return ControlAnswer.ok(changed.json)
     }
 
@@ -67,21 +65,19 @@ extension ControlAPI {
         guard let account = find(exchange) else { return noSuchAccount(exchange) }
         // While the account still exists, so that providers can name it in what they send.
         for provider in providers { provider.accountDeleted(account.id, in: exchange) }
-        exchange.world.withState { state in state.accounts.removeAll { $0.id == account.id } }
+        exchange.world.update { _ = $0.remove(Account.self, account.id) }
         return Response(status: 204)
     }
 
     // MARK: -
 
     private func find(_ exchange: Exchange) -> Account? {
-        exchange.world.withState { $0.account(exchange.parameters["id"] ?? "") }
+        exchange.world.read { $0.account(exchange.parameters["id"] ?? "") }
     }
 
     private func noSuchAccount(_ exchange: Exchange) -> Response {
         let id = exchange.parameters["id"] ?? ""
-        let known = exchange.world.withState { $0.accounts.map(\.id) }
-        return ControlAnswer.error(
-            404, "noSuchAccount", "no account \(Diagnosis.quote(id))" + Spelling.hint(id, among: known))
+        return ControlAnswer.error(404, "noSuchAccount", exchange.noAccount(id))
     }
 
     private func body(of exchange: Exchange) throws(ControlRefusal) -> JSONValue {

@@ -18,7 +18,7 @@ extension ControlAPI {
     ])
 
     func clock(_ exchange: Exchange) -> Response {
-        let (now, isFrozen) = exchange.world.withState { ($0.clock.now, $0.clock.isFrozen) }
+        let (now, isFrozen) = exchange.world.update { ($0.clock.now, $0.clock.isFrozen) }
         return ControlAnswer.ok([
             "now": .string(now.text), "milliseconds": .integer(now.milliseconds),
             "frozen": .bool(isFrozen),
@@ -33,7 +33,7 @@ extension ControlAPI {
             let message = "give one of advance, set, freeze and reset"
             return ControlAnswer.error(400, "invalidBody", message, path: "$")
         }
-        let isPossible = exchange.world.withState { state in
+        let isPossible = exchange.world.update { state in
             var clock = state.clock
             if orders["reset"]?.bool == true { clock.reset() }
             if let time = orders["set"]?.string.flatMap({ Instant($0) }) { clock.set(time) }

@@ -7,7 +7,7 @@ import EmulatorCore
 
 extension ControlAPI {
     func faults(_ exchange: Exchange) -> Response {
-        let queued = exchange.world.withState { $0.faults.queued }
+        let queued = exchange.world.update { $0.faults.queued }
         return ControlAnswer.ok(["faults": .array(queued.map(\.json))])
     }
 
@@ -26,13 +26,13 @@ extension ControlAPI {
     }
 
     func removeFaults(_ exchange: Exchange) -> Response {
-        exchange.world.withState { $0.faults.removeAll() }
+        exchange.world.update { $0.faults.removeAll() }
         return Response(status: 204)
     }
 
     func removeFault(_ exchange: Exchange) -> Response {
         let id = exchange.parameters["id"] ?? ""
-        guard exchange.world.withState({ $0.faults.remove(id) }) else {
+        guard exchange.world.update({ $0.faults.remove(id) }) else {
             return ControlAnswer.error(404, "noSuchFault", "no fault \(Diagnosis.quote(id)) is ordered, or it is spent")
         }
         return Response(status: 204)

@@ -11,7 +11,7 @@ extension ControlAPI {
     }
 
     func outcomes(_ exchange: Exchange) -> Response {
-        let queued = exchange.world.withState { $0.outcomes.queued }
+        let queued = exchange.world.update { $0.outcomes.queued }
         return ControlAnswer.ok(["outcomes": .array(queued.map(\.json))])
     }
 
@@ -22,29 +22,26 @@ extension ControlAPI {
             return ControlAnswer.error(
                 400, "invalidBody", "the outcome \"error\" needs the error's name", path: "$.error")
         }
-        let added = exchange.world.withState { state -> Result<Outcome, ControlRefusal> in
-            if let account = body["account"]?.string, state.account(account) == nil {
-                let message =
-                    "no account \(Diagnosis.quote(account))" + Spelling.hint(account, among: state.accounts.map(\.id))
-                return .failure(ControlRefusal(ControlAnswer.error(400, "noSuchAccount", message, path: "$.account")))
-            }
-            guard let outcome = Outcome(id: state.outcomes.nextID(), body) else {
-                return .failure(ControlRefusal(ControlAnswer.error(400, "invalidBody", "outcome is missing")))
-            }
-            guard state.outcomes.add(outcome) else {
-                let message = "\(OutcomeQueue.limit) outcomes are queued: DELETE outcomes first"
-                return .failure(ControlRefusal(ControlAnswer.error(409, "tooMany", message)))
-            }
-            return .success(outcome)
+        if let account = body["account"]?.string, exchange.world.read({ $0.account(account) }) == nil {
+            return ControlAnswer.error(400, "noSuchAccount", exchange.noAccount(account), path: "$.account")
         }
-        switch added {
-        case .success(let outcome): return ControlAnswer.ok(outcome.json, status: 201)
-        case .failure(let refusal): return refusal.response
-        }
+        do {
+            let added = try exchange.world.update { (tables) throws(ControlRefusal) -> Outcome in
+                guard let outcome = Outcome(id: tables.outcomes.nextID(), body) else {
+                    throw ControlRefusal(ControlAnswer.error(400, "invalidBody", "outcome is missing"))
+                }
+                guard tables.outcomes.add(outcome) else {
+                    let message = "\(OutcomeQueue.limit) outcomes are queued: DELETE outcomes first"
+                    throw ControlRefusal(ControlAnswer.error(409, "tooMany", message))
+                }
+                return outcome
+            }
+            return ControlAnswer.ok(added.json, status: 201)
+        } catch { return error.response }
     }
 
     func removeOutcomes(_ exchange: Exchange) -> Response {
-        exchange.world.withState { $0.outcomes.removeAll() }
+        exchange.world.update { $0.outcomes.removeAll() }
         return Response(status: 204)
     }
 }

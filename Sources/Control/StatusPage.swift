@@ -41,7 +41,7 @@ package struct StatusPage: Sendable {
     }
 
     private func page(_ exchange: Exchange) -> Response {
-        let accounts = exchange.world.withState { $0.accounts }
+        let accounts = exchange.world.read { $0.rows(Account.self, limit: 100) }
         let origin = "\(exchange.address.scheme)://\(exchange.address.authority)"
         let hosts = Set(providers.flatMap { $0.routes.keys }).filter { !$0.isEmpty }.sorted()
         return Page.response(

@@ -46,7 +46,7 @@ extension FacebookProvider {
         let request: DialogRequest
         do { request = try read(exchange.request.queryForm) } catch { return refusal(error.diagnosis) }
         let interaction = request.app.interaction ?? exchange.world.seed.interaction
-        let (outcome, person) = exchange.world.withState { state -> (Outcome?, Account?) in
+        let (outcome, person) = exchange.world.update { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: request.app.appID, interaction: interaction)
             return (outcome, outcome == nil ? nil : state.personSigningIn(interaction, outcome))
@@ -77,7 +77,7 @@ extension FacebookProvider {
         switch answer {
         case .cancel: return denied(exchange, request, "the person cancelled")
         case .chosen(let id), .approved(let id):
-            guard let account = exchange.world.withState({ $0.account(id) }) else {
+            guard let account = exchange.world.update({ $0.account(id) }) else {
                 return pages.choose(exchange, client: request.app.name, request: request.form)
             }
             if case .chosen = answer {
@@ -94,7 +94,7 @@ extension FacebookProvider {
     private func approved(
         _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
     ) -> Response {
-        let code = exchange.world.withState { state -> String in
+        let code = exchange.world.update { state -> String in
             let now = state.clock.now
             let text = "AQ" + Base64URL.encode(state.random.bytes(150))
             let grant = FacebookState.Grant(

@@ -14,7 +14,7 @@ extension FacebookProvider {
     func profile(_ exchange: Exchange) -> Response {
         do throws(GraphError) {
             let grant = try grant(of: callerToken(exchange), exchange)
-            guard let account = exchange.world.withState({ $0.account(grant.account) }) else {
+            guard let account = exchange.world.update({ $0.account(grant.account) }) else {
                 throw GraphError(
                     message: "Error validating access token: The session is invalid because the user logged out.",
                     code: 190, subcode: 467, diagnosis: Diagnosis("the account is gone"))
@@ -90,7 +90,7 @@ extension FacebookProvider {
     func revoke(_ exchange: Exchange) -> Response {
         do throws(GraphError) {
             let grant = try grant(of: callerToken(exchange), exchange)
-            exchange.world.withState {
+            exchange.world.update {
                 $0[FacebookState.self].revoke(
                     account: grant.account, app: grant.app, permission: exchange.parameters["permission"])
             }

@@ -35,7 +35,7 @@ extension FacebookProvider {
         let interaction = app.interaction ?? exchange.world.seed.interaction
         let permissions = (body["scopes"]?.array ?? []).compactMap(\.string)
         let isLimited = body["tracking"]?.string == "limited"
-        let (outcome, found) = exchange.world.withState { state -> (Outcome?, (Account, String, [UInt8], Instant)?) in
+        let (outcome, found) = exchange.world.update { state -> (Outcome?, (Account, String, [UInt8], Instant)?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: id, interaction: interaction, account: requested)
             guard outcome.map({ $0.kind == .approve }) ?? true,
@@ -84,7 +84,7 @@ extension FacebookProvider {
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
         guard apps[wanted.client] != nil else { throw wanted.noSuchClient("app", hint: hint(for: wanted.client)) }
         let account = try wanted.person(in: exchange)
-        let (jti, now) = exchange.world.withState { ($0.random.bytes(16), $0.clock.now) }
+        let (jti, now) = exchange.world.update { ($0.random.bytes(16), $0.clock.now) }
         let claims = FacebookProvider.limitedClaims(
             account, app: wanted.client, permissions: wanted.scopes ?? ["public_profile", "email"], nonce: wanted.nonce,
             jti: jti, at: now)

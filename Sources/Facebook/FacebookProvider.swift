@@ -72,7 +72,7 @@ package struct FacebookProvider: Provider {
     package func client(of exchange: Exchange) -> String? {
         let token = callerToken(exchange)
         if let bar = token.firstIndex(of: "|") { return String(token[..<bar]) }
-        return exchange.world.withState { $0[FacebookState.self].tokens[token]?.value.app }
+        return exchange.world.update { $0[FacebookState.self].tokens[token]?.value.app }
     }
 
     /// The Graph API's error for a parameter that it doesn't take, or the dialog's page. Not documented.
@@ -84,7 +84,7 @@ package struct FacebookProvider: Provider {
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.withState { $0[FacebookState.self].revoke(account: account, app: nil) }
+        exchange.world.update { $0[FacebookState.self].revoke(account: account, app: nil) }
     }
 
     func hint(for appID: String) -> String { Spelling.hint(appID, among: apps.keys.sorted()) }

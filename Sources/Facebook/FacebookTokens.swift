@@ -114,7 +114,7 @@ extension FacebookProvider {
     private func redeem(_ exchange: Exchange, _ app: FacebookSeed.App) throws(GraphError) -> FacebookState.Grant {
         let text = parameter("code", exchange) ?? ""
         let redirectURI = parameter("redirect_uri", exchange)
-        let result = exchange.world.withState { state -> Result<FacebookState.Grant, GraphError> in
+        let result = exchange.world.update { state -> Result<FacebookState.Grant, GraphError> in
             let now = state.clock.now
             func refuse(_ message: String, _ subcode: Int64?, _ reason: String) -> Result<
                 FacebookState.Grant, GraphError
@@ -146,14 +146,14 @@ extension FacebookProvider {
     }
 
     private func answer(_ exchange: Exchange, _ grant: FacebookState.Grant) -> Response {
-        let token = exchange.world.withState { FacebookProvider.issue(&$0, grant) }
+        let token = exchange.world.update { FacebookProvider.issue(&$0, grant) }
         return FacebookProvider.json([
             "access_token": .string(token), "token_type": "bearer",
             "expires_in": .integer(FacebookProvider.tokenLifetime.seconds),
         ])
     }
 
-    static func issue(_ state: inout WorldState, _ grant: FacebookState.Grant) -> String {
+    static func issue(_ state: inout Transaction, _ grant: FacebookState.Grant) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         let text = "EAA" + state.random.text(180, from: alphabet)
         let now = state.clock.now
@@ -164,7 +164,7 @@ extension FacebookProvider {
     // MARK: - Tokens
 
     func grant(of token: String, _ exchange: Exchange) throws(GraphError) -> FacebookState.Grant {
-        let (entry, now) = exchange.world.withState {
+        let (entry, now) = exchange.world.update {
             ($0[FacebookState.self].tokens[token], $0.clock.now)
         }
         guard let entry else {
@@ -197,7 +197,7 @@ extension FacebookProvider {
             ).response
         }
         let token = parameter("input_token", exchange) ?? ""
-        let entry = exchange.world.withState { $0[FacebookState.self].tokens[token] }
+        let entry = exchange.world.update { $0[FacebookState.self].tokens[token] }
         do throws(GraphError) {
             let grant = try grant(of: token, exchange)
             guard grant.app == app.appID else {
@@ -205,7 +205,7 @@ extension FacebookProvider {
                     message: "(#100) The App_id in the input_token did not match the Viewing App", code: 100,
                     diagnosis: Diagnosis("the token was given to the app \"\(grant.app)\""))
             }
-            let id = exchange.world.withState { $0.account(grant.account)?.facebook.id } ?? ""
+            let id = exchange.world.update { $0.account(grant.account)?.facebook.id } ?? ""
             let expires = entry?.expires ?? .first
             return FacebookProvider.json([
                 "data": [

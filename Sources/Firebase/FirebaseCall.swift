@@ -118,7 +118,7 @@ struct FirebaseCall: Sendable {
     }
 
     /// The project's users and what else it remembers, under the world's lock.
-    func withState<Result: Sendable>(_ body: (inout ProjectState, inout Context) -> Result) -> Result {
+    func update<Result: Sendable>(_ body: (inout ProjectState, inout Context) -> Result) -> Result {
         exchange.withProject(project, tenant: tenant, body)
     }
 
@@ -167,7 +167,7 @@ extension Exchange {
         _ project: Project, tenant: String? = nil,
         _ body: (inout ProjectState, inout FirebaseCall.Context) -> Result
     ) -> Result {
-        world.withState { state in
+        world.update { state in
             var context = FirebaseCall.Context(
                 now: state.clock.now, pendingTokenLifetime: world.seed.firebase.pendingTokenLifetime,
                 random: state.lendRandomness())

@@ -12,8 +12,8 @@ extension FirebaseProvider {
             throw ControlRefusal(ControlAnswer.error(429, "tooManyProjects", error.diagnosis.line, path: "$.client"))
         }
         let call = FirebaseCall(exchange, project: project, isAdmin: true, body: JSONObject())
-        let person = exchange.world.withState { state in wanted.account.flatMap { state.account($0)?.email } }
-        let (user, now) = call.withState { state, context -> (User?, Instant) in
+        let person = exchange.world.update { state in wanted.account.flatMap { state.account($0)?.email } }
+        let (user, now) = call.update { state, context -> (User?, Instant) in
             let name = wanted.account
             let first = state.order.first.flatMap { state.users[$0] }
             guard let name else { return (first, context.now) }

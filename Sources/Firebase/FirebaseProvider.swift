@@ -207,7 +207,7 @@ package struct FirebaseProvider: Provider {
     private func scoped(
         _ exchange: Exchange, _ project: Project, _ tenantID: String?, isAdmin: Bool, _ body: JSONObject
     ) throws(FirebaseError) -> FirebaseCall {
-        let settings = exchange.world.withState { $0[FirebaseState.self].settings[project.id] }
+        let settings = exchange.world.update { $0[FirebaseState.self].settings[project.id] }
         let project = settings?.apply(to: project) ?? project
         if let tenantID, tenant(tenantID, of: project, in: exchange) == nil {
             throw FirebaseError("TENANT_NOT_FOUND", because: "the project has no tenant \(Diagnosis.quote(tenantID))")

@@ -199,7 +199,7 @@ struct ProjectState: Sendable {
     }
 }
 
-extension WorldState {
+extension Transaction {
     /// Takes the generator out, so that it can be drawn from while something else of the state is being changed. Put it
     /// back.
     mutating func lendRandomness() -> Randomness {

@@ -48,7 +48,7 @@ extension FirebaseCall {
         guard !factors.isEmpty, provider != "phone", provider != "custom" else {
             return .tokens(try openSession(user, provider: provider, customClaims: customClaims))
         }
-        let pending = withState { state, context -> String in
+        let pending = update { state, context -> String in
             let text = Base64URL.encode(context.random.bytes(96))
             state.pendingFactors.insert(
                 PendingSecondFactor(localId: user.localId, provider: provider), as: text,
@@ -63,7 +63,7 @@ extension FirebaseCall {
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject()
     ) throws(FirebaseError) -> Tokens {
-        let (session, refreshToken, user, now) = withState { state, context in
+        let (session, refreshToken, user, now) = update { state, context in
             var user = state.users[user.localId] ?? user
             if authTime == nil { user.lastLoginAt = context.now }
             user.lastRefreshAt = context.now
@@ -172,7 +172,7 @@ extension FirebaseCall {
         guard let localId = claims["sub"]?.string, let authTime = claims["auth_time"]?.numericDate,
             let expires = claims["exp"]?.numericDate
         else { throw invalid("idToken lacks sub, auth_time or exp") }
-        let (user, now) = withState { state, context in (state.users[localId], context.now) }
+        let (user, now) = update { state, context in (state.users[localId], context.now) }
         guard expires > now else { throw invalid("idToken expired \((now - expires).seconds) seconds ago: refresh it") }
         guard let user else {
             throw FirebaseError("USER_NOT_FOUND", because: "the user \"\(localId)\" was deleted; was the world reset?")

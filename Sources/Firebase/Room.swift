@@ -21,7 +21,7 @@ extension Exchange {
         guard tenant != nil || !project.isSeeded else { return }
         let allowance = world.budget.projects
         let key = FirebaseState.Key(project: project.id, tenant: tenant)
-        guard !world.withState({ $0[FirebaseState.self].admit(key, counting: allowance) }) else { return }
+        guard !world.update({ $0[FirebaseState.self].admit(key, counting: allowance) }) else { return }
         world.budget.notices.tell(
             .projects,
             "there are \(allowance.count) Firebase projects that no seed holds, in all worlds: no more are made here")
@@ -37,7 +37,7 @@ extension Exchange {
 extension FirebaseCall {
     /// Makes sure that the world takes more users.
     func checkRoom(for count: Int = 1) throws(FirebaseError) {
-        guard !exchange.world.withState({ $0[FirebaseState.self].hasRoom(for: count) }) else { return }
+        guard !exchange.world.update({ $0[FirebaseState.self].hasRoom(for: count) }) else { return }
         throw .quotaExceeded(
             "Exceeded the number of accounts.",
             Diagnosis("a world has \(FirebaseState.userLimit) users at most: delete some, or reset the world"))

@@ -36,7 +36,7 @@ extension FirebaseProvider {
             identity: identity, signedIn: signedIn,
             returnsCredential: try call.flag("returnIdpCredential") ?? false,
             createsUsers: try call.flag("autoCreate") ?? true)
-        let decision = call.withState { state, context in
+        let decision = call.update { state, context in
             request.decide(&state, &context, call.project)
         }
         switch decision {
@@ -80,7 +80,7 @@ extension FirebaseProvider {
     private func identity(_ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity {
         if let pendingToken = try call.text("pendingToken") {
             // The SDK sends the original tokens along; the pending token stands for them.
-            let found = call.withState { state, context -> FederatedIdentity? in
+            let found = call.update { state, context -> FederatedIdentity? in
                 guard let entry = state.pending[pendingToken], entry.expires > context.now else { return nil }
                 state.pending[pendingToken] = nil
                 return entry.value
@@ -148,7 +148,7 @@ extension FirebaseProvider {
     /// Takes the web flow that ended at this URL up again; the address that its code was sent to.
     private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws(FirebaseError) -> String {
         let state = fields["state"] ?? ""
-        let flow = call.withState { project, context -> WebFlow? in
+        let flow = call.update { project, context -> WebFlow? in
             guard let entry = project.flows[state], entry.expires > context.now else { return nil }
             project.flows[state] = nil
             return entry.value

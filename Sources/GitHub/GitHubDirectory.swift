@@ -53,6 +53,8 @@ struct GitHubDirectory: Sendable {
 
         var name: String { seed.name ?? seed.slug }
 
+        var people: [String] { seed.maintainers + seed.members.filter { !seed.maintainers.contains($0) } }
+
         func role(of account: String) -> String? {
             if seed.maintainers.contains(account) { return "maintainer" }
             return seed.members.contains(account) ? "member" : nil

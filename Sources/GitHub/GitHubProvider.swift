@@ -115,12 +115,12 @@ package struct GitHubProvider: Provider {
     package func client(of exchange: Exchange) -> String? {
         guard let token = GitHubProvider.token(in: exchange.request.header("Authorization") ?? "", exchange.request)
         else { return nil }
-        return exchange.world.withState { state in state[GitHubState.self].client(of: token) }
+        return exchange.world.update { state in state[GitHubState.self].client(of: token) }
     }
 
     /// An account that goes takes its grants with it. That webhooks tell of it isn't documented, so they don't.
     package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.withState { state in
+        exchange.world.update { state in
             let keys = state[GitHubState.self].grants.keys.filter { $0.account == account }
             for key in keys { state[GitHubState.self].end(key, because: "the account is gone") }
         }

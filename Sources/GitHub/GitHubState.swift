@@ -203,3 +203,10 @@ struct GitHubState: WorldSlot, Sendable {
         }
     }
 }
+
+extension TableReading where Self: ~Copyable {
+    /// The person with this login, without case.
+    func account(gitHubLogin login: String) -> Account? {
+        first(Account.byIdentifier, "github.login:\(login.lowercased())")
+    }
+}

@@ -73,7 +73,7 @@ extension GitHubProvider {
     /// Ends a person's grant; the webhook that tells of it, for a GitHub App that has an address for it.
     func revoke(_ app: GitHubDirectory.App, of account: Account, in exchange: Exchange) -> GitHubWebhook? {
         let key = GitHubState.GrantKey(account: account.id, client: app.clientID)
-        let delivery = exchange.world.withState { state -> [UInt8]? in
+        let delivery = exchange.world.update { state -> [UInt8]? in
             guard state[GitHubState.self].grants[key] != nil else { return nil }
             state[GitHubState.self].end(key, because: "the person revoked the app")
             return state.random.bytes(16)
@@ -102,7 +102,7 @@ extension GitHubProvider {
             return .now(ControlAnswer.error(404, "noSuchClient", message, path: "$.client"))
         }
         let key = GitHubState.GrantKey(account: accountID, client: clientID)
-        let (account, isGranted) = exchange.world.withState { state in
+        let (account, isGranted) = exchange.world.update { state in
             (state.account(accountID), state[GitHubState.self].grants[key] != nil)
         }
         guard let account, isGranted else {

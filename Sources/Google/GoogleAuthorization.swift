@@ -100,7 +100,7 @@ extension GoogleProvider {
         let request: GoogleRequest
         do { request = try GoogleRequest(form, self) } catch { return refusal(error) }
         let interaction = request.client.interaction ?? exchange.world.seed.interaction
-        let (outcome, person) = exchange.world.withState { state -> (Outcome?, Account?) in
+        let (outcome, person) = exchange.world.update { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: request.client.clientID, interaction: interaction)
             return (outcome, outcome == nil ? nil : state.personSigningIn(interaction, outcome))
@@ -140,7 +140,7 @@ extension GoogleProvider {
         switch answer {
         case .cancel: return failed(exchange, request, "access_denied", "the person cancelled")
         case .chosen(let id), .approved(let id):
-            let (account, hasConsented) = exchange.world.withState { state in
+            let (account, hasConsented) = exchange.world.update { state in
                 (
                     state.account(id),
                     state[GoogleState.self].hasConsented(id, request.client.clientID, request.scopes)
@@ -172,7 +172,7 @@ extension GoogleProvider {
     private func approved(_ exchange: Exchange, _ request: GoogleRequest, by account: Account) -> Response {
         let grant = GoogleState.Grant(
             account: account.id, client: request.client.clientID, scopes: request.scopes, nonce: request.nonce)
-        let (code, token, now) = exchange.world.withState { state -> (String?, String?, Instant) in
+        let (code, token, now) = exchange.world.update { state -> (String?, String?, Instant) in
             let now = state.clock.now
             let isFirst = !state[GoogleState.self].hasConsented(account.id, grant.client, grant.scopes)
             state[GoogleState.self].consent(grant)

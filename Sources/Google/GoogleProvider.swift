@@ -84,7 +84,7 @@ package struct GoogleProvider: Provider {
 
     package func client(of exchange: Exchange) -> String? {
         let token = GoogleProvider.accessToken(of: exchange.request)
-        return exchange.world.withState { $0[GoogleState.self].accessTokens[token]?.value.client }
+        return exchange.world.update { $0[GoogleState.self].accessTokens[token]?.value.client }
     }
 
     /// As the token endpoint words it, or on Google's page. Not documented.
@@ -97,7 +97,7 @@ package struct GoogleProvider: Provider {
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.withState { $0[GoogleState.self].revoke(account: account) }
+        exchange.world.update { $0[GoogleState.self].revoke(account: account) }
     }
 
     func hint(for clientID: String) -> String { Spelling.hint(clientID, among: clients.keys.sorted()) }

@@ -86,7 +86,7 @@ extension GoogleProvider {
         _ exchange: Exchange, _ form: Form, _ client: GoogleSeed.Client
     ) throws(TokenError) -> Response {
         let text = form["code"] ?? ""
-        let result = exchange.world.withState { state -> Result<(GoogleState.Grant, Tokens, Account), TokenError> in
+        let result = exchange.world.update { state -> Result<(GoogleState.Grant, Tokens, Account), TokenError> in
             let now = state.clock.now
             guard let entry = state[GoogleState.self].codes[text] else {
                 return .failure(
@@ -140,7 +140,7 @@ extension GoogleProvider {
         _ exchange: Exchange, _ form: Form, _ client: GoogleSeed.Client
     ) throws(TokenError) -> Response {
         let text = form["refresh_token"] ?? ""
-        let found = exchange.world.withState { state -> (GoogleState.Grant, Tokens, Account)? in
+        let found = exchange.world.update { state -> (GoogleState.Grant, Tokens, Account)? in
             guard let grant = state[GoogleState.self].refreshTokens[text], grant.client == client.clientID,
                 let account = state.account(grant.account)
             else { return nil }
@@ -160,7 +160,7 @@ extension GoogleProvider {
         let now: Instant
     }
 
-    private func issue(_ state: inout WorldState, _ grant: GoogleState.Grant, withRefreshToken: Bool) -> Tokens {
+    private func issue(_ state: inout Transaction, _ grant: GoogleState.Grant, withRefreshToken: Bool) -> Tokens {
         let access = GoogleProvider.issueAccessToken(&state, grant)
         var refresh: String?
         if withRefreshToken {
@@ -171,7 +171,7 @@ extension GoogleProvider {
         return Tokens(access: access, refresh: refresh, now: state.clock.now)
     }
 
-    static func issueAccessToken(_ state: inout WorldState, _ grant: GoogleState.Grant) -> String {
+    static func issueAccessToken(_ state: inout Transaction, _ grant: GoogleState.Grant) -> String {
         let text = "ya29.a0" + Base64URL.encode(state.random.bytes(120))
         let now = state.clock.now
         state[GoogleState.self].accessTokens.insert(grant, as: text, expires: now + lifetime, now: now)
@@ -238,7 +238,7 @@ extension GoogleProvider {
 
     func revoke(_ exchange: Exchange, _ form: Form) -> Response {
         let token = form["token"] ?? ""
-        guard exchange.world.withState({ $0[GoogleState.self].revoke(token: token) }) else {
+        guard exchange.world.update({ $0[GoogleState.self].revoke(token: token) }) else {
             return GoogleProvider.json(
                 ["error": "invalid_token", "error_description": "Token expired or revoked"], status: 400
             ).diagnosed(Diagnosis("the token is missing, unknown, expired or revoked already"))

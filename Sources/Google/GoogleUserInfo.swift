@@ -33,7 +33,7 @@ extension GoogleProvider {
     }
 
     private func grant(of token: String, in exchange: Exchange) -> (GoogleState.Grant, Account)? {
-        exchange.world.withState { state in
+        exchange.world.update { state in
             guard let entry = state[GoogleState.self].accessTokens[token], entry.expires > state.clock.now,
                 let account = state.account(entry.value.account)
             else { return nil }
@@ -50,7 +50,7 @@ extension GoogleProvider {
         let token = query["access_token"] ?? body["access_token"] ?? ""
         let now = exchange.world.now
         guard let (grant, account) = grant(of: token, in: exchange),
-            let expires = exchange.world.withState({ $0[GoogleState.self].accessTokens[token]?.expires })
+            let expires = exchange.world.update({ $0[GoogleState.self].accessTokens[token]?.expires })
         else { return invalid("the access token is missing, unknown, expired or revoked") }
         var info = JSONObject([
             ("azp", .string(grant.client)), ("aud", .string(grant.client)), ("sub", .string(account.google.sub)),
@@ -165,7 +165,7 @@ extension GoogleProvider {
         let requested = body["account"]?.string
         let interaction = client.interaction ?? exchange.world.seed.interaction
         let scopes = (body["scopes"]?.array ?? []).compactMap(\.string).map { GoogleProvider.fullName(ofScope: $0) }
-        let (outcome, found) = exchange.world.withState { state -> (Outcome?, (Account, String, Instant)?) in
+        let (outcome, found) = exchange.world.update { state -> (Outcome?, (Account, String, Instant)?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: id, interaction: interaction, account: requested)
             guard outcome.map({ $0.kind == .approve }) ?? true,

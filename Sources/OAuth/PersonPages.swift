@@ -37,7 +37,7 @@ package struct PersonPages: Sendable {
     }
 
     package func choose(_ exchange: Exchange, client: String, request: Form, hint: String? = nil) -> Response {
-        let accounts = exchange.world.withState { $0.accounts }
+        let accounts = exchange.world.read { $0.all(Account.self) }
         let people = accounts.map { account in
             var attributes: [(String, String?)] = [
                 ("class", "person"), ("type", "submit"), ("name", "account"), ("value", account.id),

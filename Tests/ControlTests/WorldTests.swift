@@ -131,7 +131,7 @@ struct WorldTests {
         let registry = WorldRegistry(seed: try Seed([]), generator: KeyGenerator(), now: { time.withLock { $0 } })
         for number in 1..<10_000 {
             let world = try #require(registry.world("w\(number)"))
-            world.withState { _ = $0.random.bytes(1) }
+            world.update { _ = $0.random.bytes(1) }
         }
         #expect(registry.world("one-too-many") == nil)
         #expect(registry.counts.refused == 1)

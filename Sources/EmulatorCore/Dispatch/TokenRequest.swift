@@ -35,12 +35,9 @@ package struct TokenDraft: Sendable {
 extension TokenRequest {
     /// The person, or a refusal.
     package func person(in exchange: Exchange) throws(ControlRefusal) -> Account {
-        let accounts = exchange.world.withState { $0.accounts }
-        let found = account.map { id in accounts.first { $0.id == id } } ?? accounts.first
+        let found = exchange.world.read { tables in account.map { tables.account($0) } ?? tables.first(Account.self) }
         guard let found else {
-            let message =
-                account.map { "no account \(Diagnosis.quote($0))" + Spelling.hint($0, among: accounts.map(\.id)) }
-                ?? "there is no account"
+            let message = account.map { exchange.noAccount($0) } ?? "there is no account"
             throw ControlRefusal(ControlAnswer.error(404, "noSuchAccount", message, path: "$.account"))
         }
         return found

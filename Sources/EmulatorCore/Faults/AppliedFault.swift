@@ -72,7 +72,7 @@ extension Exchange {
     /// What this authorization does without asking anybody: what a fault orders, or the queue of outcomes, or the client's
     /// own interaction. `nil` shows the page.
     package func outcome(
-        _ state: inout WorldState, provider: String, client: String, interaction: Interaction, account: String? = nil
+        _ state: inout Transaction, provider: String, client: String, interaction: Interaction, account: String? = nil
     ) -> Outcome? {
         if let appliedFault, let error = appliedFault.fault.effect.error {
             appliedFault.use()

@@ -57,7 +57,7 @@ package struct Fault: Sendable {
 }
 
 /// Ordered faults, first come first served.
-package struct FaultQueue: Sendable {
+package struct FaultQueue: WorldValue {
     package static let limit = 1_000
     /// Bytes of all ordered answers together.
     package static let bodyLimit = 8 << 20
@@ -66,7 +66,7 @@ package struct FaultQueue: Sendable {
     private var faults: [Fault] = []
     private var made = 0
 
-    package init() {}
+    package init(_ seed: Seed) { faults = seed.faults }
 
     package var queued: [Fault] { faults.filter { !$0.isSpent } }
     package var isEmpty: Bool { faults.isEmpty }

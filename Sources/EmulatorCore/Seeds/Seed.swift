@@ -5,7 +5,8 @@ import Time
 
 /// A seed, checked and with its defaults filled in: what a world begins as.
 package struct Seed: Sendable {
-    package let accounts: [Account]
+    /// The people who can sign in.
+    package let people: SeededTable<Account>
     package let apple: AppleSeed
     package let github: GitHubSeed
     package let google: GoogleSeed
@@ -37,7 +38,7 @@ package struct Seed: Sendable {
         document["accounts"] = .array(accounts.map { Account.withDerivedDefaults($0) })
         let complete = Shape.seed.completed(.object(document))
         self.document = complete
-        self.accounts = try Seed.decode([Account].self, complete["accounts"])
+        people = SeededTable(try Seed.decode([Account].self, complete["accounts"]))
         apple = try Seed.decode(AppleSeed.self, complete["apple"])
         github = try Seed.decode(GitHubSeed.self, complete["github"])
         google = try Seed.decode(GoogleSeed.self, complete["google"])
@@ -51,6 +52,9 @@ package struct Seed: Sendable {
             Outcome(id: "seed-outcome-\($0 + 1)", $1)
         }
     }
+
+    /// The rows of this type that every world begins with; `nil` when it begins with none.
+    func rows<R: Row>(of type: R.Type) -> SeededTable<R>? { people as? SeededTable<R> }
 
     var signingKeys: [KeyOwner: [SigningKey]] {
         [

@@ -99,12 +99,14 @@ extension Outcome {
 }
 
 /// Ordered outcomes, first come first served.
-package struct OutcomeQueue: Sendable {
+package struct OutcomeQueue: WorldValue {
     /// More than this are refused: a test that orders so many has lost count.
     package static let limit = 1_000
 
     package private(set) var queued: [Outcome] = []
     private var made = 0
+
+    package init(_ seed: Seed) { queued = seed.outcomes }
 
     package mutating func nextID() -> String {
         made += 1

@@ -1,13 +1,13 @@
 import Time
 
 /// A world's time: the machine's, moved, or standing still. It never leaves the years 1970 to 9999.
-package struct WorldClock: Sendable {
+package struct WorldClock: WorldValue {
     private var offset = TimeSpan.zero
     private var frozenAt: Instant?
 
-    init(_ seed: Seed.ClockSeed) {
-        if let time = seed.set { set(time) }
-        if seed.freeze { freeze(true) }
+    package init(_ seed: Seed) {
+        if let time = seed.clock.set { set(time) }
+        if seed.clock.freeze { freeze(true) }
     }
 
     package var isFrozen: Bool { frozenAt != nil }

@@ -72,7 +72,7 @@ extension FirebaseProvider {
                 "OPERATION_NOT_ALLOWED",
                 because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
         }
-        let changed = call.withState { state, context -> User? in
+        let changed = call.update { state, context -> User? in
             guard var user = state.users[signedIn.user.localId] else { return nil }
             if isNewEmail, let email = change.email, call.project.oneAccountPerEmail, state.user(email: email) != nil {
                 return nil
@@ -111,7 +111,7 @@ extension FirebaseProvider {
         if call.isAdmin { return try deleteAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))
         try call.requireRecent(signedIn)
-        call.withState { state, _ in state.remove(signedIn.user.localId) }
+        call.update { state, _ in state.remove(signedIn.user.localId) }
         return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))
     }
 }

@@ -56,7 +56,7 @@ extension FirebaseProvider {
         if let name = extra?.object?.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
             throw FirebaseError("FORBIDDEN_CLAIM", name, because: "the claim \"\(name)\" is reserved")
         }
-        let (user, isNew) = call.withState { state, context -> (User, Bool) in
+        let (user, isNew) = call.update { state, context -> (User, Bool) in
             if var known = state.users[uid] {
                 known.isCustom = true
                 state.insert(known)

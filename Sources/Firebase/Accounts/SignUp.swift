@@ -27,7 +27,7 @@ extension FirebaseProvider {
         if idToken == nil { try call.checkRoom() }
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         let displayName = try call.text("displayName")
-        let made = call.withState { state, context -> User? in
+        let made = call.update { state, context -> User? in
             let owner = state.user(email: email)
             guard owner == nil || owner?.localId == signedIn?.user.localId else { return nil }
             var user =
@@ -60,7 +60,7 @@ extension FirebaseProvider {
                 because: "the project's provider \"anonymous\" isn't there or isn't enabled in the seed")
         }
         try call.checkRoom()
-        let user = call.withState { state, context -> User in
+        let user = call.update { state, context -> User in
             let user = User(localId: ProjectState.localId(&context.random), now: context.now)
             state.insert(user)
             return user
@@ -95,7 +95,7 @@ extension FirebaseProvider {
         guard let password = try call.text("password") else {
             throw FirebaseError("MISSING_PASSWORD", because: "password is missing")
         }
-        let user = call.withState { state, _ in state.user(email: email) }
+        let user = call.update { state, _ in state.user(email: email) }
         guard let user, user.password?.matches(password) ?? false else {
             let code =
                 call.project.hidesEmails

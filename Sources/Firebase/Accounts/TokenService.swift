@@ -44,7 +44,7 @@ extension FirebaseProvider {
         guard let refreshToken = try call.text("refreshToken") else {
             throw FirebaseError("MISSING_REFRESH_TOKEN", because: "refresh_token is missing")
         }
-        let (session, user, now) = call.withState { state, context in
+        let (session, user, now) = call.update { state, context in
             let session = state.sessions[refreshToken]
             if let id = session?.localId, var user = state.users[id] {
                 user.lastRefreshAt = context.now

@@ -12,7 +12,7 @@ extension FirebaseProvider {
         try call.checkRoom()
         let change = try AdminChange(call)
         let wanted = try call.text("localId")
-        let outcome = call.withState { state, context -> Result<User, FirebaseError> in
+        let outcome = call.update { state, context -> Result<User, FirebaseError> in
             if let wanted, state.users[wanted] != nil {
                 return .failure(FirebaseError("DUPLICATE_LOCAL_ID", because: "a user has the ID \"\(wanted)\" already"))
             }
@@ -48,7 +48,7 @@ extension FirebaseProvider {
             throw .invalidArgument("\(count) identifiers are asked for; at most 100 are looked up at once")
         }
         let wanted = identities
-        let users = call.withState { state, _ -> [User] in
+        let users = call.update { state, _ -> [User] in
             let found =
                 ids.compactMap { state.users[$0] } + emails.compactMap { state.user(email: $0) }
                 + numbers.compactMap { state.user(phoneNumber: $0) } + wanted.compactMap { state.user(identity: $0) }
@@ -65,7 +65,7 @@ extension FirebaseProvider {
             throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
         }
         let change = try AdminChange(call)
-        let outcome = call.withState { state, context -> Result<User, FirebaseError> in
+        let outcome = call.update { state, context -> Result<User, FirebaseError> in
             guard var user = state.users[localId] else {
                 return .failure(
                     FirebaseError("USER_NOT_FOUND", because: "no user has the ID \(Diagnosis.quote(localId))"))
@@ -90,7 +90,7 @@ extension FirebaseProvider {
         guard let localId = try call.text("localId") else {
             throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
         }
-        let isKnown = call.withState { state, _ -> Bool in
+        let isKnown = call.update { state, _ -> Bool in
             guard state.users[localId] != nil else { return false }
             state.remove(localId)
             return true
@@ -183,7 +183,7 @@ struct AdminChange: Sendable {
                 throw FirebaseError(
                     "INVALID_MFA_PHONE_NUMBER", "Invalid format.", because: "phoneInfo isn't a number in E.164")
             }
-            let made = call.withState { _, context in ProjectState.localId(&context.random) }
+            let made = call.update { _, context in ProjectState.localId(&context.random) }
             let id = try item.text("mfaEnrollmentId") ?? made
             let now = call.exchange.world.now
             factors.append(

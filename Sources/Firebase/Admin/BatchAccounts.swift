@@ -13,7 +13,7 @@ extension FirebaseProvider {
         let query = call.exchange.request.queryForm
         let limit = min(1000, max(1, query["maxResults"].flatMap { Int($0) } ?? 20))
         let after = query["nextPageToken"] ?? ""
-        let (users, next) = call.withState { state, _ -> ([User], String?) in
+        let (users, next) = call.update { state, _ -> ([User], String?) in
             // In the order of their IDs, as in production, so that a page's end is a place.
             let ids = state.users.keys.sorted().filter { $0 > after }
             let page = ids.prefix(limit)
@@ -30,7 +30,7 @@ extension FirebaseProvider {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", because: "expression isn't played: leave it out, and all users come")
         }
-        let users = call.withState { state, _ in state.order.compactMap { state.users[$0] } }
+        let users = call.update { state, _ in state.order.compactMap { state.users[$0] } }
         var body = JSONObject([("recordsCount", .string(String(users.count)))])
         if try call.flag("returnUserInfo") ?? true {
             body["userInfo"] = .array(users.map { $0.document(forAdmin: true) })
@@ -44,7 +44,7 @@ extension FirebaseProvider {
             throw FirebaseError("LOCAL_ID_LIST_EXCEEDS_LIMIT", because: "localIds must hold 1 to 1,000 IDs")
         }
         let isForced = try call.flag("force") ?? false
-        let errors = call.withState { state, _ -> [JSONValue] in
+        let errors = call.update { state, _ -> [JSONValue] in
             var errors: [JSONValue] = []
             var removed: Set<String> = []
             for (place, id) in ids.enumerated() {
@@ -76,7 +76,7 @@ extension FirebaseProvider {
         for (place, item) in list.enumerated() {
             do throws(FirebaseError) {
                 let user = try imported(item, call)
-                call.withState { state, _ in state.insert(user) }
+                call.update { state, _ in state.insert(user) }
             } catch {
                 errors.append(["index": .integer(Int64(place)), "message": .string(error.message)])
             }

@@ -13,17 +13,17 @@ extension FirebaseProvider {
         for scope in ["", "/tenants/:tenant"] {
             let base = "/emulator/v1/projects/:project\(scope)"
             add("DELETE", "\(base)/accounts", to: &router) { (call) throws(FirebaseError) in
-                call.withState { state, _ in state.removeAllUsers() }
+                call.update { state, _ in state.removeAllUsers() }
                 return FirebaseAnswer(body: JSONObject())
             }
             add("GET", "\(base)/oobCodes", to: &router) { (call) throws(FirebaseError) in
-                let mails = call.withState { state, context in
+                let mails = call.update { state, context in
                     state.outbox.mails.filter { !$0.isUsed && $0.expires > context.now }
                 }
                 return FirebaseAnswer(body: JSONObject([("oobCodes", .array(mails.map(\.json)))]))
             }
             add("GET", "\(base)/verificationCodes", to: &router) { (call) throws(FirebaseError) in
-                let messages = call.withState { state, context in
+                let messages = call.update { state, context in
                     state.outbox.messages.filter { !$0.isUsed && $0.expires > context.now }
                 }
                 return FirebaseAnswer(body: JSONObject([("verificationCodes", .array(messages.map(\.json)))]))
@@ -34,7 +34,7 @@ extension FirebaseProvider {
         }
         add("PATCH", "/emulator/v1/projects/:project/config", to: &router) { [self] (call) throws(FirebaseError) in
             _ = try updateConfig(call)
-            let settings = call.exchange.world.withState { $0[FirebaseState.self].settings[call.project.id] }
+            let settings = call.exchange.world.update { $0[FirebaseState.self].settings[call.project.id] }
             let project = settings?.apply(to: call.project) ?? call.project
             return emulatorConfig(FirebaseCall(call.exchange, project: project, body: JSONObject()))
         }

@@ -53,7 +53,7 @@ extension FirebaseProvider {
                 providers: (isPhone ? ["phone"] : []) + (isTOTP ? ["totp"] : []))
         }
         let change = mfa
-        let settings = call.exchange.world.withState { state -> ProjectSettings in
+        let settings = call.exchange.world.update { state -> ProjectSettings in
             var settings = state[FirebaseState.self].settings[call.project.id] ?? ProjectSettings()
             if let duplicates { settings.oneAccountPerEmail = !duplicates }
             if let privacy { settings.hidesEmails = privacy }
@@ -90,11 +90,11 @@ extension FirebaseProvider {
         var tenant = tenant
         tenant.isImplicit = false
         let saved = tenant
-        call.exchange.world.withState { $0[FirebaseState.self].tenants[key] = saved }
+        call.exchange.world.update { $0[FirebaseState.self].tenants[key] = saved }
     }
 
     func createTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        let suffix = call.withState { _, context in
+        let suffix = call.update { _, context in
             context.random.text(5, from: Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8))
         }
         let name = try call.text("displayName") ?? "tenant"
@@ -108,7 +108,7 @@ extension FirebaseProvider {
 
     func tenant(_ id: String, of project: Project, in exchange: Exchange) -> Tenant? {
         let key = FirebaseState.Key(project: project.id, tenant: id)
-        return exchange.world.withState { state in
+        return exchange.world.update { state in
             if let tenant = state[FirebaseState.self].tenants[key] { return tenant }
             // As in the official emulator, a tenant of a demo project comes into being when it is named.
             guard project.id.hasPrefix("demo-"), id.utf8.count <= 64, TextRule.identifier.holds(id),
@@ -144,14 +144,14 @@ extension FirebaseProvider {
     func deleteTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let tenant = try named(call)
         let key = FirebaseState.Key(project: call.project.id, tenant: tenant.id)
-        call.exchange.world.withState { state in
+        call.exchange.world.update { state in
             state[FirebaseState.self].remove(key)
         }
         return FirebaseAnswer(body: JSONObject())
     }
 
     func listTenants(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        let tenants = call.exchange.world.withState { state in
+        let tenants = call.exchange.world.update { state in
             state[FirebaseState.self].tenants.filter { $0.key.project == call.project.id }.values.sorted {
                 $0.id < $1.id
             }

@@ -12,7 +12,7 @@ extension FirebaseCall {
     /// A code that works now; `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE` otherwise.
     func mail(_ code: String?, _ kinds: [Outbox.Mail.Kind]) throws(FirebaseError) -> Outbox.Mail {
         guard let code else { throw FirebaseError("MISSING_OOB_CODE", because: "oobCode is missing") }
-        let (mail, now) = withState { state, context in (state.outbox.mail(code), context.now) }
+        let (mail, now) = update { state, context in (state.outbox.mail(code), context.now) }
         guard let mail, kinds.contains(mail.kind) else {
             let reason =
                 mail.map { "the code is for \($0.kind.rawValue)" }
@@ -42,7 +42,7 @@ extension FirebaseProvider {
         body["requestType"] = .string(mail.kind.rawValue)
         guard let password else { return FirebaseAnswer(body: body) }
         try FirebaseProvider.checkStrength(password)
-        let isDone = call.withState { state, context -> Bool in
+        let isDone = call.update { state, context -> Bool in
             guard var user = state.user(email: mail.email) else { return false }
             user.password = Password(password, salt: context.random.bytes(16), now: context.now)
             // Whoever has the code reads the mail.
@@ -59,7 +59,7 @@ extension FirebaseProvider {
     /// `accounts:update` with a code and nothing else: it verifies, changes or recovers the address.
     func applyCode(_ call: FirebaseCall, _ code: String) throws(FirebaseError) -> FirebaseAnswer {
         let mail = try call.mail(code, [.verifyEmail, .verifyAndChangeEmail, .recoverEmail])
-        let user = call.withState { state, context -> User? in
+        let user = call.update { state, context -> User? in
             guard var user = state.user(email: mail.kind == .recoverEmail ? mail.newEmail ?? mail.email : mail.email)
             else {
                 return nil
@@ -93,7 +93,7 @@ extension FirebaseProvider {
 
     /// The old address is told how to undo a change.
     func offerRecovery(_ call: FirebaseCall, from old: String, to new: String) {
-        call.withState { state, context in
+        call.update { state, context in
             let code = Base64URL.encode(context.random.bytes(40))
             let apiKey = call.project.apiKeys.first ?? call.project.id
             state.outbox.add(
@@ -122,7 +122,7 @@ extension FirebaseProvider {
         }
         let idToken = try call.text("idToken")
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
-        let outcome = call.withState { state, context -> Result<(User, Bool), FirebaseError> in
+        let outcome = call.update { state, context -> Result<(User, Bool), FirebaseError> in
             let owner = state.user(email: email)
             if let signedIn, let owner, owner.localId != signedIn.user.localId {
                 return .failure(FirebaseError("EMAIL_EXISTS", because: "another user has the address"))

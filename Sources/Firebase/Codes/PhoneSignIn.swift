@@ -21,7 +21,7 @@ extension FirebaseCall {
                 because: "\(Diagnosis.quote(phoneNumber)) isn't a number in E.164: a plus sign and digits")
         }
         let fixed = project.providers.phone?.testNumbers[phoneNumber]
-        let (session, code) = withState { state, context in
+        let (session, code) = update { state, context in
             let code = fixed ?? context.random.text(6, from: Array("0123456789".utf8))
             let session = Base64URL.encode(context.random.bytes(96))
             state.outbox.add(
@@ -40,7 +40,7 @@ extension FirebaseCall {
     func verifyCode(session: String?, code: String?) throws(FirebaseError) -> String {
         guard let session else { throw FirebaseError("MISSING_SESSION_INFO", because: "sessionInfo is missing") }
         guard let code else { throw FirebaseError("MISSING_CODE", because: "code is missing") }
-        let outcome = withState { state, context -> Result<String, FirebaseError> in
+        let outcome = update { state, context -> Result<String, FirebaseError> in
             guard let message = state.outbox.message(session) else {
                 return .failure(
                     FirebaseError(
@@ -82,7 +82,7 @@ extension FirebaseProvider {
         let phoneNumber: String
         if let proof = try call.text("temporaryProof") {
             let given = try call.text("phoneNumber")
-            let known = call.withState { state, context in
+            let known = call.update { state, context in
                 state.temporaryProofs[proof].flatMap { $0.expires > context.now ? $0.value : nil }
             }
             guard let known, known == given else {
@@ -96,7 +96,7 @@ extension FirebaseProvider {
         let idToken = try call.text("idToken")
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         let isReauthentication = ["REAUTH", "2"].contains(call.value("operation"))
-        let outcome = call.withState { state, context -> PhoneOutcome in
+        let outcome = call.update { state, context -> PhoneOutcome in
             let owner = state.user(phoneNumber: phoneNumber)
             if let owner, owner.disabled { return .disabled }
             if let signedIn, !isReauthentication {

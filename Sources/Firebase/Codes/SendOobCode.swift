@@ -30,7 +30,7 @@ extension FirebaseProvider {
                 throw FirebaseError(
                     "INVALID_NEW_EMAIL", because: "\(Diagnosis.quote(newEmail)) isn't an e-mail address")
             }
-            let isTaken = call.withState { state, _ in state.user(email: newEmail) != nil }
+            let isTaken = call.update { state, _ in state.user(email: newEmail) != nil }
             guard !isTaken else { throw FirebaseError("EMAIL_EXISTS", because: "another user has the address") }
         }
         var body = JSONObject([
@@ -66,7 +66,7 @@ extension FirebaseProvider {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
         }
         if kind == .emailSignIn { return (email, true) }
-        let user = call.withState { state, _ in state.user(email: email) }
+        let user = call.update { state, _ in state.user(email: email) }
         guard user == nil else {
             if user?.disabled ?? false { throw FirebaseError("USER_DISABLED", because: "the user is disabled") }
             return (email, true)
@@ -90,7 +90,7 @@ extension FirebaseProvider {
         _ call: FirebaseCall, _ kind: Outbox.Mail.Kind, email: String, newEmail: String?, continueURL: String?
     ) -> Outbox.Mail {
         let apiKey = call.exchange.request.queryForm["key"] ?? call.project.apiKeys.first ?? call.project.id
-        return call.withState { state, context in
+        return call.update { state, context in
             let code = Base64URL.encode(context.random.bytes(40))
             var fields = [("mode", kind.mode), ("lang", "en"), ("oobCode", code), ("apiKey", apiKey)]
             if let continueURL { fields.append(("continueUrl", continueURL)) }
@@ -121,7 +121,7 @@ extension FirebaseProvider {
             ? "forwarded to \(verdict?["to"]?.string ?? "")"
             : verdict?["smtp"]?.string ?? verdict?["reason"]?.string ?? verdict?["error"]?["message"]?.string
                 ?? "refused"
-        call.withState { state, _ in state.outbox.note(text, on: mail.code) }
+        call.update { state, _ in state.outbox.note(text, on: mail.code) }
         guard !isForwarded else { return nil }
         return Diagnosis(
             "Apple's relay refused the message: \(text); register noreply@\(call.project.id).firebaseapp.com as a sender"

@@ -132,7 +132,7 @@ extension FirebaseCall {
         }
         let comparison = NonceComparison(tokenNonce: nonce, rawNonce: rawNonce)
         guard let rawNonce else { throw refuse("Nonce is missing in the request.", comparison.explanation) }
-        let earlier = withState { state, _ in
+        let earlier = update { state, _ in
             state.spend(
                 ProjectState.NonceUse(provider: provider, subject: subject, nonce: nonce), request: exchange.id)
         }

@@ -26,7 +26,7 @@ extension FirebaseProvider {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneEnrollmentInfo or totpEnrollmentInfo")
         }
         try requireFactor("totp", call)
-        let (secret, session, deadline) = call.withState { state, context in
+        let (secret, session, deadline) = call.update { state, context in
             let secret = context.random.bytes(20)
             let session = Base64URL.encode(context.random.bytes(48))
             let deadline = context.now + FirebaseProvider.enrollmentWindow
@@ -62,7 +62,7 @@ extension FirebaseProvider {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
         let displayName = try call.text("displayName")
-        let (user, factor) = call.withState { state, context -> (User?, SecondFactor) in
+        let (user, factor) = call.update { state, context -> (User?, SecondFactor) in
             let id = ProjectState.localId(&context.random)
             let factor = SecondFactor(id: id, kind: kind, displayName: displayName, enrolledAt: context.now)
             guard var user = state.users[signedIn.user.localId] else { return (nil, factor) }
@@ -81,7 +81,7 @@ extension FirebaseProvider {
         guard let id = try call.text("mfaEnrollmentId") else {
             throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
         }
-        let user = call.withState { state, context -> User? in
+        let user = call.update { state, context -> User? in
             guard var user = state.users[signedIn.user.localId], user.factors.contains(where: { $0.id == id }) else {
                 return nil
             }
@@ -142,7 +142,7 @@ extension FirebaseProvider {
     private func enrolledSecret(_ totp: FirebaseCall) throws(FirebaseError) -> [UInt8] {
         let session = try totp.text("sessionInfo") ?? ""
         let code = try totp.text("verificationCode") ?? ""
-        let (secret, now) = totp.withState { state, context -> ([UInt8]?, Instant) in
+        let (secret, now) = totp.update { state, context -> ([UInt8]?, Instant) in
             let entry = state.pendingSecrets[session]
             return (entry.flatMap { $0.expires > context.now ? $0.value : nil }, context.now)
         }
@@ -155,7 +155,7 @@ extension FirebaseProvider {
                 "INVALID_CODE",
                 because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")
         }
-        totp.withState { state, _ in state.pendingSecrets[session] = nil }
+        totp.update { state, _ in state.pendingSecrets[session] = nil }
         return secret
     }
 }

@@ -11,7 +11,7 @@ extension FirebaseProvider {
         guard let text = try call.text("mfaPendingCredential") else {
             throw FirebaseError("MISSING_MFA_PENDING_CREDENTIAL", because: "mfaPendingCredential is missing")
         }
-        let found = call.withState { state, context -> (PendingSecondFactor, User)? in
+        let found = call.update { state, context -> (PendingSecondFactor, User)? in
             guard let entry = state.pendingFactors[text], entry.expires > context.now,
                 let user = state.users[entry.value.localId]
             else { return nil }
@@ -59,7 +59,7 @@ extension FirebaseProvider {
         } else {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
-        call.withState { state, _ in state.pendingFactors[text] = nil }
+        call.update { state, _ in state.pendingFactors[text] = nil }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
         let tokens = try call.openSession(user, provider: waiting.provider, secondFactor: use)
         return FirebaseAnswer(

@@ -103,7 +103,7 @@ extension FirebaseProvider {
     /// Quirks: with an address alone it says which sign-in methods the address has, unless enumeration protection is on.
     func createAuthUri(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         var body = JSONObject([("kind", "identitytoolkit#CreateAuthUriResponse")])
-        let sessionID = call.withState { _, context in Base64URL.encode(context.random.bytes(20)) }
+        let sessionID = call.update { _, context in Base64URL.encode(context.random.bytes(20)) }
         guard let continueURI = try call.text("continueUri") else {
             throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUri is missing")
         }
@@ -113,7 +113,7 @@ extension FirebaseProvider {
         if let providerId = try call.text("providerId") {
             let scopes = (try call.text("oauthScope") ?? "").split { $0 == " " || $0 == "," }.map(String.init)
             let custom = try call.customParameters()
-            let state = call.withState { project, context -> String in
+            let state = call.update { project, context -> String in
                 let state = Base64URL.encode(context.random.bytes(24))
                 let flow = WebFlow(
                     providerId: providerId, redirectURI: continueURI, sessionHash: Hex.encode(Digest.sha256(sessionID)),
@@ -131,7 +131,7 @@ extension FirebaseProvider {
                 throw FirebaseError("INVALID_IDENTIFIER", because: "identifier isn't an e-mail address")
             }
             if !call.project.hidesEmails {
-                let user = call.withState { state, _ in state.user(email: identifier) }
+                let user = call.update { state, _ in state.user(email: identifier) }
                 let methods = user?.signInMethods ?? []
                 body["registered"] = .bool(user != nil)
                 if user != nil {

@@ -17,7 +17,7 @@ extension GitHubProvider {
             return refusal(error, exchange)
         }
         let interaction = request.app.interaction ?? exchange.world.seed.interaction
-        let (outcome, person) = exchange.world.withState { state -> (Outcome?, Account?) in
+        let (outcome, person) = exchange.world.update { state -> (Outcome?, Account?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: request.app.clientID, interaction: interaction)
             let person = outcome == nil ? nil : state.personSigningIn(interaction, outcome)
@@ -42,7 +42,7 @@ extension GitHubProvider {
                 || session.isFresh
         else { return Pages.redirectToSignIn(exchange, request) }
         let key = GitHubState.GrantKey(account: session.account.id, client: request.app.clientID)
-        let (grant, isInAHurry) = exchange.world.withState { state -> (GitHubState.Grant?, Bool) in
+        let (grant, isInAHurry) = exchange.world.update { state -> (GitHubState.Grant?, Bool) in
             state[GitHubState.self].sessions[session.id]?.value.isFresh = false
             let grant = state[GitHubState.self].grants[key]
             let scopes = request.scopes ?? grant?.scopes ?? .none
@@ -82,7 +82,7 @@ extension GitHubProvider {
         isUnverified: Bool = false
     ) -> Response {
         let key = GitHubState.GrantKey(account: account, client: request.app.clientID)
-        let code = exchange.world.withState { state -> String in
+        let code = exchange.world.update { state -> String in
             let now = state.clock.now
             var scopes = request.scopes ?? state[GitHubState.self].grants[key]?.scopes ?? .none
             if let granting { scopes = scopes.intersection(granting) }

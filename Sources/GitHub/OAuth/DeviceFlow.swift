@@ -81,7 +81,7 @@ extension GitHubProvider {
         }
         let names = (call["scope"] ?? "").split { $0 == " " || $0 == "," }
         let scopes = app.isGitHubApp ? GitHubScopes.none : GitHubScopes(call["scope"] ?? "")
-        let (code, userCode) = exchange.world.withState { state -> (String, String) in
+        let (code, userCode) = exchange.world.update { state -> (String, String) in
             let code = Hex.encode(state.random.bytes(20))
             var userCode = DeviceTable.userCode(&state.random)
             while state[GitHubState.self].devices.isTaken(userCode) { userCode = DeviceTable.userCode(&state.random) }
@@ -109,7 +109,7 @@ extension GitHubProvider {
         }
         let code = call["device_code"] ?? ""
         let interaction = app.interaction ?? exchange.world.seed.interaction
-        let result = exchange.world.withState { state -> Result<[AnswerFormat.Field], OAuthError> in
+        let result = exchange.world.update { state -> Result<[AnswerFormat.Field], OAuthError> in
             let now = state.clock.now
             guard let entry = state[GitHubState.self].devices[code], entry.value.client == app.clientID,
                 !entry.value.isRedeemed
@@ -129,7 +129,7 @@ extension GitHubProvider {
 
     private func settle(
         _ decision: Device.Decision?, _ device: Device, _ code: String, _ app: GitHubDirectory.App,
-        _ state: inout WorldState
+        _ state: inout Transaction
     ) -> Result<[AnswerFormat.Field], OAuthError> {
         switch decision {
         case nil:
@@ -168,7 +168,7 @@ extension GitHubProvider {
     }
 
     /// A poll before its time costs five seconds more from then on.
-    private func hurry(_ device: Device, _ code: String, _ state: inout WorldState, _ now: Instant) -> OAuthError? {
+    private func hurry(_ device: Device, _ code: String, _ state: inout Transaction, _ now: Instant) -> OAuthError? {
         state[GitHubState.self].devices[code]?.value.polledAt = now
         guard let polledAt = device.polledAt else { return nil }
         let due = polledAt + device.interval - settings.pollingTolerance
@@ -184,7 +184,7 @@ extension GitHubProvider {
 
     /// What was ordered for the next authorization, or the interaction's own answer.
     private func orderedDecision(
-        _ exchange: Exchange, _ device: Device, _ interaction: Interaction, _ state: inout WorldState
+        _ exchange: Exchange, _ device: Device, _ interaction: Interaction, _ state: inout Transaction
     ) -> Device.Decision? {
         let outcome = exchange.outcome(&state, provider: name, client: device.client, interaction: interaction)
         guard let outcome else { return nil }

@@ -70,7 +70,7 @@ extension GitHubProvider {
     ) throws(OAuthError) -> [AnswerFormat.Field] {
         try authenticate(call, app)
         let text = call["code"] ?? ""
-        let result = exchange.world.withState { state -> Result<[AnswerFormat.Field], OAuthError> in
+        let result = exchange.world.update { state -> Result<[AnswerFormat.Field], OAuthError> in
             let now = state.clock.now
             guard let entry = state[GitHubState.self].codes[text] else {
                 return .failure(unknownCode(text, state[GitHubState.self], now))
@@ -148,12 +148,12 @@ extension GitHubProvider {
         _ call: TokenCall, _ app: GitHubDirectory.App, _ exchange: Exchange
     ) throws(OAuthError) -> [AnswerFormat.Field] {
         let text = call["refresh_token"] ?? ""
-        let found = exchange.world.withState { state in
+        let found = exchange.world.update { state in
             state[GitHubState.self].refreshTokens[text].flatMap { state[GitHubState.self].tokens[$0.accessToken] }
         }
         // A token that came by the device flow is refreshed without a secret.
         if !(found?.isFromDevice ?? false) || call.clientSecret != nil { try authenticate(call, app) }
-        let result = exchange.world.withState { state -> Result<[AnswerFormat.Field], OAuthError> in
+        let result = exchange.world.update { state -> Result<[AnswerFormat.Field], OAuthError> in
             let now = state.clock.now
             guard let refresh = state[GitHubState.self].refreshTokens[text], refresh.expires > now,
                 let token = state[GitHubState.self].tokens[refresh.accessToken], token.grant.client == app.clientID
@@ -172,7 +172,7 @@ extension GitHubProvider {
 
     /// Makes a token, and a refresh token where the app or the request wants one.
     func issue(
-        _ state: inout WorldState, _ app: GitHubDirectory.App, _ grant: GitHubState.GrantKey, _ scopes: GitHubScopes,
+        _ state: inout Transaction, _ app: GitHubDirectory.App, _ grant: GitHubState.GrantKey, _ scopes: GitHubScopes,
         wantsRefresh: Bool, isFromDevice: Bool
     ) -> [AnswerFormat.Field] {
         let now = state.clock.now

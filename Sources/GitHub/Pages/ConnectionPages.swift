@@ -13,7 +13,7 @@ extension GitHubProvider {
         guard let session = session(exchange) else {
             return Pages.redirectToSignIn(exchange, then: "/settings/applications")
         }
-        let clients = exchange.world.withState { state in
+        let clients = exchange.world.update { state in
             state[GitHubState.self].grants.keys.filter { $0.account == session.account.id }.map(\.client)
         }
         let apps = clients.compactMap { directory.apps[$0] }.sorted { ($0.name, $0.clientID) < ($1.name, $1.clientID) }
@@ -40,7 +40,7 @@ extension GitHubProvider {
             return Pages.redirectToSignIn(exchange, then: GitHubProvider.connectionPath(app))
         }
         let key = GitHubState.GrantKey(account: session.account.id, client: app.clientID)
-        guard let grant = exchange.world.withState({ $0[GitHubState.self].grants[key] }) else {
+        guard let grant = exchange.world.update({ $0[GitHubState.self].grants[key] }) else {
             return Pages.page(
                 app.name,
                 [

@@ -45,7 +45,7 @@ extension GitHubProvider {
         guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
         let typed = answer["user_code"] ?? ""
         let code = GitHubProvider.normalize(typed)
-        let (device, isAllowed) = exchange.world.withState { state -> (Device?, Bool) in
+        let (device, isAllowed) = exchange.world.update { state -> (Device?, Bool) in
             let now = state.clock.now
             guard let deviceCode = state[GitHubState.self].devices.code(for: code, now: now),
                 let device = state[GitHubState.self].devices[deviceCode]?.value
@@ -85,7 +85,7 @@ extension GitHubProvider {
         let isApproved = answer["authorize"] == "1"
         let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
         let code = GitHubProvider.normalize(answer["user_code"] ?? "")
-        let isDecided = exchange.world.withState { state -> Bool in
+        let isDecided = exchange.world.update { state -> Bool in
             let now = state.clock.now
             guard let deviceCode = state[GitHubState.self].devices.code(for: code, now: now),
                 let device = state[GitHubState.self].devices[deviceCode]?.value

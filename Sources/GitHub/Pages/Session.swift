@@ -33,7 +33,7 @@ extension GitHubProvider {
         let start = "\(GitHubProvider.cookie)="
         guard let pair = pairs.first(where: { $0.drop { $0 == " " }.hasPrefix(start) }) else { return nil }
         let id = String(pair.drop { $0 == " " }.dropFirst(start.count))
-        return exchange.world.withState { state in
+        return exchange.world.update { state in
             guard let entry = state[GitHubState.self].sessions[id], entry.expires > state.clock.now,
                 let account = state.account(entry.value.account)
             else { return nil }
@@ -45,7 +45,7 @@ extension GitHubProvider {
 
     /// Signs `account` in and goes to `path` on github.com.
     func signIn(_ account: String, _ exchange: Exchange, then path: String) -> Response {
-        let id = exchange.world.withState { state -> String in
+        let id = exchange.world.update { state -> String in
             let id = Hex.encode(state.random.bytes(16))
             let now = state.clock.now
             let session = Session(account: account, authenticityToken: Hex.encode(state.random.bytes(16)))
@@ -62,7 +62,7 @@ extension GitHubProvider {
     func signOut(_ exchange: Exchange) -> Response {
         var response = Response.redirect(to: Pages.base(exchange) + "/login")
         if let session = session(exchange) {
-            exchange.world.withState { $0[GitHubState.self].sessions[session.id] = nil }
+            exchange.world.update { $0[GitHubState.self].sessions[session.id] = nil }
         }
         response.headers.append(
             (name: "Set-Cookie", value: "\(GitHubProvider.cookie)=; Max-Age=0; \(cookieAttributes(exchange))"))

@@ -28,7 +28,7 @@ extension GitHubProvider {
         let returnTo = GitHubProvider.local(query["return_to"])
         let app = query["client_id"].flatMap { directory.apps[$0] }
         let wanted = query["login"]?.lowercased()
-        var accounts = exchange.world.withState { $0.accounts }
+        var accounts = exchange.world.read { $0.all(Account.self) }
         if let place = accounts.firstIndex(where: { $0.github.login.lowercased() == wanted }) {
             accounts.insert(accounts.remove(at: place), at: 0)
         }
@@ -63,11 +63,9 @@ extension GitHubProvider {
     func startSession(_ exchange: Exchange) -> Response {
         let answer = exchange.request.bodyForm
         let id = answer["account"] ?? ""
-        guard exchange.world.withState({ $0.account(id) }) != nil else {
-            let known = exchange.world.withState { $0.accounts.map(\.id) }
+        guard exchange.world.read({ $0.account(id) }) != nil else {
             return Pages.problem(
-                exchange, 422, "Nobody by that name",
-                Diagnosis("there is no account \(Diagnosis.quote(id))\(Spelling.hint(id, among: known))"))
+                exchange, 422, "Nobody by that name", Diagnosis("there is \(exchange.noAccount(id))"))
         }
         return signIn(id, exchange, then: answer["return_to"] ?? "/")
     }
@@ -124,12 +122,10 @@ extension GitHubProvider {
         do { account = try Account(["id": .string(login), "email": .string(email)]) } catch {
             return refuseSignUp(exchange, form, "\(error)")
         }
-        let isNew = exchange.world.withState { state in
-            let taken = state.accounts.contains { other in
-                other.id == login || other.github.login.lowercased() == login.lowercased()
-            }
-            if !taken { state.accounts.append(account) }
-            return !taken
+        let isNew = exchange.world.update { state in
+            guard state.account(login) == nil, state.account(gitHubLogin: login) == nil else { return false }
+            state.put(account)
+            return true
         }
         guard isNew else { return refuseSignUp(exchange, form, "The user name \"\(login)\" is taken.") }
         return signIn(login, exchange, then: form["return_to"] ?? "/")

@@ -47,7 +47,7 @@ extension GitHubProvider {
         guard let text = GitHubProvider.token(in: header, exchange.request), !text.isEmpty else {
             throw badCredentials("Authorization must be \"Bearer\" or \"token\" and a token")
         }
-        let (found, failure) = exchange.world.withState { state -> ((Account, GitHubState.Token)?, String) in
+        let (found, failure) = exchange.world.update { state -> ((Account, GitHubState.Token)?, String) in
             let now = state.clock.now
             guard let token = state[GitHubState.self].use(text, now: now) else {
                 return (nil, state[GitHubState.self].failure(of: text, now: now))

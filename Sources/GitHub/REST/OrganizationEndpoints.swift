@@ -145,7 +145,9 @@ extension GitHubProvider {
     private static func members(
         of organization: GitHubDirectory.Organization, _ call: RESTCall, where isShown: (Account) -> Bool
     ) -> RESTAnswer {
-        let accounts = call.exchange.world.withState { $0.accounts }
+        let accounts = call.exchange.world.read {
+            $0.rows(Account.byIdentifier, "github.org:\(organization.login.lowercased())")
+        }
         let role = call.exchange.request.queryForm["role"] ?? "all"
         let shown = accounts.filter { account in
             Membership(organization).isMember(account) && isShown(account)

@@ -91,20 +91,18 @@ struct RESTCall: Sendable {
 
     /// A person, by login, without case.
     func account(login: String) -> Account? {
-        exchange.world.withState { state in
-            state.accounts.first { $0.github.login.lowercased() == login.lowercased() }
-        }
+        exchange.world.read { $0.account(gitHubLogin: login) }
     }
 
     /// The profile of `account`, made once for as long as it stays the same.
     func profile(of account: Account, isPrivate: Bool) -> RESTAnswer {
         let key = GitHubState.DocumentKey(account: account.id, isPrivate: isPrivate, api: base.api)
-        let known = exchange.world.withState { $0[GitHubState.self].documents[key] }
+        let known = exchange.world.update { $0[GitHubState.self].documents[key] }
         if let known, known.account == account {
             return RESTAnswer(status: 200, body: known.body, lastModified: account.github.updatedAt)
         }
         let body = RESTBody(.object(UserDocument(account, base).full(isPrivate: isPrivate)))
-        exchange.world.withState { state in
+        exchange.world.update { state in
             // The address is the client's to choose, so there could be any number.
             if state[GitHubState.self].documents.count >= 1000 { state[GitHubState.self].documents = [:] }
             state[GitHubState.self].documents[key] = (account: account, body: body)

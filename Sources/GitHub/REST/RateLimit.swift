@@ -32,7 +32,7 @@ extension GitHubProvider {
     func rate(of viewer: Viewer, in world: World) -> RateStatus {
         let key = rateKey(viewer)
         let limit = rateLimit(viewer)
-        return world.withState { state in
+        return world.update { state in
             let now = state.clock.now
             guard let rate = state[GitHubState.self].rates[key], rate.resetsAt > now else {
                 return RateStatus(limit: limit, used: 0, resetsAt: now + GitHubState.hour)
@@ -45,7 +45,7 @@ extension GitHubProvider {
     func spend(_ viewer: Viewer, in world: World) -> RateStatus {
         let key = rateKey(viewer)
         let limit = rateLimit(viewer)
-        return world.withState { state in
+        return world.update { state in
             let now = state.clock.now
             var rate = state[GitHubState.self].rates[key] ?? GitHubState.Rate(resetsAt: .first)
             if rate.resetsAt <= now { rate = GitHubState.Rate(resetsAt: now + GitHubState.hour) }
@@ -61,7 +61,7 @@ extension GitHubProvider {
     /// Takes a counted request back.
     func refund(_ viewer: Viewer, in world: World) -> RateStatus {
         let key = rateKey(viewer)
-        world.withState { state in
+        world.update { state in
             guard let rate = state[GitHubState.self].rates[key], rate.used > 0 else { return }
             state[GitHubState.self].rates[key]?.used -= 1
         }

@@ -124,9 +124,9 @@ extension GitHubProvider {
     }
 
     private static func members(of team: GitHubDirectory.Team, _ call: RESTCall) -> RESTAnswer {
-        let accounts = call.exchange.world.withState { $0.accounts }
+        let accounts = call.exchange.world.read { tables in team.people.compactMap { tables.account($0) } }
         return call.list(
-            accounts.filter { team.role(of: $0.id) != nil }.map { .object(UserDocument($0, call.base).simple()) })
+            accounts.map { .object(UserDocument($0, call.base).simple()) })
     }
 
     private static func teamMembership(

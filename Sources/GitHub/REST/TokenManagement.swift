@@ -20,7 +20,7 @@ extension GitHubProvider {
             RESTEndpoint("DELETE", "/applications/:client/token", "apps/oauth-applications#delete-an-app-token", .app) {
                 call in
                 withToken(call) { token in
-                    call.exchange.world.withState {
+                    call.exchange.world.update {
                         $0[GitHubState.self].revoke(
                             token.text, because: "the app deleted it, request \(call.exchange.id)")
                     }
@@ -31,7 +31,7 @@ extension GitHubProvider {
                 "DELETE", "/applications/:client/grant", "apps/oauth-applications#delete-an-app-authorization", .app
             ) { call in
                 withToken(call) { token in
-                    call.exchange.world.withState {
+                    call.exchange.world.update {
                         $0[GitHubState.self].end(
                             token.grant, because: "the app deleted the grant, request \(call.exchange.id)")
                     }
@@ -64,7 +64,7 @@ extension GitHubProvider {
     private func replacement(
         of token: GitHubState.Token, _ app: GitHubDirectory.App, _ call: RESTCall, keepsOld: Bool
     ) -> RESTAnswer {
-        let new = call.exchange.world.withState { state -> GitHubState.Token? in
+        let new = call.exchange.world.update { state -> GitHubState.Token? in
             if !keepsOld {
                 state[GitHubState.self].revoke(token.text, because: "the app reset it, request \(call.exchange.id)")
             }
@@ -108,7 +108,7 @@ extension GitHubProvider {
         guard let text = body["access_token"]?.string, !text.isEmpty else {
             return GitHubProvider.invalid(call, "\"access_token\" wasn't supplied.")
         }
-        let (token, failure) = call.exchange.world.withState { state -> (GitHubState.Token?, String) in
+        let (token, failure) = call.exchange.world.update { state -> (GitHubState.Token?, String) in
             let now = state.clock.now
             let token = state[GitHubState.self].tokens[text].flatMap { token in
                 token.expires.map { $0 > now } ?? true ? token : nil
@@ -127,7 +127,7 @@ extension GitHubProvider {
     }
 
     private static func authorization(_ token: GitHubState.Token, _ call: RESTCall) -> JSONObject {
-        let account = call.exchange.world.withState { $0.account(token.grant.account) }
+        let account = call.exchange.world.update { $0.account(token.grant.account) }
         let app = call.viewer.app
         let made = token.createdAt.text
         let user = account.map { JSONValue.object(UserDocument($0, call.base).simple()) } ?? .null
@@ -159,7 +159,7 @@ extension GitHubProvider {
         guard (1...1000).contains(list.count) else {
             return GitHubProvider.invalid(call, "\"credentials\" must hold 1 to 1000 items.")
         }
-        call.exchange.world.withState { state in
+        call.exchange.world.update { state in
             for text in list.compactMap(\.string) {
                 let access = state[GitHubState.self].refreshTokens[text]?.accessToken ?? text
                 state[GitHubState.self].revoke(access, because: "request \(call.exchange.id) revoked it as leaked")

@@ -39,8 +39,9 @@ extension GitHubProvider {
             return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.seed.updatedAt)
         },
         RESTEndpoint("GET", "/user/:account_id", "users/users#get-a-user-using-their-id") { call in
-            let id = Int(call.parameter("account_id"))
-            let account = call.exchange.world.withState { state in state.accounts.first { $0.github.id == id } }
+            let account = Int(call.parameter("account_id")).flatMap { id in
+                call.exchange.world.read { $0.first(Account.byIdentifier, "github.id:\(id)") }
+            }
             return account.map { shown($0, call) }
                 ?? call.notFound(because: "nobody has the number \(Diagnosis.quote(call.parameter("account_id")))")
         },

@@ -1,0 +1,63 @@
+import JOSE
+
+extension Account: Row {
+    package static let table = Table<Account>(
+        "people", indexes: [byEmail, byPhoneNumber, byIdentifier], sortedBy: names)
+
+    package var key: String { id }
+
+    package static let byEmail = Index<Account, String>("email") { $0.email.lowercased() }
+    package static let byPhoneNumber = Index<Account, String>("phoneNumber") { $0.phoneNumber }
+    /// What a provider calls a person: the provider, a colon, and its own identifier.
+    package static let byIdentifier = Index<Account, String>("identifier") { account in
+        [
+            "github.login:\(account.github.login.lowercased())", "github.id:\(account.github.id)",
+            "google.sub:\(account.google.sub)", "facebook.id:\(account.facebook.id)",
+        ] + account.github.orgs.map { "github.org:\($0.lowercased())" }
+    }
+    /// For a search: every way in which one may begin to write who is meant.
+    package static let names = SortedIndex<Account>("names") { account in
+        let words =
+            [account.id, account.email, account.github.login] + account.fullName.split(separator: " ").map(String.init)
+        return Set(words.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    package func account(_ id: String) -> Account? { find(Account.self, id) }
+
+    /// Who signs in when nobody is asked: the outcome's account, the interaction's, or the first.
+    package func personSigningIn(_ interaction: Interaction, _ outcome: Outcome?) -> Account? {
+        (outcome?.account ?? interaction.account).map { account($0) } ?? first(Account.self)
+    }
+}
+
+extension Exchange {
+    /// "no account …", with a guess what was meant.
+    package func noAccount(_ id: String) -> String {
+        // Words are compared one by one, so only with as many as that is quick for.
+        let known = world.read { $0.rows(Account.self, limit: 1_000).map(\.id) }
+        return "no account \(Diagnosis.quote(id))" + Spelling.hint(id, among: known)
+    }
+}
+
+extension Transaction {
+    package var outcomes: OutcomeQueue {
+        get { tables[OutcomeQueue.self] }
+        _modify { yield &tables[OutcomeQueue.self] }
+    }
+
+    package var faults: FaultQueue {
+        get { tables[FaultQueue.self] }
+        _modify { yield &tables[FaultQueue.self] }
+    }
+}
+
+/// A provider's own part of a world.
+package protocol WorldSlot: WorldValue {
+    init()
+}
+
+extension WorldSlot {
+    package init(_ seed: Seed) { self.init() }
+}

@@ -1,0 +1,95 @@
+/// An index of a table in memory, whatever its values are.
+package class MemoryIndexBase<R: Row> {
+    func insert(_ row: R, _ slot: Int32) {}
+    func remove(_ row: R, _ slot: Int32) {}
+    func replace(_ old: R, by row: R, _ slot: Int32) {}
+    func removeAll() {}
+}
+
+/// The slots of a table by a value, in the order in which they got it.
+final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryIndexBase<R> {
+    /// A slot among those of one value.
+    private struct Node {
+        let value: Value
+        let slot: Int32
+        /// Its neighbours among the value's nodes, or -1.
+        var previous: Int32
+        var next: Int32
+        /// Another value's node for the same slot, or -1.
+        var sibling: Int32
+    }
+
+    private let index: Index<R, Value>
+    private var ends: [Value: (first: Int32, last: Int32)] = [:]
+    private var nodes: ContiguousArray<Node?> = []
+    private var free: [Int32] = []
+    /// The first node of each slot, or -1.
+    private var firstNodes: ContiguousArray<Int32> = []
+
+    init(_ index: Index<R, Value>) { self.index = index }
+
+    /// Calls `body` with the slots, oldest first, until it says `false`.
+    func each(_ value: Value, _ body: (Int32) -> Bool) {
+        var place = ends[value]?.first ?? -1
+        while place >= 0, let node = nodes[Int(place)] {
+            guard body(node.slot) else { return }
+            place = node.next
+        }
+    }
+
+    override func insert(_ row: R, _ slot: Int32) {
+        switch index.values {
+        case .one(let value): if let value = value(row) { add(value, slot) }
+        case .many(let values): for value in Set(values(row)) { add(value, slot) }
+        }
+    }
+
+    override func remove(_ row: R, _ slot: Int32) {
+        switch index.values {
+        case .one(let value): if let value = value(row) { take(value, slot) }
+        case .many(let values): for value in Set(values(row)) { take(value, slot) }
+        }
+    }
+
+    override func replace(_ old: R, by row: R, _ slot: Int32) {
+        switch index.values {
+        case .one(let value):
+            let (before, after) = (value(old), value(row))
+            guard before != after else { return }
+            if let before { take(before, slot) }
+            if let after { add(after, slot) }
+        case .many(let values):
+            let (before, after) = (Set(values(old)), Set(values(row)))
+            for value in before.subtracting(after) { take(value, slot) }
+            for value in after.subtracting(before) { add(value, slot) }
+        }
+    }
+
+    override func removeAll() { (ends, nodes, free, firstNodes) = ([:], [], [], []) }
+
+    private func add(_ value: Value, _ slot: Int32) {
+        while firstNodes.count <= Int(slot) { firstNodes.append(-1) }
+        let place = free.popLast() ?? Int32(nodes.count)
+        if Int(place) == nodes.count { nodes.append(nil) }
+        let last = ends[value]?.last ?? -1
+        nodes[Int(place)] = Node(
+            value: value, slot: slot, previous: last, next: -1, sibling: firstNodes[Int(slot)])
+        firstNodes[Int(slot)] = place
+        if last >= 0 { nodes[Int(last)]?.next = place }
+        ends[value, default: (first: place, last: place)].last = place
+    }
+
+    private func take(_ value: Value, _ slot: Int32) {
+        guard Int(slot) < firstNodes.count else { return }
+        var before: Int32 = -1
+        var place = firstNodes[Int(slot)]
+        while place >= 0, let node = nodes[Int(place)], node.value != value { (before, place) = (place, node.sibling) }
+        guard place >= 0, let node = nodes[Int(place)] else { return }
+        if before < 0 { firstNodes[Int(slot)] = node.sibling } else { nodes[Int(before)]?.sibling = node.sibling }
+        if node.previous >= 0 { nodes[Int(node.previous)]?.next = node.next } else { ends[value]?.first = node.next }
+        if node.next >= 0 { nodes[Int(node.next)]?.previous = node.previous } else { ends[value]?.last = node.previous }
+        if node.previous < 0, node.next < 0 { ends[value] = nil }
+        nodes[Int(place)] = nil
+        free.append(place)
+    }
+}

@@ -1,0 +1,145 @@
+import Synchronization
+import Time
+
+/// Keeps a world's tables in this process's memory, behind one lock.
+final class MemoryStore: Store {
+    private let seed: Seed
+    private let tables: Mutex<MemoryTables>
+
+    init(_ seed: Seed) {
+        self.seed = seed
+        tables = Mutex(MemoryTables(seed))
+    }
+
+    func read<Result: Sendable, Failure: Error>(
+        _ body: (borrowing Snapshot) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try tables.withLock { (tables) throws(Failure) -> Result in try body(Snapshot(tables: tables)) }
+    }
+
+    func update<Result: Sendable, Failure: Error>(
+        _ body: (inout Transaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try tables.withLock { (tables) throws(Failure) -> Result in
+            var transaction = Transaction(tables: tables)
+            // What can't fail needs no way back.
+            if Failure.self == Never.self { return try body(&transaction) }
+            tables.begin()
+            do throws(Failure) {
+                let result = try body(&transaction)
+                tables.commit()
+                return result
+            } catch {
+                tables.undo()
+                throw error
+            }
+        }
+    }
+
+    func reset(also: () -> Void) {
+        let afresh = MemoryTables(seed)
+        // What there was is freed outside the lock.
+        let old = tables.withLock { tables in
+            let old = tables
+            tables = afresh
+            also()
+            return old
+        }
+        _ = consume old
+    }
+}
+
+/// The tables by the type of their rows, made empty on first use. Only reached while the store's lock is held, which is what
+/// makes this sendable.
+private final class MemoryTables: Tables, @unchecked Sendable {
+    private final class Box<V> {
+        var value: V
+
+        init(_ value: V) { self.value = value }
+    }
+
+    private let seed: Seed
+    private var tables: [ObjectIdentifier: AnyMemoryTable] = [:]
+    private var values: [ObjectIdentifier: AnyObject] = [:]
+    /// What to do to have every value as it was when the transaction began.
+    private var restoring: [ObjectIdentifier: () -> Void] = [:]
+    private var changed: [AnyMemoryTable] = []
+    private var canFail = false
+
+    init(_ seed: Seed) { self.seed = seed }
+
+    private func table<R: Row>(_ type: R.Type) -> MemoryTable<R> {
+        if let table = tables[ObjectIdentifier(type)] { return unsafeDowncast(table, to: MemoryTable<R>.self) }
+        let table = MemoryTable<R>(seeded: seed.rows(of: type)?.table)
+        tables[ObjectIdentifier(type)] = table
+        return table
+    }
+
+    private func box<V: WorldValue>(_ type: V.Type) -> Box<V> {
+        if let box = values[ObjectIdentifier(type)] { return unsafeDowncast(box, to: Box<V>.self) }
+        let box = Box(V(seed))
+        values[ObjectIdentifier(type)] = box
+        return box
+    }
+
+    // MARK: - Transactions that can fail
+
+    func begin() { canFail = true }
+
+    func commit() {
+        for table in changed { table.commit() }
+        end()
+    }
+
+    func undo() {
+        for table in changed { table.undo() }
+        for restore in restoring.values { restore() }
+        end()
+    }
+
+    private func end() {
+        changed = []
+        restoring = [:]
+        canFail = false
+    }
+
+    private func tableToChange<R: Row>(_ type: R.Type) -> MemoryTable<R> {
+        let table = table(type)
+        if canFail, table.begin() { changed.append(table) }
+        return table
+    }
+
+    // MARK: - Tables
+
+    func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { table(type).find(key) }
+
+    func count<R: Row>(_ type: R.Type) -> Int { table(type).count }
+
+    func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R] { table(type).rows(after: after, limit: limit) }
+
+    func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
+        table(R.self).rows(index, value, limit: limit)
+    }
+
+    func rows<R: Row>(
+        _ index: SortedIndex<R>, prefix: String, after: String?, limit: Int
+    ) -> [(text: String, row: R)] {
+        table(R.self).rows(index, prefix: prefix, after: after, limit: limit)
+    }
+
+    func put<R: Row>(_ row: R, now: Instant) { tableToChange(R.self).put(row, now: now) }
+
+    func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { tableToChange(type).remove(key) }
+
+    subscript<V: WorldValue>(type: V.Type) -> V {
+        get { box(type).value }
+        _modify {
+            let box = box(type)
+            if canFail, restoring[ObjectIdentifier(type)] == nil {
+                let old = box.value
+                restoring[ObjectIdentifier(type)] = { box.value = old }
+            }
+            yield &box.value
+        }
+    }
+}

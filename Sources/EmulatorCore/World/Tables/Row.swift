@@ -1,0 +1,86 @@
+import Time
+
+/// What a table holds: a value that can be written down, found by its key.
+package protocol Row: Codable, Sendable {
+    associatedtype Key: Hashable & Codable & Sendable
+
+    /// The table that keeps rows of this type.
+    static var table: Table<Self> { get }
+    /// No two rows of a table have the same.
+    var key: Key { get }
+}
+
+/// The declaration of a table: its name, the ways in which rows are found beside their key, and when they are let go.
+package struct Table<R: Row>: Sendable {
+    /// Unlike all others': the row's provider and what it is, such as `github.token`.
+    package let name: String
+    /// There are never more rows: then the oldest go. A million sign-ins fit, unless another limit is given.
+    package let limit: Int
+    let indexes: [any AnyIndex<R>]
+    let order: SortedIndex<R>?
+    let droppedAt: (@Sendable (R) -> Instant?)?
+
+    /// `droppedAt` says from when on the table may let a row go without being asked; `nil` is never.
+    package init(
+        _ name: String, limit: Int = 1 << 20, indexes: [any AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
+        droppedAt: (@Sendable (R) -> Instant?)? = nil
+    ) {
+        self.name = name
+        self.limit = limit
+        self.indexes = indexes
+        self.order = order
+        self.droppedAt = droppedAt
+    }
+}
+
+/// An index of rows of one type, whatever its values are.
+package protocol AnyIndex<R>: AnyObject, Sendable {
+    associatedtype R: Row
+
+    var name: String { get }
+    /// An empty index that a table in memory keeps.
+    func inMemory() -> MemoryIndexBase<R>
+}
+
+/// A way to find rows by something that isn't their key. Several rows may have the same value, and a row several values.
+package final class Index<R: Row, Value: Hashable & Codable & Sendable>: AnyIndex {
+    enum Values: Sendable {
+        case one(@Sendable (R) -> Value?)
+        case many(@Sendable (R) -> [Value])
+    }
+
+    package let name: String
+    let values: Values
+
+    /// Rows for which `value` is `nil` aren't found by this index.
+    package init(_ name: String, _ value: @escaping @Sendable (R) -> Value?) {
+        self.name = name
+        values = .one(value)
+    }
+
+    /// For rows that are found by any of several values.
+    package init(_ name: String, each values: @escaping @Sendable (R) -> [Value]) {
+        self.name = name
+        self.values = .many(values)
+    }
+
+    package func inMemory() -> MemoryIndexBase<R> { MemoryIndex(self) }
+}
+
+/// Rows in the order of a text, to be read page by page, or as far as the text begins with something.
+package final class SortedIndex<R: Row>: Sendable {
+    package let name: String
+    let texts: @Sendable (R) -> [String]
+
+    /// A row stands at each of its texts.
+    package init(_ name: String, _ texts: @escaping @Sendable (R) -> [String]) {
+        self.name = name
+        self.texts = texts
+    }
+}
+
+/// Something that a world has one of, such as its clock.
+package protocol WorldValue: Sendable {
+    /// As it is in a new world.
+    init(_ seed: Seed)
+}

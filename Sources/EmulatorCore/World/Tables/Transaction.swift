@@ -1,0 +1,136 @@
+import JOSE
+import Time
+
+/// The tables and values of one world, as a store keeps them. Only `Snapshot` and `Transaction` hand them out.
+package protocol Tables: AnyObject {
+    func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R?
+    func count<R: Row>(_ type: R.Type) -> Int
+    /// At most `limit` rows in the order in which they came, after the one with the key `after`, or from the first.
+    func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R]
+    /// The rows with this value, oldest first.
+    func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R]
+    /// At most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text `after`.
+    func rows<R: Row>(_ index: SortedIndex<R>, prefix: String, after: String?, limit: Int) -> [(text: String, row: R)]
+    /// Adds a row, or replaces the one that has its key.
+    func put<R: Row>(_ row: R, now: Instant)
+    func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R?
+
+    subscript<V: WorldValue>(value: V.Type) -> V { get set }
+}
+
+/// What both a snapshot and a transaction can be asked.
+package protocol TableReading: ~Copyable {
+    var tables: any Tables { get }
+}
+
+/// A look at a world's tables. It can't be kept: it is good for as long as the closure that it was given to.
+package struct Snapshot: ~Copyable, TableReading {
+    package let tables: any Tables
+}
+
+/// A change of a world's tables: all of it happens, or, when an error is thrown, nothing. A store that is shared may run the
+/// closure again when somebody else came in between, so it does nothing but read and write tables.
+package struct Transaction: ~Copyable, TableReading {
+    package let tables: any Tables
+}
+
+extension TableReading where Self: ~Copyable {
+    package func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { tables.find(type, key) }
+
+    package func count<R: Row>(_ type: R.Type) -> Int { tables.count(type) }
+
+    /// The row that came first.
+    package func first<R: Row>(_ type: R.Type) -> R? { tables.rows(type, after: nil, limit: 1).first }
+
+    /// At most `limit` rows in the order in which they came.
+    package func rows<R: Row>(_ type: R.Type, after key: R.Key? = nil, limit: Int) -> [R] {
+        tables.rows(type, after: key, limit: limit)
+    }
+
+    /// Every row. What this costs grows with the table: for what is asked to list all of it.
+    package func all<R: Row>(_ type: R.Type) -> [R] { tables.rows(type, after: nil, limit: .max) }
+
+    /// The oldest row with this value.
+    package func first<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
+        tables.rows(index, value, limit: 1).first
+    }
+
+    /// The rows with this value, oldest first.
+    package func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int = .max) -> [R] {
+        tables.rows(index, value, limit: limit)
+    }
+
+    /// At most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text `after`.
+    package func rows<R: Row>(
+        _ index: SortedIndex<R>, prefix: String = "", after: String? = nil, limit: Int
+    ) -> [(text: String, row: R)] {
+        tables.rows(index, prefix: prefix, after: after, limit: limit)
+    }
+
+    package func value<V: WorldValue>(_ type: V.Type) -> V { tables[type] }
+
+    /// The world's time.
+    package var now: Instant { tables[WorldClock.self].now }
+}
+
+extension Transaction {
+    /// Adds a row, or replaces the one that has its key.
+    package mutating func put<R: Row>(_ row: R) { tables.put(row, now: R.table.droppedAt == nil ? .first : now) }
+
+    @discardableResult
+    package mutating func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { tables.remove(type, key) }
+
+    /// Removes every row with this value, and returns what was removed.
+    @discardableResult
+    package mutating func remove<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> [R] {
+        let rows = tables.rows(index, value, limit: .max)
+        for row in rows { _ = tables.remove(R.self, row.key) }
+        return rows
+    }
+
+    /// Changes the row with this key. `false` when there is none.
+    @discardableResult
+    package mutating func change<R: Row>(_ type: R.Type, _ key: R.Key, _ body: (inout R) -> Void) -> Bool {
+        guard var row = tables.find(type, key) else { return false }
+        body(&row)
+        tables.put(row, now: .first)
+        return true
+    }
+
+    package subscript<V: WorldValue>(type: V.Type) -> V {
+        get { tables[type] }
+        _modify { yield &tables[type] }
+    }
+
+    /// The world's generator: all that is random comes from it, so that it can be repeated.
+    package var random: Randomness {
+        get { tables[RandomSource.self].generator }
+        _modify { yield &tables[RandomSource.self].generator }
+    }
+
+    package var clock: WorldClock {
+        get { tables[WorldClock.self] }
+        _modify { yield &tables[WorldClock.self] }
+    }
+}
+
+/// The world's generator, as a value of its tables.
+struct RandomSource: WorldValue {
+    var generator: Randomness
+
+    init(_ seed: Seed) { generator = Randomness(seed: seed.randomSeed) }
+}
+
+/// Where the tables of a world are kept.
+package protocol Store: Sendable {
+    func read<Result: Sendable, Failure: Error>(
+        _ body: (borrowing Snapshot) throws(Failure) -> Result
+    ) throws(Failure) -> Result
+
+    func update<Result: Sendable, Failure: Error>(
+        _ body: (inout Transaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result
+
+    /// Everything as in a new world, in one step; `also` is part of it.
+    func reset(also: () -> Void)
+}

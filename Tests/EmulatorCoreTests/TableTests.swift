@@ -1,0 +1,199 @@
+import JOSE
+import Testing
+import Time
+
+@testable import EmulatorCore
+
+/// What every store of tables must do. Those of a world's memory are tried here.
+@Suite("tables")
+struct TableTests {
+    private struct Note: Row, Equatable {
+        static let table = Table<Note>(
+            "test.note", limit: 100, indexes: [byTopic, byTag], sortedBy: names, droppedAt: { $0.drop })
+        static let byTopic = Index<Note, String>("topic") { $0.topic }
+        static let byTag = Index<Note, String>("tag", each: { $0.tags })
+        static let names = SortedIndex<Note>("names") { [$0.key] }
+
+        let key: String
+        var topic: String?
+        var tags: [String] = []
+        var drop: Instant?
+    }
+
+    private struct Refusal: Error {}
+
+    private static func person(_ id: String) throws -> Account { try Account(["id": .string(id)]) }
+
+    private func store(_ seed: String = "{}") throws -> MemoryStore {
+        MemoryStore(try Seed([SeedSource(name: "seed", text: seed, directory: ".")]))
+    }
+
+    private static func keys(_ rows: [Note]) -> String { rows.map(\.key).joined() }
+
+    @Test("rows are found by key, by index and in the order in which they came")
+    func finding() throws {
+        let store = try store()
+        store.update { tables in
+            for (key, topic) in [("c", "x"), ("a", "y"), ("b", "x"), ("d", nil)] {
+                tables.put(Note(key: key, topic: topic, tags: ["all", key]))
+            }
+        }
+        store.read { tables in
+            #expect(tables.find(Note.self, "a")?.topic == "y")
+            #expect(tables.find(Note.self, "e") == nil)
+            #expect(TableTests.keys(tables.all(Note.self)) == "cabd")
+            #expect(TableTests.keys(tables.rows(Note.self, after: "a", limit: 1)) == "b")
+            #expect(TableTests.keys(tables.rows(Note.byTopic, "x")) == "cb")
+            #expect(TableTests.keys(tables.rows(Note.byTag, "all")) == "cabd")
+            #expect(tables.first(Note.byTag, "b")?.key == "b")
+            #expect(tables.rows(Note.names, limit: 3).map(\.text) == ["a", "b", "c"])
+            #expect(tables.rows(Note.names, after: "b", limit: 9).map(\.text) == ["c", "d"])
+        }
+    }
+
+    @Test("a change moves a row in its indexes and leaves it in its place")
+    func changing() throws {
+        let store = try store()
+        store.update { tables in
+            for key in ["a", "b", "c"] { tables.put(Note(key: key, topic: "x", tags: [key, "old"])) }
+            #expect(tables.change(Note.self, "b") { ($0.topic, $0.tags) = ("y", ["b", "new"]) })
+            #expect(!tables.change(Note.self, "z") { $0.topic = "y" })
+            #expect(TableTests.keys(tables.rows(Note.byTopic, "x")) == "ac")
+            #expect(TableTests.keys(tables.rows(Note.byTopic, "y")) == "b")
+            #expect(TableTests.keys(tables.rows(Note.byTag, "old")) == "ac")
+            #expect(TableTests.keys(tables.rows(Note.byTag, "new")) == "b")
+            #expect(TableTests.keys(tables.all(Note.self)) == "abc")
+            #expect(TableTests.keys(tables.remove(Note.byTopic, "x")) == "ac")
+            #expect(tables.count(Note.self) == 1)
+            #expect(tables.rows(Note.names, limit: 9).map(\.text) == ["b"])
+        }
+    }
+
+    @Test("an update that throws has changed nothing, whatever it did")
+    func undoing() throws {
+        let store = try store(#"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#)
+        let (zoe, dan) = (try TableTests.person("zoe"), try TableTests.person("dan"))
+        store.update { tables in
+            for key in ["a", "b", "c", "d"] { tables.put(Note(key: key, topic: "x", tags: [key, "t"])) }
+            tables.put(zoe)
+        }
+        let before = store.read { [String(describing: $0.all(Note.self)), String(describing: $0.all(Account.self))] }
+        #expect(throws: Refusal.self) {
+            try store.update { tables in
+                tables.remove(Note.self, "b")
+                tables.remove(Note.self, "a")
+                tables.change(Note.self, "c") { $0.topic = "y" }
+                tables.put(Note(key: "e", topic: "x"))
+                tables.remove(Note.self, "e")
+                tables.put(Note(key: "a", topic: "z"))
+                tables.remove(Account.self, "ada")
+                tables.change(Account.self, "bob") { $0.email = "robert@example.com" }
+                tables.remove(Account.self, "bob")
+                tables.put(dan)
+                _ = tables.clock.advance(by: .hours(1))
+                tables.random = Randomness(seed: "other")
+                throw Refusal()
+            }
+        }
+        store.read { tables in
+            let after = [String(describing: tables.all(Note.self)), String(describing: tables.all(Account.self))]
+            #expect(after == before)
+            #expect(TableTests.keys(tables.rows(Note.byTag, "t")).sorted() == ["a", "b", "c", "d"])
+            #expect(tables.rows(Note.names, limit: 9).map(\.text) == ["a", "b", "c", "d"])
+            #expect(tables.first(Account.byEmail, "bob@example.com")?.id == "bob")
+            #expect(tables.first(Account.byEmail, "robert@example.com") == nil)
+            #expect(tables.now < MachineClock.now + .minutes(1))
+        }
+    }
+
+    @Test("rows go when their time is over and another comes, and the oldest when there are too many")
+    func dropping() throws {
+        let store = try store()
+        store.update { tables in
+            let now = tables.now
+            tables.put(Note(key: "long", drop: now + .hours(2)))
+            tables.put(Note(key: "short", drop: now + .minutes(1)))
+            tables.put(Note(key: "ever"))
+            tables.put(Note(key: "kept", drop: now + .minutes(1)))
+            tables.change(Note.self, "kept") { $0.drop = nil }
+            _ = tables.clock.advance(by: .hours(1))
+            tables.put(Note(key: "next"))
+            #expect(tables.all(Note.self).map(\.key) == ["long", "ever", "kept", "next"])
+            for number in 0..<200 { tables.put(Note(key: "n\(number)")) }
+            #expect(tables.count(Note.self) == 100)
+            #expect(tables.first(Note.self)?.key == "n100")
+        }
+    }
+
+    @Test("what a seed brings is shared: a world's changes are its own, and places stay")
+    func seeded() throws {
+        let people = #"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#
+        let seed = try Seed([SeedSource(name: "seed", text: people, directory: ".")])
+        let dan = try TableTests.person("dan")
+        let (one, other) = (MemoryStore(seed), MemoryStore(seed))
+        one.update { tables in
+            tables.change(Account.self, "bob") { $0.email = "robert@example.com" }
+            tables.remove(Account.self, "ada")
+            tables.put(dan)
+        }
+        one.read { tables in
+            #expect(tables.all(Account.self).map(\.id) == ["bob", "cleo", "dan"])
+            #expect(tables.count(Account.self) == 3)
+            #expect(tables.first(Account.self)?.id == "bob")
+            #expect(tables.first(Account.byEmail, "bob@example.com") == nil)
+            #expect(tables.first(Account.byEmail, "robert@example.com")?.id == "bob")
+            #expect(tables.rows(Account.names, prefix: "rob", limit: 9).map(\.row.id) == ["bob"])
+            #expect(tables.rows(Account.names, prefix: "ada", limit: 9).isEmpty)
+            #expect(tables.rows(Account.self, after: "bob", limit: 9).map(\.id) == ["cleo", "dan"])
+        }
+        other.read { tables in
+            #expect(tables.all(Account.self).map(\.id) == ["ada", "bob", "cleo"])
+            #expect(Set(tables.rows(Account.names, prefix: "ada", limit: 9).map(\.row.id)) == ["ada"])
+        }
+        one.reset {}
+        #expect(one.read { $0.all(Account.self).map(\.id) } == ["ada", "bob", "cleo"])
+    }
+
+    @Test("any sequence of changes leaves what a plain array would hold", arguments: 0..<20)
+    func anySequence(run: Int) throws {
+        let store = try store()
+        var random = Randomness(seed: "tables-\(run)")
+        var model: [Note] = []
+        for _ in 0..<60 {
+            let bytes = random.bytes(40)
+            let fails = bytes[0] % 3 == 0
+            var next = model
+            try? store.update { (tables) throws(Refusal) in
+                for step in stride(from: 1, to: 37, by: 3) {
+                    let key = String(bytes[step] % 30)
+                    let note = Note(
+                        key: key, topic: bytes[step + 1] % 4 == 0 ? nil : String(bytes[step + 1] % 4),
+                        tags: (0..<(bytes[step + 2] % 3)).map { String((bytes[step + 2] >> 2) % 5 + $0) })
+                    if bytes[step + 2] % 4 == 0 {
+                        tables.remove(Note.self, key)
+                        next.removeAll { $0.key == key }
+                    } else {
+                        tables.put(note)
+                        if let place = next.firstIndex(where: { $0.key == key }) {
+                            next[place] = note
+                        } else {
+                            next.append(note)
+                        }
+                    }
+                }
+                if fails { throw Refusal() }
+            }
+            if !fails { model = next }
+            store.read { tables in
+                #expect(tables.all(Note.self) == model)
+                #expect(tables.rows(Note.names, limit: 99).map(\.text) == model.map(\.key).sorted())
+                for value in (0..<8).map(String.init) {
+                    let topics = Set(tables.rows(Note.byTopic, value).map(\.key))
+                    #expect(topics == Set(model.filter { $0.topic == value }.map(\.key)))
+                    let tags = Set(tables.rows(Note.byTag, value).map(\.key))
+                    #expect(tags == Set(model.filter { $0.tags.contains(value) }.map(\.key)))
+                }
+            }
+        }
+    }
+}
