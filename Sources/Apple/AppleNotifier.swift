@@ -42,9 +42,15 @@ package final class AppleNotifier: Sendable {
 
     init() {}
 
-    func send(_ notification: AppleNotification, done: @escaping @Sendable (Delivery) -> Void) {
-        attempt(notification, number: 1, done: done)
+    /// Posts it, and says what became of it.
+    func deliver(_ notification: AppleNotification) async -> Delivery {
+        await withCheckedContinuation { continuation in
+            attempt(notification, number: 1) { continuation.resume(returning: $0) }
+        }
     }
+
+    /// Posts it, whatever becomes of it.
+    func send(_ notification: AppleNotification) { attempt(notification, number: 1) { _ in } }
 
     private func attempt(
         _ notification: AppleNotification, number: Int, done: @escaping @Sendable (Delivery) -> Void

@@ -20,37 +20,37 @@ package struct AppleProvider: Provider {
         notifier = AppleNotifier()
     }
 
-    package var routes: [String: Router<Route>] {
-        var router = Router<Route>()
-        let authorization = EndpointTraits.authorization(
+    package var operations: [Operation] {
+        let host = [AppleProvider.host]
+        let authorization = OperationTraits.authorization(
             errors: ["user_cancelled_authorize"], mints: .apple, partOf: "/auth/authorize")
-        router.add("GET", "/.well-known/openid-configuration", Route { .now(discovery($0)) })
-        router.add("GET", "/auth/keys", Route(keys: [.apple], .keySet(.apple)) { .now(keys($0)) })
-        router.add(
-            "GET", "/auth/authorize", Route(keys: [.apple], authorization) { .now(authorize($0, $0.request.queryForm)) }
-        )
-        router.add(
-            "POST", "/auth/authorize", Route(keys: [.apple], authorization) { .now(authorize($0, $0.request.bodyForm)) }
-        )
-        router.add("POST", SignInPage.path, Route(keys: [.apple], authorization) { .now(decide($0)) })
-        router.add(
-            "POST", "/auth/token", Route(keys: [.apple], .api(AppleError.ofTokens, mints: .apple)) { .now(token($0)) })
-        router.add("POST", "/auth/revoke", Route(keys: [.apple], .api(AppleError.ofRevocation)) { .now(revoke($0)) })
-        router.add("POST", "/auth/usermigrationinfo", Route(.api(AppleError.ofRevocation)) { .now(migrationInfo($0)) })
-        return [AppleProvider.host: router]
+        let token = OperationTraits.api(AppleError.ofTokens, mints: .apple)
+        let revocation = OperationTraits.api(AppleError.ofRevocation)
+        return [
+            Operation("GET", host, "/.well-known/openid-configuration") { discovery($0) },
+            Operation("GET", host, "/auth/keys", keys: [.apple], .keySet(.apple)) { keys($0) },
+            Operation("GET", host, "/auth/authorize", keys: [.apple], authorization) {
+                authorize($0, $0.request.queryForm)
+            },
+            Operation("POST", host, "/auth/authorize", keys: [.apple], authorization) {
+                authorize($0, $0.request.bodyForm)
+            },
+            Operation("POST", host, SignInPage.path, keys: [.apple], authorization) { decide($0) },
+            Operation("POST", host, "/auth/token", keys: [.apple], token) { self.token($0) },
+            Operation("POST", host, "/auth/revoke", keys: [.apple], revocation) { revoke($0) },
+            Operation("POST", host, "/auth/usermigrationinfo", revocation) { migrationInfo($0) },
+        ] + controlCalls
     }
 
-    package var controlRoutes: [ControlRoute] {
-        [
-            ControlRoute(
-                "POST", "apple/authorizations", keys: [.apple],
-                .native(
-                    errors: NativeError.allCases.map(\.rawValue), takesOthers: false, mints: .apple, givesCodes: true)
-            ) { .now(authorizeNatively($0)) },
-            ControlRoute("GET", "apple/credential-state") { .now(credentialState($0)) },
-            ControlRoute("POST", "apple/notifications", keys: [.apple]) { notify($0) },
-            ControlRoute("GET", "apple/relay") { .now(relayDecision($0)) },
-            ControlRoute("POST", "apple/keys/rotate", keys: [.apple]) { rotateKeys($0) },
+    private var controlCalls: [Operation] {
+        let native = OperationTraits.native(
+            errors: NativeError.allCases.map(\.rawValue), takesOthers: false, mints: .apple, givesCodes: true)
+        return [
+            .control("POST", "apple/authorizations", keys: [.apple], native) { authorizeNatively($0) },
+            .control("GET", "apple/credential-state") { credentialState($0) },
+            .control("POST", "apple/notifications", keys: [.apple]) { await notify($0) },
+            .control("GET", "apple/relay") { relayDecision($0) },
+            .control("POST", "apple/keys/rotate", keys: [.apple]) { await rotateKeys($0) },
         ]
     }
 

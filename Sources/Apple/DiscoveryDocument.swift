@@ -31,19 +31,15 @@ extension AppleProvider {
     func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.keySet(.apple)) }
 
     /// `POST /_understudy/v1/apple/keys/rotate`: publishes a new key and withdraws the oldest, as Apple does unasked.
-    func rotateKeys(_ exchange: Exchange) -> Reply {
-        .later { done in
-            exchange.world.keys[.apple].rotate { keyID in
-                guard let keyID else {
-                    return done(
-                        ControlAnswer.error(
-                            503, "keyGeneration",
-                            "no key: it can't be made, or \(KeyGenerator.waitingLimit) rotations wait for one already"))
-                }
-                let published = exchange.world.keys[.apple].published.map { JSONValue.string($0.id) }
-                done(ControlAnswer.ok(["signing": .string(keyID), "published": .array(published)]))
-            }
+    func rotateKeys(_ exchange: Exchange) async -> Response {
+        let keys = exchange.world.keys[.apple]
+        guard let keyID = await keys.rotate() else {
+            return ControlAnswer.error(
+                503, "keyGeneration",
+                "no key: it can't be made, or \(KeyGenerator.waitingLimit) rotations wait for one already")
         }
+        let published = keys.published.map { JSONValue.string($0.id) }
+        return ControlAnswer.ok(["signing": .string(keyID), "published": .array(published)])
     }
 
     private static func publicJSON(_ value: JSONValue) -> Response {

@@ -59,16 +59,16 @@ extension AppleProvider {
     ])
 
     /// Makes the event happen, sends the notification and answers with what became of it.
-    func notify(_ exchange: Exchange) -> Reply {
+    func notify(_ exchange: Exchange) async -> Response {
         let body: JSONValue
-        do { body = try exchange.body(AppleProvider.notificationBody) } catch { return .now(error.response) }
+        do { body = try exchange.body(AppleProvider.notificationBody) } catch { return error.response }
         let accountID = body["account"]?.string ?? ""
         let clientID = body["client"]?.string ?? ""
         guard let kind = AppleEvent.Kind(rawValue: body["type"]?.string ?? ""), let client = directory.clients[clientID]
         else {
             let message =
                 "no App ID or Services ID \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
-            return .now(ControlAnswer.error(404, "noSuchClient", message, path: "$.client"))
+            return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
         }
         let key = AppleState.GrantKey(account: accountID, team: client.team, group: client.group)
         let found = exchange.world.update { state -> (number: Int, grant: AppleState.Grant)? in
@@ -78,14 +78,14 @@ extension AppleProvider {
         guard let found else {
             let message =
                 "account \(Diagnosis.quote(accountID)) has no current consent for \(Diagnosis.quote(clientID)): sign in first"
-            return .now(ControlAnswer.error(409, "noConsent", message, path: "$.account"))
+            return ControlAnswer.error(409, "noConsent", message, path: "$.account")
         }
         let event = AppleEvent(kind: kind, account: accountID, client: clientID, grant: found.grant)
         switch kind {
         case .emailDisabled, .emailEnabled:
             guard !found.grant.sharesEmail else {
                 let message = "account \(Diagnosis.quote(accountID)) shares its address, so there is no relay to switch"
-                return .now(ControlAnswer.error(409, "noRelayAddress", message, path: "$.account"))
+                return ControlAnswer.error(409, "noRelayAddress", message, path: "$.account")
             }
             exchange.world.update { $0[AppleState.self].setForwarding(kind == .emailEnabled, for: found.number) }
         case .consentRevoked:
@@ -95,11 +95,9 @@ extension AppleProvider {
         }
         guard let notification = notification(event, in: exchange) else {
             let message = "team \"\(client.team)\" has no notificationsURL in the seed; the event itself has happened"
-            return .now(ControlAnswer.error(409, "noNotificationsURL", message))
+            return ControlAnswer.error(409, "noNotificationsURL", message)
         }
-        return .later { [notifier] done in
-            notifier.send(notification) { done(ControlAnswer.ok($0.json(of: notification))) }
-        }
+        return ControlAnswer.ok(await notifier.deliver(notification).json(of: notification))
     }
 
     /// An account that goes takes its grants with it; each client's team is told. `besides` is told by the caller.
@@ -115,7 +113,7 @@ extension AppleProvider {
         }
         for (number, grant) in ended where number != told {
             let event = AppleEvent(kind: .accountDeleted, account: account, client: grant.client, grant: grant)
-            if let notification = notification(event, in: exchange) { notifier.send(notification) { _ in } }
+            if let notification = notification(event, in: exchange) { notifier.send(notification) }
         }
     }
 }

@@ -57,6 +57,6 @@ extension AppleProvider {
         }
         guard let grant else { return }
         let event = AppleEvent(kind: .consentRevoked, account: grant.key.account, client: client, grant: grant)
-        if let notification = notification(event, in: exchange) { notifier.send(notification) { _ in } }
+        if let notification = notification(event, in: exchange) { notifier.send(notification) }
     }
 }

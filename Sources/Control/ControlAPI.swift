@@ -4,13 +4,13 @@ import EmulatorCore
 
 /// The control API, `/_understudy/v1/…`: orders given to a world from a test, and what a world knows.
 package struct ControlAPI: Sendable {
-    package static let root = "/_understudy/v1"
+    package static let root = Operation.controlRoot
 
     let providers: [any Provider]
     let worlds: WorldRegistry
     let version: String
     private let allScenarios: Lazy<[Scenario]>
-    private let endpointCatalog: Lazy<EndpointCatalog>
+    private let endpointCatalog: Lazy<OperationCatalog>
     let masksSecrets: Bool
     /// Host names, beside loopback names and IP addresses, at which it answers.
     let hosts: Set<String>
@@ -24,7 +24,7 @@ package struct ControlAPI: Sendable {
         self.gauges = gauges
         allScenarios = scenarios
         self.masksSecrets = masksSecrets
-        endpointCatalog = Lazy { EndpointCatalog(providers: providers, controlRoot: ControlAPI.root) }
+        endpointCatalog = Lazy { OperationCatalog(providers: providers) }
         self.providers = providers
         self.worlds = worlds
         self.version = version
@@ -32,53 +32,39 @@ package struct ControlAPI: Sendable {
     }
 
     var scenarios: [Scenario] { allScenarios.value }
-    var catalog: EndpointCatalog { endpointCatalog.value }
+    var catalog: OperationCatalog { endpointCatalog.value }
 
-    package var routes: [ControlRoute] {
-        let own: [ControlRoute] = [
-            ControlRoute("GET", "health") { .now(health($0)) },
-            ControlRoute("POST", "reset") { .now(reset($0)) },
-            ControlRoute("GET", "clock") { .now(clock($0)) },
-            ControlRoute("POST", "clock") { .now(setClock($0)) },
-            ControlRoute("GET", "outcomes") { .now(outcomes($0)) },
-            ControlRoute("POST", "outcomes") { .now(addOutcome($0)) },
-            ControlRoute("DELETE", "outcomes") { .now(removeOutcomes($0)) },
-            ControlRoute("GET", "faults") { .now(faults($0)) },
-            ControlRoute("POST", "faults") { .now(addFault($0)) },
-            ControlRoute("DELETE", "faults") { .now(removeFaults($0)) },
-            ControlRoute("DELETE", "faults/:id") { .now(removeFault($0)) },
-            ControlRoute("GET", "endpoints") { .now(endpoints($0)) },
-            ControlRoute("GET", "requests") { requests($0) },
-            ControlRoute("DELETE", "requests") { .now(removeRequests($0)) },
-            ControlRoute("GET", "requests/:id") { request($0) },
-            ControlRoute("POST", "verify") { verify($0) },
-            ControlRoute("GET", "worlds") { .now(listWorlds($0)) },
-            ControlRoute("DELETE", "worlds/:name") { .now(removeWorld($0)) },
-            ControlRoute("GET", "scenarios") { .now(listScenarios($0)) },
-            ControlRoute("GET", "scenarios/:name") { .now(scenario($0)) },
-            ControlRoute("POST", "scenarios/:name") { exchange in
-                Reply.running { await playScenario(exchange) }
-            },
-            ControlRoute("POST", "tokens", keys: KeyOwner.allCases) { mintToken($0) },
-            ControlRoute("GET", "accounts") { .now(accounts($0)) },
-            ControlRoute("POST", "accounts") { .now(addAccount($0)) },
-            ControlRoute("GET", "accounts/:id") { .now(account($0)) },
-            ControlRoute("PATCH", "accounts/:id") { .now(changeAccount($0)) },
-            ControlRoute("DELETE", "accounts/:id") { .now(removeAccount($0)) },
+    /// Its own calls; providers add theirs.
+    package var operations: [Operation] {
+        [
+            .control("GET", "health") { health($0) },
+            .control("POST", "reset") { reset($0) },
+            .control("GET", "clock") { clock($0) },
+            .control("POST", "clock") { setClock($0) },
+            .control("GET", "outcomes") { outcomes($0) },
+            .control("POST", "outcomes") { addOutcome($0) },
+            .control("DELETE", "outcomes") { removeOutcomes($0) },
+            .control("GET", "faults") { faults($0) },
+            .control("POST", "faults") { addFault($0) },
+            .control("DELETE", "faults") { removeFaults($0) },
+            .control("DELETE", "faults/:id") { removeFault($0) },
+            .control("GET", "endpoints") { endpoints($0) },
+            .control("GET", "requests") { await requests($0) },
+            .control("DELETE", "requests") { removeRequests($0) },
+            .control("GET", "requests/:id") { await request($0) },
+            .control("POST", "verify") { await verify($0) },
+            .control("GET", "worlds") { listWorlds($0) },
+            .control("DELETE", "worlds/:name") { removeWorld($0) },
+            .control("GET", "scenarios") { listScenarios($0) },
+            .control("GET", "scenarios/:name") { scenario($0) },
+            .control("POST", "scenarios/:name") { await playScenario($0) },
+            .control("POST", "tokens", keys: KeyOwner.allCases) { await mintToken($0) },
+            .control("GET", "accounts") { accounts($0) },
+            .control("POST", "accounts") { addAccount($0) },
+            .control("GET", "accounts/:id") { account($0) },
+            .control("PATCH", "accounts/:id") { changeAccount($0) },
+            .control("DELETE", "accounts/:id") { removeAccount($0) },
         ]
-        return own + providers.flatMap(\.controlRoutes)
-    }
-
-    /// Adds every call to a router, each behind the guard.
-    package func add(to router: inout Router<Route>) {
-        for control in routes {
-            let route = control.route
-            router.add(
-                control.method, "\(ControlAPI.root)/\(control.path)",
-                Route(keys: route.keys, route.traits) { exchange in
-                    refusal(of: exchange.request).map { .now($0) } ?? route.endpoint(exchange)
-                })
-        }
     }
 
     private func reset(_ exchange: Exchange) -> Response {

@@ -4,7 +4,7 @@ import EmulatorCore
 extension ControlAPI {
     /// The control API has no password, so it listens only to those who mean it: a page on some other site can neither
     /// call it from a script nor reach it by a host name of its own that points here (DNS rebinding).
-    func refusal(of request: Request) -> Response? {
+    package func refusal(of request: Request) -> Response? {
         let authority = request.header("Host") ?? ""
         let host = Address.hostName(of: authority)
         guard isOwn(host) else {

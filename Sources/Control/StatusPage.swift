@@ -43,7 +43,7 @@ package struct StatusPage: Sendable {
     private func page(_ exchange: Exchange) -> Response {
         let accounts = exchange.world.read { $0.rows(Account.self, limit: 100) }
         let origin = "\(exchange.address.scheme)://\(exchange.address.authority)"
-        let hosts = Set(providers.flatMap { $0.routes.keys }).filter { !$0.isEmpty }.sorted()
+        let hosts = Set(providers.flatMap(\.hosts)).sorted()
         return Page.response(
             title: "Understudy", banner: "For tests only. Nothing here is secret, and nobody's real account is used.",
             [

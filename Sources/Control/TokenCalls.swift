@@ -20,16 +20,12 @@ extension ControlAPI {
             ] + tampering)
     }
 
-    func mintToken(_ exchange: Exchange) -> Reply {
+    func mintToken(_ exchange: Exchange) async -> Response {
         let body: JSONValue
-        do throws(ControlRefusal) { body = try exchange.body(tokenBody) } catch { return .now(error.response) }
+        do throws(ControlRefusal) { body = try exchange.body(tokenBody) } catch { return error.response }
         let tampering = Tampering(body)
-        guard tampering.signature == .unknownKey else { return .now(mintToken(exchange, body, tampering)) }
-        return .later { [self] done in
-            exchange.world.keys[.apple].whenUnpublishedIsReady { [self] in
-                done(mintToken(exchange, body, tampering))
-            }
-        }
+        if tampering.signature == .unknownKey { await exchange.world.keys[.apple].unpublishedIsReady() }
+        return mintToken(exchange, body, tampering)
     }
 
     private func mintToken(_ exchange: Exchange, _ body: JSONValue, _ tampering: Tampering) -> Response {

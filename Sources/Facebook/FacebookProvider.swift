@@ -24,49 +24,58 @@ package struct FacebookProvider: Provider {
         apps = Dictionary(seed.facebook.apps.map { ($0.appID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    package var routes: [String: Router<Route>] {
-        var web = Router<Route>()
-        var graph = Router<Route>()
-        let authorization = EndpointTraits.authorization(errors: ["access_denied", "server_error"])
-        let api = EndpointTraits.api(GraphError.ordered)
-        for version in ["", "/:version"] {
-            web.add("GET", version + FacebookProvider.dialogPath, Route(authorization) { .now(authorize($0)) })
-            web.add("POST", version + FacebookProvider.dialogPath, Route(authorization) { .now(decide($0)) })
-            for method in ["GET", "POST"] {
-                graph.add(method, "\(version)/oauth/access_token", Route(cors: .any, api) { .now(token($0)) })
-                graph.add(method, "\(version)/debug_token", Route(cors: .any, api) { .now(debugToken($0)) })
-            }
-            graph.add("GET", "\(version)/oauth/access_token_info", Route(cors: .any, api) { .now(tokenInfo($0)) })
-            for person in ["/me", "/:id"] {
-                graph.add("DELETE", "\(version)\(person)/permissions", Route(cors: .any, api) { .now(revoke($0)) })
-                graph.add(
-                    "DELETE", "\(version)\(person)/permissions/:permission", Route(cors: .any, api) { .now(revoke($0)) }
-                )
-                graph.add("GET", "\(version)\(person)", Route(cors: .any, api) { .now(profile($0)) })
-            }
-        }
-        var limited = Router<Route>()
-        FacebookProvider.addDiscovery(to: &web)
-        FacebookProvider.addDiscovery(to: &limited)
-        return [FacebookProvider.host: web, FacebookProvider.graphHost: graph, FacebookProvider.limitedHost: limited]
-    }
-
-    private static func addDiscovery(to router: inout Router<Route>) {
-        for slash in ["", "/"] {
-            router.add("GET", "/.well-known/openid-configuration\(slash)", Route(cors: .any) { .now(discovery($0)) })
-            router.add(
-                "GET", keysPath + slash,
-                Route(cors: .any, keys: [.facebook], .keySet(.facebook)) { .now(json($0.keySet(.facebook))) })
-        }
-    }
-
-    package var controlRoutes: [ControlRoute] {
-        [
-            ControlRoute(
+    package var operations: [Operation] {
+        ["", "/:version"].flatMap { dialog(below: $0) + graph(below: $0) } + discoveryDocuments + [
+            .control(
                 "POST", "facebook/authorizations", keys: [.facebook],
                 .native(errors: ["canceled"], takesOthers: true, mints: .facebook)
-            ) { .now(authorizeNatively($0)) }
+            ) { authorizeNatively($0) }
         ]
+    }
+
+    private func dialog(below version: String) -> [Operation] {
+        let path = version + FacebookProvider.dialogPath
+        let traits = OperationTraits.authorization(errors: ["access_denied", "server_error"])
+        return [
+            Operation("GET", [FacebookProvider.host], path, traits) { authorize($0) },
+            Operation("POST", [FacebookProvider.host], path, traits) { decide($0) },
+        ]
+    }
+
+    private func graph(below version: String) -> [Operation] {
+        let host = [FacebookProvider.graphHost]
+        let api = OperationTraits.api(GraphError.ordered)
+        var operations: [Operation] = []
+        for method in ["GET", "POST"] {
+            operations += [
+                Operation(method, host, "\(version)/oauth/access_token", cors: .any, api) { token($0) },
+                Operation(method, host, "\(version)/debug_token", cors: .any, api) { debugToken($0) },
+            ]
+        }
+        operations.append(
+            Operation("GET", host, "\(version)/oauth/access_token_info", cors: .any, api) { tokenInfo($0) })
+        for person in ["\(version)/me", "\(version)/:id"] {
+            operations += [
+                Operation("DELETE", host, "\(person)/permissions", cors: .any, api) { revoke($0) },
+                Operation("DELETE", host, "\(person)/permissions/:permission", cors: .any, api) { revoke($0) },
+                Operation("GET", host, person, cors: .any, api) { profile($0) },
+            ]
+        }
+        return operations
+    }
+
+    private var discoveryDocuments: [Operation] {
+        let hosts = [FacebookProvider.host, FacebookProvider.limitedHost]
+        return ["", "/"].flatMap { slash in
+            [
+                Operation("GET", hosts, "/.well-known/openid-configuration\(slash)", cors: .any) {
+                    FacebookProvider.discovery($0)
+                },
+                Operation(
+                    "GET", hosts, FacebookProvider.keysPath + slash, cors: .any, keys: [.facebook], .keySet(.facebook)
+                ) { FacebookProvider.json($0.keySet(.facebook)) },
+            ]
+        }
     }
 
     package func client(of exchange: Exchange) -> String? {

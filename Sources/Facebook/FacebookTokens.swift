@@ -39,7 +39,7 @@ struct GraphError: Error, Sendable {
         ("368", 368, nil, "The action attempted has been deemed abusive or is otherwise disallowed"),
     ]
 
-    static let ordered = EndpointTraits.Errors(known.map(\.name)) { order, _ in
+    static let ordered = OperationTraits.Errors(known.map(\.name)) { order, _ in
         let error = known.first { $0.name == order.name } ?? known[0]
         return GraphError(
             message: order.description ?? error.message, code: error.code, subcode: error.subcode,

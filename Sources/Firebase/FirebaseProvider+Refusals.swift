@@ -4,18 +4,17 @@ import EmulatorCore
 // What the services say before any operation is asked.
 
 extension FirebaseProvider {
-    /// At the services' own hosts, as they answer what can't be read; elsewhere are only pages.
+    /// At the services' own hosts, as they answer what can't be read; at a project's domain are only pages. At the daemon's own
+    /// address it has no words of its own.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
-        guard
-            [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(
-                exchange.address.host)
-        else {
+        guard let host = exchange.address.host else { return nil }
+        guard [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(host) else {
             return Page.response(
                 title: "Request too large", status: 400, banner: "Understudy: a stand-in for Firebase, for tests only.",
                 [.tag("h1", [], "This request can't be read"), .tag("p", [], diagnosis.line)]
             ).diagnosed(diagnosis)
         }
-        let hasStatus = exchange.address.host == FirebaseProvider.tokenHost || exchange.address.path.hasPrefix("/v2/")
+        let hasStatus = host == FirebaseProvider.tokenHost || exchange.address.path.hasPrefix("/v2/")
         return FirebaseError.invalidArgument(diagnosis).response(hasStatus ? .status : .list)
     }
 

@@ -22,95 +22,14 @@ package struct FirebaseProvider: Provider {
 
     package init(seed: Seed) { projects = ProjectDirectory(seed.firebase) }
 
-    typealias Operation = @Sendable (FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer
-
-    package var routes: [String: Router<Route>] {
-        var toolkit = Router<Route>()
-        var legacy = Router<Route>()
-        for operation in operations {
-            let route = route(run: operation.run)
-            toolkit.add("POST", "/v1/accounts:\(operation.name)", route)
-            legacy.add("POST", "\(FirebaseProvider.legacyPrefix)/\(operation.legacy)", route)
-        }
-        for operation in secondOperations {
-            toolkit.add("POST", "/v2/accounts\(operation.path)", route(in: .status, run: operation.run))
-        }
-        for operation in adminOperations {
-            for scope in ["/v1/projects/:project", "/v1/projects/:project/tenants/:tenant"] {
-                toolkit.add(operation.method, scope + operation.path, adminRoute(run: operation.run))
-            }
-        }
-        // The last segment is the project's ID, a colon and what is done with it.
-        toolkit.add(
-            "POST", "/v1/projects/:project",
-            adminRoute { (call) async throws(FirebaseError) in try createSessionCookie(call) })
-        toolkit.add(
-            "POST", "/v1/projects/:project/tenants/:tenant",
-            adminRoute { (call) async throws(FirebaseError) in try createSessionCookie(call) })
-        for operation in configOperations {
-            toolkit.add(
-                operation.method, "/v2/projects/:project\(operation.path)", adminRoute(in: .status, run: operation.run))
-        }
-        let configuration = route { (call) async throws(FirebaseError) in FirebaseProvider.configuration(call) }
-        toolkit.add("GET", "/v1/projects", configuration)
-        legacy.add("GET", "\(FirebaseProvider.legacyPrefix)/getProjectConfig", configuration)
-        toolkit.add(
-            "GET", "/v2/recaptchaConfig",
-            route(in: .status) { (_) async throws(FirebaseError) in FirebaseProvider.recaptcha() })
-        let recaptcha = route { (_) async throws(FirebaseError) in FirebaseProvider.recaptchaParameters() }
-        toolkit.add("GET", "/v1/recaptchaParams", recaptcha)
-        legacy.add("GET", "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", recaptcha)
-        toolkit.add(
-            "GET", "/v1/sessionCookiePublicKeys",
-            Route(cors: .any, keys: [.firebase], .keySet(.firebase)) { .now(keySet($0)) })
-        for path in FirebaseProvider.unplayed {
-            for method in ["GET", "POST", "PATCH", "DELETE"] {
-                toolkit.add(method, path, Route(cors: .any) { .now(FirebaseProvider.notPlayed($0)) })
-            }
-        }
-        var tokens = Router<Route>()
-        let token = Route(cors: .any, keys: [.firebase], .api(FirebaseError.ordered(.status), mints: .firebase)) {
-            .now(self.token($0))
-        }
-        tokens.add("POST", "/v1/token", token)
-        legacy.add("POST", "/v1/token", token)
-        addKeyRoutes(to: &legacy)
-        var hosting = handlerRoutes(below: "/__/auth")
-        addActionRoutes(at: "/__/auth/action", to: &hosting)
-        var own = handlerRoutes(below: "/emulator/auth")
-        addActionRoutes(at: "/emulator/action", to: &own)
-        addEmulatorRoutes(to: &own)
-        return [
-            FirebaseProvider.host: toolkit, FirebaseProvider.legacyHost: legacy, FirebaseProvider.tokenHost: tokens,
-            "*.firebaseapp.com": hosting, "": own,
-        ]
-    }
-
-    private func addKeyRoutes(to router: inout Router<Route>) {
-        let account = "securetoken@system.gserviceaccount.com"
-        for prefix in ["/service_accounts/v1/jwk", "/robot/v1/metadata/jwk"] {
-            router.add(
-                "GET", "\(prefix)/\(account)",
-                Route(cors: .any, keys: [.firebase], .keySet(.firebase)) { .now(keySet($0)) })
-        }
-        for prefix in ["/robot/v1/metadata/x509", "/service_accounts/v1/metadata/x509"] {
-            router.add(
-                "GET", "\(prefix)/\(account)",
-                Route(cors: .any, keys: [.firebase], .keySet(.firebase)) { .now(certificates($0)) })
-        }
-        router.add(
-            "GET", "\(FirebaseProvider.legacyPrefix)/publicKeys",
-            Route(cors: .any, keys: [.firebase], .keySet(.firebase)) { .now(certificates($0)) })
-    }
-
-    package var controlRoutes: [ControlRoute] { [] }
-
+    /// At `www.googleapis.com` only what lies below version 3 is Firebase's to refuse.
     package func notServed(_ exchange: Exchange) -> Response? {
-        guard exchange.address.host == FirebaseProvider.host || exchange.address.host == FirebaseProvider.tokenHost
-        else {
-            return nil
+        switch exchange.address.host {
+        case FirebaseProvider.host, FirebaseProvider.tokenHost: FirebaseProvider.unknownMethod(exchange)
+        case FirebaseProvider.legacyHost where exchange.address.path.hasPrefix("\(FirebaseProvider.legacyPrefix)/"):
+            FirebaseProvider.unknownMethod(exchange)
+        default: nil
         }
-        return FirebaseProvider.unknownMethod(exchange)
     }
 
     /// The project, which an API key or the address names.
@@ -133,30 +52,39 @@ package struct FirebaseProvider: Provider {
             body: value.text)
     }
 
-    // MARK: - Serving an operation
+    // MARK: - Serving a method
 
-    private func route(in dialect: FirebaseError.Dialect = .list, run: @escaping Operation) -> Route {
-        Route(
-            cors: .any, keys: KeyOwner.allCases, .api(FirebaseError.ordered(dialect), mints: .firebase),
-            waiting: { exchange in
-                await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
-                    try clientCall(exchange)
-                }
-            })
+    /// A method that apps call; its errors travel as `dialect` says.
+    func method(
+        _ method: String, _ host: String, _ path: String, in dialect: FirebaseError.Dialect = .list,
+        run: @escaping Method
+    ) -> Operation {
+        Operation(
+            method, [host], path, cors: .any, keys: KeyOwner.allCases,
+            .api(FirebaseError.ordered(dialect), mints: .firebase)
+        ) { exchange in
+            await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
+                try clientCall(exchange)
+            }
+        }
     }
 
-    private func adminRoute(in dialect: FirebaseError.Dialect = .list, run: @escaping Operation) -> Route {
-        Route(
-            cors: .any, keys: [.firebase], .api(FirebaseError.ordered(dialect), mints: .firebase),
-            waiting: { exchange in
-                await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
-                    try adminCall(exchange)
-                }
-            })
+    /// The same, for a method that only administrators may call.
+    func adminMethod(
+        _ method: String, _ path: String, in dialect: FirebaseError.Dialect = .list, run: @escaping Method
+    ) -> Operation {
+        Operation(
+            method, [FirebaseProvider.host], path, cors: .any, keys: [.firebase],
+            .api(FirebaseError.ordered(dialect), mints: .firebase)
+        ) { exchange in
+            await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
+                try adminCall(exchange)
+            }
+        }
     }
 
     private static func serve(
-        _ exchange: Exchange, _ dialect: FirebaseError.Dialect, _ run: Operation,
+        _ exchange: Exchange, _ dialect: FirebaseError.Dialect, _ run: Method,
         call: () throws(FirebaseError) -> FirebaseCall
     ) async -> Response {
         do throws(FirebaseError) {
@@ -230,53 +158,5 @@ package struct FirebaseProvider: Provider {
             throw .badAPIKey(key, hint: projects.hint(forKey: key))
         }
         return project
-    }
-
-    // MARK: - Small operations
-
-    private static func configuration(_ call: FirebaseCall) -> FirebaseAnswer {
-        let domains = call.project.returnDomains
-        return FirebaseAnswer(
-            body: JSONObject([
-                ("projectId", .string(call.project.number)),
-                ("authorizedDomains", .array(domains.map { .string($0) })),
-            ]))
-    }
-
-    /// reCAPTCHA is never asked for.
-    private static func recaptcha() -> FirebaseAnswer {
-        let states = ["EMAIL_PASSWORD_PROVIDER", "PHONE_PROVIDER"].map { provider -> JSONValue in
-            ["provider": .string(provider), "enforcementState": "OFF"]
-        }
-        return FirebaseAnswer(body: JSONObject([("recaptchaEnforcementState", .array(states))]))
-    }
-
-    private static func recaptchaParameters() -> FirebaseAnswer {
-        FirebaseAnswer(
-            body: JSONObject([
-                ("kind", "identitytoolkit#GetRecaptchaParamResponse"),
-                ("recaptchaStoken", "This-is-a-fake-token__Dont-send-this-to-the-Recaptcha-service__Understudy"),
-                ("recaptchaSiteKey", "Fake-key__Do-not-send-this-to-Recaptcha_"),
-            ]))
-    }
-
-    private func keySet(_ exchange: Exchange) -> Response {
-        FirebaseProvider.cached(exchange.keySet(.firebase))
-    }
-
-    private func certificates(_ exchange: Exchange) -> Response {
-        do {
-            let name = "securetoken.system.gserviceaccount.com"
-            return FirebaseProvider.cached(try exchange.certificates(.firebase, commonName: name))
-        } catch {
-            return FirebaseError("INTERNAL_ERROR", status: 500, because: error.description).response(.list)
-        }
-    }
-
-    private static func cached(_ value: JSONValue) -> Response {
-        Response(
-            status: 200, contentType: "application/json; charset=UTF-8",
-            headers: [(name: "Cache-Control", value: "public, max-age=19800, must-revalidate, no-transform")],
-            body: value.text)
     }
 }

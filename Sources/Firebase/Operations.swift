@@ -4,8 +4,95 @@ import EmulatorCore
 
 /// What is served, by the names that clients call it by.
 extension FirebaseProvider {
-    /// Operations of apps: by their names in version 1, below `accounts:`, and in version 3.
-    var operations: [(name: String, legacy: String, run: Operation)] {
+    /// A method of the service: what it does for a call that may be made.
+    typealias Method = @Sendable (FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer
+
+    package var operations: [Operation] {
+        methods + publicDocuments + tokenOperations + keySets + pages + emulatorOperations
+    }
+
+    private var methods: [Operation] {
+        clientMethods.flatMap { served in
+            [
+                method("POST", FirebaseProvider.host, "/v1/accounts:\(served.name)", run: served.run),
+                method(
+                    "POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.legacy)",
+                    run: served.run),
+            ]
+        }
+            + secondMethods.map {
+                method("POST", FirebaseProvider.host, "/v2/accounts\($0.path)", in: .status, run: $0.run)
+            }
+            + adminMethods.flatMap { served in
+                FirebaseProvider.scopes.map { adminMethod(served.method, $0 + served.path, run: served.run) }
+            }
+            // The last segment is the project's or tenant's ID, a colon and what is done with it.
+            + FirebaseProvider.scopes.map { scope in
+                adminMethod("POST", scope) { (call) async throws(FirebaseError) in try createSessionCookie(call) }
+            }
+            + configMethods.map {
+                adminMethod($0.method, "/v2/projects/:project\($0.path)", in: .status, run: $0.run)
+            }
+    }
+
+    private static let scopes = ["/v1/projects/:project", "/v1/projects/:project/tenants/:tenant"]
+
+    private var publicDocuments: [Operation] {
+        let (host, legacyHost) = (FirebaseProvider.host, FirebaseProvider.legacyHost)
+        let configuration: Method = { (call) async throws(FirebaseError) in FirebaseProvider.configuration(call) }
+        let recaptcha: Method = { (_) async throws(FirebaseError) in FirebaseProvider.recaptchaParameters() }
+        return [
+            method("GET", host, "/v1/projects", run: configuration),
+            method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getProjectConfig", run: configuration),
+            method("GET", host, "/v2/recaptchaConfig", in: .status) { (_) async throws(FirebaseError) in
+                FirebaseProvider.recaptcha()
+            },
+            method("GET", host, "/v1/recaptchaParams", run: recaptcha),
+            method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", run: recaptcha),
+            Operation(
+                "GET", [host], "/v1/sessionCookiePublicKeys", cors: .any, keys: [.firebase], .keySet(.firebase)
+            ) { keySet($0) },
+        ]
+            + FirebaseProvider.unplayed.flatMap { path in
+                ["GET", "POST", "PATCH", "DELETE"].map { method in
+                    Operation(method, [host], path, cors: .any) { FirebaseProvider.notPlayed($0) }
+                }
+            }
+    }
+
+    private var tokenOperations: [Operation] {
+        [
+            Operation(
+                "POST", [FirebaseProvider.tokenHost, FirebaseProvider.legacyHost], "/v1/token", cors: .any,
+                keys: [.firebase], .api(FirebaseError.ordered(.status), mints: .firebase)
+            ) { token($0) }
+        ]
+    }
+
+    private var keySets: [Operation] {
+        let account = "securetoken@system.gserviceaccount.com"
+        let sets = ["/service_accounts/v1/jwk/\(account)", "/robot/v1/metadata/jwk/\(account)"]
+        let certificates = [
+            "/robot/v1/metadata/x509/\(account)", "/service_accounts/v1/metadata/x509/\(account)",
+            "\(FirebaseProvider.legacyPrefix)/publicKeys",
+        ]
+        func operation(_ path: String, _ respond: @escaping @Sendable (Exchange) -> Response) -> Operation {
+            Operation(
+                "GET", [FirebaseProvider.legacyHost], path, cors: .any, keys: [.firebase], .keySet(.firebase), respond)
+        }
+        return sets.map { operation($0) { keySet($0) } } + certificates.map { operation($0) { self.certificates($0) } }
+    }
+
+    /// The web handler and the page to which links in e-mails lead: at a project's own domain, and at the daemon's address
+    /// as in the Emulator Suite.
+    private var pages: [Operation] {
+        let domains = ["*.firebaseapp.com"]
+        return handlerOperations(at: domains, below: "/__/auth") + actionOperations(at: domains, "/__/auth/action")
+            + handlerOperations(at: [], below: "/emulator/auth") + actionOperations(at: [], "/emulator/action")
+    }
+
+    /// Methods that apps call: by their names in version 1, below `accounts:`, and in version 3.
+    private var clientMethods: [(name: String, legacy: String, run: Method)] {
         [
             (
                 "signInWithIdp", "verifyAssertion",
@@ -48,8 +135,8 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Operations of apps that are new in version 2.
-    var secondOperations: [(path: String, run: Operation)] {
+    /// Methods that apps call and that are new in version 2.
+    private var secondMethods: [(path: String, run: Method)] {
         [
             (":revokeToken", { (call) async throws(FirebaseError) in try await revokeToken(call) }),
             ("/mfaEnrollment:start", { (call) async throws(FirebaseError) in try startEnrollment(call) }),
@@ -60,8 +147,8 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Operations of administrators, below a project or one of its tenants.
-    var adminOperations: [(method: String, path: String, run: Operation)] {
+    /// Methods that administrators call, below a project or one of its tenants.
+    private var adminMethods: [(method: String, path: String, run: Method)] {
         [
             ("POST", "/accounts", { (call) async throws(FirebaseError) in try createAsAdmin(call) }),
             ("POST", "/accounts:lookup", { (call) async throws(FirebaseError) in try lookup(call) }),
@@ -76,7 +163,7 @@ extension FirebaseProvider {
     }
 
     /// A project's settings and tenants, in version 2.
-    var configOperations: [(method: String, path: String, run: Operation)] {
+    private var configMethods: [(method: String, path: String, run: Method)] {
         [
             ("GET", "/config", { (call) async throws(FirebaseError) in try config(call) }),
             ("PATCH", "/config", { (call) async throws(FirebaseError) in try updateConfig(call) }),

@@ -25,58 +25,65 @@ package struct GitHubProvider: Provider {
         settings = GitHubSettings(seed.github)
     }
 
-    package var routes: [String: Router<Route>] {
-        var web = webRoutes
-        var api = Router<Route>()
-        for endpoint in endpoints {
-            let traits = EndpointTraits.api(restErrors(endpoint))
-            api.add(
-                endpoint.method, endpoint.path,
-                Route(cors: .any, traits) { .now(serve(endpoint, $0, isEnterprise: false)) })
-            let path = GitHubProvider.enterprisePrefix + endpoint.path
-            let route = Route(cors: .any, traits) { .now(serve(endpoint, $0, isEnterprise: true)) }
-            web.add(endpoint.method, path, route)
-            if endpoint.path == "/" { web.add(endpoint.method, GitHubProvider.enterprisePrefix, route) }
-            if endpoint.path == "/graphql" { web.add(endpoint.method, "/api/graphql", route) }
-        }
-        var avatars = Router<Route>()
-        avatars.add("GET", "/u/:id", Route(cors: .any, .page) { .now(Avatar.response($0)) })
-        return [GitHubProvider.host: web, GitHubProvider.apiHost: api, GitHubProvider.avatarHost: avatars]
+    package var operations: [Operation] {
+        webOperations + endpoints.flatMap { restOperations($0) } + [
+            Operation("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { Avatar.response($0) },
+            .control("POST", "github/revocations") { await revokeByOrder($0) },
+        ]
     }
 
-    private var webRoutes: Router<Route> {
-        var router = Router<Route>()
-        let authorization = EndpointTraits.authorization(errors: OAuthError.ofAuthorizations)
-        router.add("GET", "/login/oauth/authorize", Route(authorization) { .now(authorize($0)) })
-        router.add("POST", "/login/oauth/authorize", Route(authorization) { .now(decide($0)) })
-        router.add("POST", "/login/oauth/access_token", Route(.api(OAuthError.ofTokens)) { .now(token($0)) })
-        router.add("POST", "/login/device/code", Route(.api(OAuthError.ofDeviceCodes)) { .now(deviceCode($0)) })
-        router.add("GET", "/login/device", Route(.page) { .now(devicePage($0)) })
-        router.add("POST", "/login/device", Route(.page) { .now(confirmDevice($0)) })
-        router.add("POST", "/login/device/confirmation", Route(.page) { .now(decideDevice($0)) })
-        router.add("GET", "/login", Route(.page) { .now(signInPage($0)) })
-        router.add("POST", "/session", Route(.page) { .now(startSession($0)) })
-        router.add("POST", "/logout", Route(.page) { .now(endSession($0)) })
-        router.add("GET", "/signup", Route(.page) { .now(signUpPage($0)) })
-        router.add("POST", "/signup", Route(.page) { .now(signUp($0)) })
-        router.add("GET", "/settings/applications", Route(.page) { .now(connections($0)) })
-        router.add("GET", "/settings/connections/applications/:client", Route(.page) { .now(connection($0)) })
-        router.add("POST", "/settings/connections/applications/:client", Route(.page) { .now(revokeConnection($0)) })
-        let discovery = Route(cors: .any) { .now(GitHubProvider.discovery($0)) }
-        router.add("GET", "/.well-known/oauth-authorization-server/login/oauth", discovery)
-        router.add("GET", "/login/oauth/.well-known/openid-configuration", discovery)
-        router.add("GET", "/login/oauth/.well-known/jwks", Route(cors: .any) { _ in .now(GitHubProvider.keySet()) })
-        return router
+    /// At the API's own host, and where GitHub Enterprise has it.
+    private func restOperations(_ endpoint: RESTEndpoint) -> [Operation] {
+        let traits = OperationTraits.api(restErrors(endpoint))
+        func enterprise(_ path: String) -> Operation {
+            Operation(endpoint.method, [GitHubProvider.host], path, cors: .any, traits) {
+                serve(endpoint, $0, isEnterprise: true)
+            }
+        }
+        var operations = [
+            Operation(endpoint.method, [GitHubProvider.apiHost], endpoint.path, cors: .any, traits) {
+                serve(endpoint, $0, isEnterprise: false)
+            },
+            enterprise(GitHubProvider.enterprisePrefix + endpoint.path),
+        ]
+        if endpoint.path == "/" { operations.append(enterprise(GitHubProvider.enterprisePrefix)) }
+        if endpoint.path == "/graphql" { operations.append(enterprise("/api/graphql")) }
+        return operations
+    }
+
+    private var webOperations: [Operation] {
+        let host = [GitHubProvider.host]
+        let authorization = OperationTraits.authorization(errors: OAuthError.ofAuthorizations)
+        return [
+            Operation("GET", host, "/login/oauth/authorize", authorization) { authorize($0) },
+            Operation("POST", host, "/login/oauth/authorize", authorization) { decide($0) },
+            Operation("POST", host, "/login/oauth/access_token", .api(OAuthError.ofTokens)) { token($0) },
+            Operation("POST", host, "/login/device/code", .api(OAuthError.ofDeviceCodes)) { deviceCode($0) },
+            Operation("GET", host, "/login/device", .page) { devicePage($0) },
+            Operation("POST", host, "/login/device", .page) { confirmDevice($0) },
+            Operation("POST", host, "/login/device/confirmation", .page) { decideDevice($0) },
+            Operation("GET", host, "/login", .page) { signInPage($0) },
+            Operation("POST", host, "/session", .page) { startSession($0) },
+            Operation("POST", host, "/logout", .page) { endSession($0) },
+            Operation("GET", host, "/signup", .page) { signUpPage($0) },
+            Operation("POST", host, "/signup", .page) { signUp($0) },
+            Operation("GET", host, "/settings/applications", .page) { connections($0) },
+            Operation("GET", host, "/settings/connections/applications/:client", .page) { connection($0) },
+            Operation("POST", host, "/settings/connections/applications/:client", .page) { revokeConnection($0) },
+            Operation("GET", host, "/.well-known/oauth-authorization-server/login/oauth", cors: .any) {
+                GitHubProvider.discovery($0)
+            },
+            Operation("GET", host, "/login/oauth/.well-known/openid-configuration", cors: .any) {
+                GitHubProvider.discovery($0)
+            },
+            Operation("GET", host, "/login/oauth/.well-known/jwks", cors: .any) { _ in GitHubProvider.keySet() },
+        ]
     }
 
     /// Fixed paths before those with parameters, which would take them.
     private var endpoints: [RESTEndpoint] {
         metaEndpoints + [GitHubProvider.graphQLEndpoint] + GitHubProvider.organizationEndpoints
             + GitHubProvider.teamEndpoints + GitHubProvider.userEndpoints + tokenEndpoints
-    }
-
-    package var controlRoutes: [ControlRoute] {
-        [ControlRoute("POST", "github/revocations") { revokeByOrder($0) }]
     }
 
     /// An address that isn't served: JSON from the API, a page elsewhere. A method that isn't served is the same to GitHub.

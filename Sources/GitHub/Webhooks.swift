@@ -54,7 +54,15 @@ final class WebhookSender: Sendable {
 
     private let queue = DispatchQueue(label: "understudy.github.webhooks", attributes: .concurrent)
 
-    func send(_ webhook: GitHubWebhook, done: @escaping @Sendable (Delivery) -> Void) {
+    /// Posts it, and says what became of it.
+    func deliver(_ webhook: GitHubWebhook) async -> Delivery {
+        await withCheckedContinuation { continuation in
+            send(webhook) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Posts it.
+    func send(_ webhook: GitHubWebhook, done: @escaping @Sendable (Delivery) -> Void = { _ in }) {
         queue.async {
             do throws(OutgoingRequest.Failure) {
                 // GitHub waits ten seconds for an answer.
@@ -92,14 +100,14 @@ extension GitHubProvider {
     ])
 
     /// Revokes as the settings page does, and says what became of the webhook.
-    func revokeByOrder(_ exchange: Exchange) -> Reply {
+    func revokeByOrder(_ exchange: Exchange) async -> Response {
         let body: JSONValue
-        do { body = try exchange.body(GitHubProvider.revocationBody) } catch { return .now(error.response) }
+        do { body = try exchange.body(GitHubProvider.revocationBody) } catch { return error.response }
         let clientID = body["client"]?.string ?? ""
         let accountID = body["account"]?.string ?? ""
         guard let app = directory.apps[clientID] else {
             let message = "no app \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
-            return .now(ControlAnswer.error(404, "noSuchClient", message, path: "$.client"))
+            return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
         }
         let key = GitHubState.GrantKey(account: accountID, client: clientID)
         let (account, isGranted) = exchange.world.update { state in
@@ -108,21 +116,18 @@ extension GitHubProvider {
         guard let account, isGranted else {
             let message =
                 "account \(Diagnosis.quote(accountID)) hasn't authorized \(Diagnosis.quote(clientID)): sign in first"
-            return .now(ControlAnswer.error(409, "noGrant", message, path: "$.account"))
+            return ControlAnswer.error(409, "noGrant", message, path: "$.account")
         }
         guard let webhook = revoke(app, of: account, in: exchange) else {
-            return .now(ControlAnswer.ok(["revoked": true, "webhook": .null]))
+            return ControlAnswer.ok(["revoked": true, "webhook": .null])
         }
-        return .later { [webhooks] done in
-            webhooks.send(webhook) { delivery in
-                var told = JSONObject([
-                    ("url", .string(webhook.url)),
-                    ("delivered", .bool(delivery.status.map { (200..<300).contains($0) } ?? false)),
-                ])
-                told["status"] = delivery.status.map { .integer(Int64($0)) }
-                told["failure"] = delivery.failure.map { .string($0) }
-                done(ControlAnswer.ok(["revoked": true, "webhook": .object(told)]))
-            }
-        }
+        let delivery = await webhooks.deliver(webhook)
+        var told = JSONObject([
+            ("url", .string(webhook.url)),
+            ("delivered", .bool(delivery.status.map { (200..<300).contains($0) } ?? false)),
+        ])
+        told["status"] = delivery.status.map { .integer(Int64($0)) }
+        told["failure"] = delivery.failure.map { .string($0) }
+        return ControlAnswer.ok(["revoked": true, "webhook": .object(told)])
     }
 }

@@ -24,61 +24,75 @@ package struct GoogleProvider: Provider {
         codeLifetime = seed.google.codeLifetime
     }
 
-    package var routes: [String: Router<Route>] {
-        let authorization = EndpointTraits.authorization(
-            errors: ["access_denied", "interaction_required", "login_required", "consent_required"]
-                + GoogleProvider.ownPageErrors, mints: .google)
-        let token = EndpointTraits.api(GoogleProvider.tokenErrors, mints: .google)
-        let revocation = EndpointTraits.api(GoogleProvider.revocationErrors)
-        let profile = EndpointTraits.api(GoogleProvider.profileErrors)
-        let info = EndpointTraits.api(GoogleProvider.revocationErrors)
-        var accounts = Router<Route>()
-        accounts.add("GET", "/.well-known/openid-configuration", Route(cors: .any) { .now(discovery($0)) })
-        for path in [GoogleProvider.authorizePath, "/o/oauth2/auth"] {
-            accounts.add(
-                "GET", path, Route(keys: [.google], authorization) { .now(authorize($0, $0.request.queryForm)) })
-        }
-        accounts.add("POST", GoogleProvider.authorizePath, Route(keys: [.google], authorization) { .now(decide($0)) })
-        accounts.add("POST", "/o/oauth2/token", Route(keys: [.google], token) { .now(self.token($0)) })
-        accounts.add(
-            "GET", "/o/oauth2/revoke", Route(cors: .any, revocation) { .now(revoke($0, $0.request.queryForm)) })
-        var tokens = Router<Route>()
-        tokens.add("POST", "/token", Route(cors: .any, keys: [.google], token) { .now(self.token($0)) })
-        tokens.add("POST", "/revoke", Route(cors: .any, revocation) { .now(revokeByPost($0)) })
-        for method in ["GET", "POST"] {
-            tokens.add(method, "/tokeninfo", Route(cors: .any, keys: [.google], info) { .now(tokenInfo($0)) })
-        }
-        var userInfo = Router<Route>()
-        var api = Router<Route>()
-        for method in ["GET", "POST"] {
-            userInfo.add(method, "/v1/userinfo", Route(cors: .any, profile) { .now(self.userInfo($0)) })
-            api.add(method, "/oauth2/v3/userinfo", Route(cors: .any, profile) { .now(self.userInfo($0)) })
-            for version in ["v1", "v2"] {
-                api.add(
-                    method, "/oauth2/\(version)/userinfo",
-                    Route(cors: .any, profile) { .now(self.userInfo($0, isOld: true)) })
-            }
-            api.add(method, "/oauth2/v3/tokeninfo", Route(cors: .any, keys: [.google], info) { .now(tokenInfo($0)) })
-        }
-        api.add("POST", "/oauth2/v4/token", Route(cors: .any, keys: [.google], token) { .now(self.token($0)) })
-        api.add(
-            "GET", "/oauth2/v3/certs",
-            Route(cors: .any, keys: [.google], .keySet(.google)) { .now(GoogleProvider.keySet($0)) })
-        api.add(
-            "GET", "/oauth2/v1/certs",
-            Route(cors: .any, keys: [.google], .keySet(.google)) { .now(GoogleProvider.certificates($0)) })
-        return [
-            GoogleProvider.host: accounts, GoogleProvider.tokenHost: tokens, GoogleProvider.userInfoHost: userInfo,
-            GoogleProvider.apiHost: api,
+    package var operations: [Operation] {
+        authorizations + profiles + tokens + keySets + [
+            .control(
+                "POST", "google/authorizations", keys: [.google],
+                .native(errors: ["canceled"], takesOthers: true, mints: .google)
+            ) { authorizeNatively($0) }
         ]
     }
 
-    package var controlRoutes: [ControlRoute] {
-        [
-            ControlRoute(
-                "POST", "google/authorizations", keys: [.google],
-                .native(errors: ["canceled"], takesOthers: true, mints: .google)
-            ) { .now(authorizeNatively($0)) }
+    private var authorizations: [Operation] {
+        let host = [GoogleProvider.host]
+        let traits = OperationTraits.authorization(
+            errors: ["access_denied", "interaction_required", "login_required", "consent_required"]
+                + GoogleProvider.ownPageErrors, mints: .google)
+        return [
+            Operation("GET", host, "/.well-known/openid-configuration", cors: .any) { discovery($0) },
+            Operation("GET", host, GoogleProvider.authorizePath, keys: [.google], traits) {
+                authorize($0, $0.request.queryForm)
+            },
+            Operation("GET", host, "/o/oauth2/auth", keys: [.google], traits) {
+                authorize($0, $0.request.queryForm)
+            },
+            Operation("POST", host, GoogleProvider.authorizePath, keys: [.google], traits) { decide($0) },
+        ]
+    }
+
+    private var tokens: [Operation] {
+        let (host, tokenHost, apiHost) = ([GoogleProvider.host], [GoogleProvider.tokenHost], [GoogleProvider.apiHost])
+        let token = OperationTraits.api(GoogleProvider.tokenErrors, mints: .google)
+        let revocation = OperationTraits.api(GoogleProvider.revocationErrors)
+        let info = OperationTraits.api(GoogleProvider.revocationErrors)
+        return [
+            Operation("POST", host, "/o/oauth2/token", keys: [.google], token) { self.token($0) },
+            Operation("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { revoke($0, $0.request.queryForm) },
+            Operation("POST", tokenHost, "/token", cors: .any, keys: [.google], token) { self.token($0) },
+            Operation("POST", tokenHost, "/revoke", cors: .any, revocation) { revokeByPost($0) },
+            Operation("GET", tokenHost, "/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
+            Operation("POST", tokenHost, "/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
+            Operation("GET", apiHost, "/oauth2/v3/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
+            Operation("POST", apiHost, "/oauth2/v3/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
+            Operation("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token) { self.token($0) },
+        ]
+    }
+
+    private var profiles: [Operation] {
+        let traits = OperationTraits.api(GoogleProvider.profileErrors)
+        return ["GET", "POST"].flatMap { method in
+            [
+                Operation(method, [GoogleProvider.userInfoHost], "/v1/userinfo", cors: .any, traits) { userInfo($0) },
+                Operation(method, [GoogleProvider.apiHost], "/oauth2/v3/userinfo", cors: .any, traits) { userInfo($0) },
+                Operation(method, [GoogleProvider.apiHost], "/oauth2/v1/userinfo", cors: .any, traits) {
+                    userInfo($0, isOld: true)
+                },
+                Operation(method, [GoogleProvider.apiHost], "/oauth2/v2/userinfo", cors: .any, traits) {
+                    userInfo($0, isOld: true)
+                },
+            ]
+        }
+    }
+
+    private var keySets: [Operation] {
+        let host = [GoogleProvider.apiHost]
+        return [
+            Operation("GET", host, "/oauth2/v3/certs", cors: .any, keys: [.google], .keySet(.google)) {
+                GoogleProvider.keySet($0)
+            },
+            Operation("GET", host, "/oauth2/v1/certs", cors: .any, keys: [.google], .keySet(.google)) {
+                GoogleProvider.certificates($0)
+            },
         ]
     }
 

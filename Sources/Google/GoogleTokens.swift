@@ -43,8 +43,8 @@ extension GoogleProvider {
     static let revocationErrors = ordered([("invalid_token", 400, "Token expired or revoked")])
     static let profileErrors = ordered([("invalid_request", 401, "Invalid Credentials")])
 
-    private static func ordered(_ errors: [(name: String, status: Int, text: String?)]) -> EndpointTraits.Errors {
-        EndpointTraits.Errors(errors.map(\.name)) { order, _ in
+    private static func ordered(_ errors: [(name: String, status: Int, text: String?)]) -> OperationTraits.Errors {
+        OperationTraits.Errors(errors.map(\.name)) { order, _ in
             let known = errors.first { $0.name == order.name }
             return TokenError(
                 order.name, order.description ?? known?.text, status: known?.status ?? 400, order.diagnosis

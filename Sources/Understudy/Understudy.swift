@@ -121,7 +121,6 @@ public enum Understudy {
     ) throws -> Dispatcher {
         let providers = providers(for: seed)
         let chosen = try scenarios(options.scenarios)
-        var own = Router<Route>()
         let scenarios = Lazy {
             let others = BuiltInScenarios.all.filter { scenario in !chosen.contains { $0.name == scenario.name } }
             return (others + chosen).sorted { $0.name < $1.name }
@@ -129,15 +128,17 @@ public enum Understudy {
         let status = StatusPage(
             providers: providers, version: version, chosen: chosen, scenarios: scenarios,
             masksSecrets: options.masksSecrets)
-        own.add("GET", "/", Route(nil) { .now(status.response($0)) })
-        // Browsers ask for it by themselves; it is nobody's failure.
-        own.add("GET", "/favicon.ico", Route(nil) { _ in .now(Response(status: 204)) })
-        ControlAPI(
+        let pages = [
+            Operation("GET", [], "/", nil) { status.response($0) },
+            // Browsers ask for it by themselves; it is nobody's failure.
+            Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
+        ]
+        let control = ControlAPI(
             providers: providers, worlds: worlds, version: version, hosts: options.controlHosts,
-            scenarios: scenarios, masksSecrets: options.masksSecrets, gauges: gauges
-        ).add(to: &own)
+            scenarios: scenarios, masksSecrets: options.masksSecrets, gauges: gauges)
         return Dispatcher(
-            providers: providers, own: own, worlds: worlds, scenarios: chosen, logger: options.logger)
+            providers: providers, own: pages + control.operations, controlRefusal: { control.refusal(of: $0) },
+            worlds: worlds, scenarios: chosen, logger: options.logger)
     }
 
     private static func startProxy(
@@ -193,8 +194,8 @@ public enum Understudy {
     }
 
     /// Where something can be ordered to go wrong.
-    package static func catalog(for seed: Seed) -> EndpointCatalog {
-        EndpointCatalog(providers: providers(for: seed), controlRoot: ControlAPI.root)
+    package static func catalog(for seed: Seed) -> OperationCatalog {
+        OperationCatalog(providers: providers(for: seed))
     }
 
     static func providers(for seed: Seed) -> [any Provider] {

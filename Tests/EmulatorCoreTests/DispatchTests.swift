@@ -6,17 +6,16 @@ import TestSupport
 import Testing
 import Understudy
 
-/// A provider with one route that scripts of any origin may read, and one that they may not.
+/// A provider with one operation that scripts of any origin may read, and one that they may not.
 private struct OpenProvider: Provider {
     let name = "open"
-    let controlRoutes: [ControlRoute] = []
     func accountDeleted(_ account: String, in exchange: Exchange) {}
 
-    var routes: [String: Router<Route>] {
-        var router = Router<Route>()
-        router.add("GET", "/any", Route(cors: .any) { _ in .now(Response(status: 200)) })
-        router.add("GET", "/none", Route { _ in .now(Response(status: 200)) })
-        return ["open.example": router]
+    var operations: [Operation] {
+        [
+            Operation("GET", ["open.example"], "/any", cors: .any) { _ in Response(status: 200) },
+            Operation("GET", ["open.example"], "/none") { _ in Response(status: 200) },
+        ]
     }
 }
 
@@ -26,7 +25,7 @@ struct DispatchTests {
         let seed = try Seed([SeedSource(name: "seed", text: "{}", directory: ".")])
         let worlds = WorldRegistry(seed: seed, generator: KeyGenerator())
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let dispatcher = Dispatcher(providers: [OpenProvider()], own: Router(), worlds: worlds, logger: logger)
+        let dispatcher = Dispatcher(providers: [OpenProvider()], own: [], worlds: worlds, logger: logger)
         let all = headers.map { (name: $0.key, value: $0.value) } + [(name: "Host", value: "localhost")]
         switch dispatcher.handle(Request(method: method, target: path, headers: all)) {
         case .now(let response): return response
@@ -34,7 +33,7 @@ struct DispatchTests {
         }
     }
 
-    @Test("CORS is what the route says")
+    @Test("CORS is what the operation says")
     func cors() throws {
         let origin = ["Origin": "https://app.example"]
         #expect(try handle("GET", "/open.example/any", origin).header("Access-Control-Allow-Origin") == "*")

@@ -22,44 +22,35 @@ extension ControlAPI {
 
     private static let waitLimit = TimeSpan.minutes(1)
 
-    func requests(_ exchange: Exchange) -> Reply {
+    func requests(_ exchange: Exchange) async -> Response {
         let query: Query
-        do { query = try read(exchange.request) } catch { return .now(error.response) }
+        do { query = try read(exchange.request) } catch { return error.response }
         let recording = exchange.world.recording
         if exchange.request.header("Accept")?.contains("text/event-stream") ?? false {
-            guard let lease = listen(exchange) else { return .now(tooManyListeners()) }
-            return .now(stream(exchange, query, lease))
+            guard let lease = listen(exchange) else { return tooManyListeners() }
+            return stream(exchange, query, lease)
         }
-        // Searching takes a while, so that a worker doesn't do it.
         guard let wait = query.wait else {
-            return .later { [self] done in
-                recording.store.queue.async { [self] in done(answer(find(query, in: recording), query, recording)) }
-            }
+            return await recording.search { [self] in answer(find(query, in: recording), query, recording) }
         }
-        guard let lease = listen(exchange) else { return .now(tooManyListeners()) }
-        return .later { [self] done in
-            let waiter = Waiter(
-                recording, lease: lease, count: query.count, matches: { query.matches($0) },
-                find: { [self] in find(query, in: recording) }, done: { [self] in done(answer($0, query, recording)) })
-            recording.store.queue.async { waiter.begin(after: query.after) }
-            let timer = Timer.after(wait.duration) { recording.store.queue.async { waiter.settle() } }
-            done.whenAbandoned { timer.hurry() }
-        }
+        guard let lease = listen(exchange) else { return tooManyListeners() }
+        let waiter = Waiter(
+            recording, lease: lease, count: query.count, matches: { query.matches($0) },
+            find: { [self] in find(query, in: recording) })
+        return answer(await waiter.found(after: query.after, within: wait.duration), query, recording)
     }
 
-    func request(_ exchange: Exchange) -> Reply {
+    func request(_ exchange: Exchange) async -> Response {
         let id = exchange.parameters["id"] ?? ""
         let recording = exchange.world.recording
-        return .later { [self] done in
-            recording.store.queue.async { [self] in
-                guard let known = recording.known().exchanges.first(where: { $0.exchange.id == id }) else {
-                    let message =
-                        "no request \(Diagnosis.quote(id)) is in this world's recording: it holds the last "
-                        + "\(Recording.countLimit) at most"
-                    return done(ControlAnswer.error(404, "noSuchRequest", message))
-                }
-                done(ControlAnswer.ok(ExchangeDocument(known, masksSecrets: masksSecrets).json))
+        return await recording.search { [self] in
+            guard let known = recording.known().exchanges.first(where: { $0.exchange.id == id }) else {
+                let message =
+                    "no request \(Diagnosis.quote(id)) is in this world's recording: it holds the last "
+                    + "\(Recording.countLimit) at most"
+                return ControlAnswer.error(404, "noSuchRequest", message)
             }
+            return ControlAnswer.ok(ExchangeDocument(known, masksSecrets: masksSecrets).json)
         }
     }
 

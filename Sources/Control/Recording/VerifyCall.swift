@@ -22,11 +22,8 @@ extension ControlAPI {
     /// What comes near is shown up to this many times.
     private static let nearLimit = 3
 
-    func verify(_ exchange: Exchange) -> Reply {
-        // Searching takes a while, so that a worker doesn't do it.
-        .later { [self] done in
-            exchange.world.recording.store.queue.async { [self] in done(verification(exchange)) }
-        }
+    func verify(_ exchange: Exchange) async -> Response {
+        await exchange.world.recording.search { [self] in verification(exchange) }
     }
 
     private func verification(_ exchange: Exchange) -> Response {

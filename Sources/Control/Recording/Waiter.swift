@@ -1,10 +1,13 @@
 import EmulatorCore
+import HTTPServer
 import Synchronization
 
 /// Somebody who waits for exchanges. It looks at each exchange once, on the store's queue; only the first `settle` counts.
 final class Waiter: Sendable {
     private struct State {
         var isSettled = false
+        /// Takes what was found.
+        var done: (@Sendable ([KnownExchange]) -> Void)?
         var number: Int?
         /// The position of the next exchange to look at.
         var next = 0
@@ -17,29 +20,45 @@ final class Waiter: Sendable {
     private let wanted: Int
     private let matches: @Sendable (KnownExchange) -> Bool
     private let find: @Sendable () -> [KnownExchange]
-    private let done: @Sendable ([KnownExchange]) -> Void
     private let state: Mutex<State>
 
     init(
         _ recording: Recording, lease: Allowance.Lease, count: Int,
-        matches: @escaping @Sendable (KnownExchange) -> Bool, find: @escaping @Sendable () -> [KnownExchange],
-        done: @escaping @Sendable ([KnownExchange]) -> Void
+        matches: @escaping @Sendable (KnownExchange) -> Bool, find: @escaping @Sendable () -> [KnownExchange]
     ) {
         self.recording = recording
         wanted = count
         self.matches = matches
         self.find = find
-        self.done = done
         state = Mutex(State(lease: lease))
     }
 
-    func begin(after id: String?) {
+    /// What was found after the exchange `id`, as soon as it is enough; what there is by then, when the time is up or the
+    /// task is cancelled.
+    func found(after id: String?, within limit: Duration) async -> [KnownExchange] {
+        let timer = Timer.after(limit) { [self] in recording.store.queue.async { [self] in settle() } }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                recording.store.queue.async { [self] in begin(after: id) { continuation.resume(returning: $0) } }
+            }
+        } onCancel: {
+            timer.hurry()
+        }
+    }
+
+    private func begin(after id: String?, _ done: @escaping @Sendable ([KnownExchange]) -> Void) {
         let number = recording.listen { [self] in look() }
         let known = recording.known()
         let next = known.first + place(after: id, in: known.exchanges)
-        state.withLock { state in
+        let isSettled = state.withLock { state in
             state.number = number
             state.next = next
+            state.done = done
+            return state.isSettled
+        }
+        guard !isSettled else {
+            recording.stopListening(number)
+            return done(find())
         }
         look()
     }
@@ -58,15 +77,16 @@ final class Waiter: Sendable {
         if more > 0, count >= wanted, find().count >= wanted { settle() }
     }
 
-    func settle() {
-        let (isFirst, number) = state.withLock { state in
+    private func settle() {
+        let (number, done) = state.withLock { state in
             defer {
                 state.isSettled = true
                 state.lease = nil
+                state.done = nil
             }
-            return (!state.isSettled, state.number)
+            return (state.number, state.done)
         }
-        guard isFirst else { return }
+        guard let done else { return }
         if let number { recording.stopListening(number) }
         done(find())
     }

@@ -4,7 +4,7 @@ import JSON
 // What the dispatcher itself refuses, where no provider has words of its own.
 
 extension Dispatcher {
-    func notAllowed(_ request: Request, _ methods: [String], route: Route?) -> Response {
+    func notAllowed(_ request: Request, _ methods: [String], cors: Operation.CORS) -> Response {
         let allow = (name: "Allow", value: methods.joined(separator: ", "))
         guard request.method == "OPTIONS" else {
             let diagnosis = Diagnosis(received: "\(request.method)", expected: allow.value, "use one of these methods")
@@ -13,7 +13,7 @@ extension Dispatcher {
             return response
         }
         var response = Response(status: 204, headers: [allow])
-        if route?.cors == .any, request.header("Origin") != nil {
+        if cors == .any, request.header("Origin") != nil {
             response.headers += [
                 (name: "Access-Control-Allow-Origin", value: "*"),
                 (name: "Access-Control-Allow-Methods", value: allow.value),
@@ -27,7 +27,8 @@ extension Dispatcher {
     func notFound(_ request: Request, _ address: Address) -> Response {
         let place = address.host.map { "\($0)\(address.path)" } ?? address.path
         let known =
-            address.host == nil ? "a path that begins with one of: \(hosts.keys.sorted().joined(separator: ", "))" : nil
+            address.host == nil
+            ? "a path that begins with one of: \(operations.hostNames.joined(separator: ", "))" : nil
         let diagnosis = Diagnosis(
             received: Diagnosis.quote("\(request.method) \(place)"), expected: known,
             "nothing is served at this address")

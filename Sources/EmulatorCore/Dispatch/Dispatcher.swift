@@ -4,37 +4,25 @@ import Logging
 import Synchronization
 import Time
 
-/// Takes a request to its endpoint: which host, which world, which route; and completes the answer.
+/// Takes a request to its operation: which host, which world, which operation; and completes the answer.
 package final class Dispatcher: Sendable {
     private static let requestHeader = "Understudy-Request"
 
-    let hosts: [String: Router<Route>]
-    private let owners: [String: any Provider]
-    private let own: Router<Route>
+    let operations: OperationTable
     private let worlds: WorldRegistry
     private let logger: Logger
     private let counter = Atomic<Int>(0)
     /// Run in every new world before anything else.
     private let scenarios: [Scenario]
 
-    /// `own` serves what stands under no provider's host: our pages and the control API.
+    /// `own` are the operations that belong to no provider: our pages and the control API. `controlRefusal` says why a
+    /// request may not call the control API, providers' calls included.
     package init(
-        providers: [any Provider], own: Router<Route>, worlds: WorldRegistry, scenarios: [Scenario] = [],
-        logger: Logger
+        providers: [any Provider], own: [Operation],
+        controlRefusal: @escaping @Sendable (Request) -> Response? = { _ in nil }, worlds: WorldRegistry,
+        scenarios: [Scenario] = [], logger: Logger
     ) {
-        var hosts: [String: Router<Route>] = [:]
-        var owners: [String: any Provider] = [:]
-        for provider in providers {
-            for (host, routes) in provider.routes {
-                hosts[host, default: Router()].merge(routes)
-                if owners[host] == nil { owners[host] = provider }
-            }
-        }
-        var own = own
-        if let more = hosts.removeValue(forKey: "") { own.merge(more) }
-        self.hosts = hosts
-        self.owners = owners
-        self.own = own
+        operations = OperationTable(providers: providers, own: own, control: controlRefusal)
         self.worlds = worlds
         self.scenarios = scenarios
         self.logger = logger
@@ -47,14 +35,6 @@ package final class Dispatcher: Sendable {
         let id = nextID()
         logger.info("\(reason)", metadata: ["request": "\(id)"])
         return [(name: Diagnosis.headerName, value: reason), (name: Dispatcher.requestHeader, value: id)]
-    }
-
-    /// The host as the tables know it: itself, or the pattern that takes it.
-    private func known(_ host: String) -> String? {
-        if hosts[host] != nil { return host }
-        guard let dot = host.firstIndex(of: "."), dot != host.startIndex else { return nil }
-        let pattern = "*\(host[dot...])"
-        return hosts[pattern] == nil ? nil : pattern
     }
 
     /// A request on its way to its answer.
@@ -74,7 +54,7 @@ package final class Dispatcher: Sendable {
     private func handle(_ request: Request, from parent: String?) -> Reply {
         let id = nextID()
         let began = MachineClock.microseconds
-        let address = Address(request) { known($0) != nil }
+        let address = Address(request) { operations.serves($0) }
         // RFC 9112 section 3.2: what can't be a host is refused. It would come back in the URLs of answers.
         guard Address.isWellFormed(address.authority) else {
             return .now(identified(Dispatcher.badHost(address.authority), request, at: address, id: id))
@@ -116,70 +96,72 @@ package final class Dispatcher: Sendable {
     }
 
     private func answer(_ context: RequestContext) -> Reply {
-        let (request, address, world) = (context.request, context.address, context.world)
-        let router = address.host.flatMap(known).flatMap { hosts[$0] } ?? own
-        switch router.match(request.method, address.path) {
-        case .found(let route, let parameters):
-            var exchange = Exchange(
-                request: request, address: address, world: world, id: context.id, parameters: parameters,
-                network: self)
-            if let excess = RequestBudget.excess(of: request) {
-                let refusal = overBudget(exchange, excess)
-                guard route.traits != nil else {
-                    return .now(identified(refusal, request, at: address, id: context.id))
-                }
-                return .now(complete(refusal, context, nil, client: nil))
-            }
-            guard route.traits != nil else {
-                return serve(exchange, at: route).map { [self] in identified($0, request, at: address, id: context.id) }
-            }
-            // Asked before the endpoint runs: it may revoke the credentials that tell.
-            let client = client(of: exchange)
-            // A scenario's own calls aren't what is to go wrong.
-            if context.parent != Scenario.parent {
-                exchange.appliedFault = world.takeFault(for: exchange, at: route) { client ?? request.namedClient }
-            }
-            let fault = exchange.appliedFault
-            return serve(exchange, at: route).map { [self] in complete($0, context, fault, client: client) }
+        let (request, address) = (context.request, context.address)
+        switch operations.match(request.method, at: address) {
+        case .found(let entry, let parameters):
+            return answer(context, by: entry, parameters)
         case .methodNotAllowed(let methods):
-            let refusal = request.method == "OPTIONS" ? nil : ownersRefusal(request, address, world, context.id)
-            let response = refusal ?? notAllowed(request, methods, route: anyRoute(router, methods, address.path))
+            let entry = operations.first(of: methods, at: address)
+            let refusal = request.method == "OPTIONS" ? nil : entry?.provider?.notServed(exchange(context))
+            let response = refusal ?? notAllowed(request, methods, cors: entry?.operation.cors ?? .none)
             return .now(complete(response, context, nil, client: nil))
         case .notFound:
-            let response = ownersRefusal(request, address, world, context.id) ?? notFound(request, address)
-            return .now(complete(response, context, nil, client: nil))
+            let providers = operations.providers(at: address.host)
+            let refusal = providers.isEmpty ? nil : refusal(of: exchange(context), by: providers)
+            return .now(complete(refusal ?? notFound(request, address), context, nil, client: nil))
         }
     }
 
-    /// Waits for the keys that the endpoint signs with, and runs it, as far as no fault is ordered.
-    private func serve(_ exchange: Exchange, at route: Route) -> Reply {
+    private func answer(
+        _ context: RequestContext, by entry: OperationTable.Entry, _ parameters: [String: String]
+    ) -> Reply {
+        let (request, address, operation) = (context.request, context.address, entry.operation)
+        var exchange = exchange(context, parameters)
+        if let excess = RequestBudget.excess(of: request) {
+            let words = operation.isControl ? nil : entry.provider?.overBudget(exchange, excess)
+            let refusal = words ?? ControlAnswer.error(400, "tooMuch", excess.line)
+            guard operation.traits != nil else {
+                return .now(identified(refusal, request, at: address, id: context.id))
+            }
+            return .now(complete(refusal, context, nil, client: nil))
+        }
+        guard operation.traits != nil else {
+            return serve(exchange, by: operation).map { [self] in identified($0, request, at: address, id: context.id) }
+        }
+        // Asked before the handler runs: it may revoke the credentials that tell.
+        let client = entry.provider?.client(of: exchange)
+        // A scenario's own calls aren't what is to go wrong.
+        if context.parent != Scenario.parent {
+            exchange.appliedFault = context.world.takeFault(for: exchange, at: operation) {
+                client ?? request.namedClient
+            }
+        }
+        let fault = exchange.appliedFault
+        return serve(exchange, by: operation).map { [self] in complete($0, context, fault, client: client) }
+    }
+
+    /// Waits for the keys that the operation signs with, and runs it, as far as no fault is ordered.
+    private func serve(_ exchange: Exchange, by operation: Operation) -> Reply {
         let run: @Sendable () -> Reply = {
-            guard let fault = exchange.appliedFault else { return route.run(exchange) }
-            return fault.carryOut(exchange, at: route) { route.run(exchange) }
+            guard let fault = exchange.appliedFault else { return operation.run(exchange) }
+            return fault.carryOut(exchange, at: operation) { operation.run(exchange) }
         }
-        guard !route.keys.isEmpty, !exchange.world.keys.areReady(route.keys) else { return run() }
+        guard !operation.keys.isEmpty, !exchange.world.keys.areReady(operation.keys) else { return run() }
         return .later { done in
-            exchange.world.keys.whenReady(route.keys) { run().deliver(done) }
+            exchange.world.keys.whenReady(operation.keys) { run().deliver(done) }
         }
     }
 
-    private func client(of exchange: Exchange) -> String? {
-        exchange.address.host.flatMap(known).flatMap { owners[$0] }?.client(of: exchange)
+    private func exchange(_ context: RequestContext, _ parameters: [String: String] = [:]) -> Exchange {
+        Exchange(
+            request: context.request, address: context.address, world: context.world, id: context.id,
+            parameters: parameters, network: self)
     }
 
-    private func ownersRefusal(_ request: Request, _ address: Address, _ world: World, _ id: String) -> Response? {
-        guard let owner = address.host.flatMap(known).flatMap({ owners[$0] }) else { return nil }
-        return owner.notServed(Exchange(request: request, address: address, world: world, id: id, network: self))
-    }
-
-    private func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response {
-        let owner = exchange.address.host.flatMap(known).flatMap { owners[$0] }
-        return owner?.overBudget(exchange, diagnosis) ?? ControlAnswer.error(400, "tooMuch", diagnosis.line)
-    }
-
-    private func anyRoute(_ router: Router<Route>, _ methods: [String], _ path: String) -> Route? {
-        for method in methods {
-            if case .found(let route, _) = router.match(method, path) { return route }
+    /// The words of the first provider that has some.
+    private func refusal(of exchange: Exchange, by providers: [any Provider]) -> Response? {
+        for provider in providers {
+            if let refusal = provider.notServed(exchange) { return refusal }
         }
         return nil
     }
@@ -231,22 +213,8 @@ package final class Dispatcher: Sendable {
     }
 }
 
-extension Route {
-    fileprivate func run(_ exchange: Exchange) -> Reply {
-        let reply = endpoint(exchange)
-        guard cors == .any, exchange.request.header("Origin") != nil else { return reply }
-        return reply.map { response in
-            var response = response
-            if response.header("Access-Control-Allow-Origin") == nil {
-                response.headers.append((name: "Access-Control-Allow-Origin", value: "*"))
-            }
-            return response
-        }
-    }
-}
-
 extension Dispatcher: Network {
-    package func plays(_ host: String) -> Bool { known(host) != nil }
+    package func plays(_ host: String) -> Bool { operations.serves(host) }
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 

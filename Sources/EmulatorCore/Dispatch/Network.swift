@@ -1,5 +1,4 @@
 import HTTPServer
-import Synchronization
 
 /// How one host that this daemon plays asks another, as servers ask each other over the network: the same requests, the
 /// same refusals, but in process.
@@ -54,43 +53,5 @@ extension Exchange {
         let host = rest.prefix { !"/?#:".contains($0) }
         guard network.plays(host.lowercased()), !rest.dropFirst(host.count).hasPrefix(":") else { return url }
         return address.base(of: host.lowercased()) + rest.dropFirst(host.count)
-    }
-}
-
-extension Reply {
-    /// Runs `body` on this thread for as far as it gets without waiting, which usually is its end.
-    package static func running(_ body: @escaping @Sendable () async -> Response) -> Reply {
-        let result = Pending()
-        Task.immediate { result.settle(await body()) }
-        if let response = result.settled { return .now(response) }
-        return .later { done in result.whenSettled { done($0) } }
-    }
-}
-
-/// A response that is there or will be.
-private final class Pending: Sendable {
-    private struct State {
-        var response: Response?
-        var waiting: (@Sendable (Response) -> Void)?
-    }
-
-    private let state = Mutex(State())
-
-    var settled: Response? { state.withLock { $0.response } }
-
-    func settle(_ response: Response) {
-        let waiting = state.withLock { state in
-            state.response = response
-            return state.waiting
-        }
-        waiting?(response)
-    }
-
-    func whenSettled(_ done: @escaping @Sendable (Response) -> Void) {
-        let response = state.withLock { state in
-            if state.response == nil { state.waiting = done }
-            return state.response
-        }
-        if let response { done(response) }
     }
 }

@@ -3,23 +3,23 @@ import HTTPServer
 extension AppliedFault {
     /// Answers in the endpoint's place, or does to its answer what was ordered. A key that has to be made for it is waited for
     /// without holding a thread.
-    func carryOut(_ exchange: Exchange, at route: Route, run: @escaping @Sendable () -> Reply) -> Reply {
-        if fault.effect.rotation != nil, let owner = route.traits?.mints ?? route.traits?.publishes {
+    func carryOut(_ exchange: Exchange, at operation: Operation, run: @escaping @Sendable () -> Reply) -> Reply {
+        if fault.effect.rotation != nil, let owner = operation.traits?.mints ?? operation.traits?.publishes {
             return .later { [self] done in
-                rotate(exchange, owner) { [self] in proceed(exchange, at: route, run: run).deliver(done) }
+                rotate(exchange, owner) { [self] in proceed(exchange, at: operation, run: run).deliver(done) }
             }
         }
         if fault.effect.token?.signature == .unknownKey {
             return .later { [self] done in
                 exchange.world.keys[.apple].whenUnpublishedIsReady { [self] in
-                    proceed(exchange, at: route, run: run).deliver(done)
+                    proceed(exchange, at: operation, run: run).deliver(done)
                 }
             }
         }
-        return proceed(exchange, at: route, run: run)
+        return proceed(exchange, at: operation, run: run)
     }
 
-    private func proceed(_ exchange: Exchange, at route: Route, run: () -> Reply) -> Reply {
+    private func proceed(_ exchange: Exchange, at operation: Operation, run: () -> Reply) -> Reply {
         let effect = fault.effect
         if !effect.waitsForItsMoment { use() }
         var reply: Reply
@@ -29,9 +29,9 @@ extension AppliedFault {
             var response = Response(status: 200)
             response.delivery = .dropped
             reply = .now(response)
-        } else if let name = effect.error, let answer = route.traits?.errors?.answer {
+        } else if let name = effect.error, let answer = operation.traits?.errors?.answer {
             use()
-            let error = EndpointTraits.RequestedError(
+            let error = OperationTraits.RequestedError(
                 name: name, description: effect.description, diagnosis: diagnosis)
             reply = .now(answer(error, exchange))
         } else {

@@ -45,13 +45,13 @@ package struct FaultMatch: Sendable {
         return Glob.matches(known, host) || Glob.matches(host, known)
     }
 
-    /// Whether the request to `route` is meant. `client` is asked last, since it may take a look into the state.
+    /// Whether the request to `operation` is meant. `client` is asked last, since it may take a look into the state.
     func takes(
-        _ exchange: Exchange, at route: Route, client name: () -> String?, fields sent: () -> [String: String]
+        _ exchange: Exchange, at operation: Operation, client name: () -> String?, fields sent: () -> [String: String]
     ) -> Bool {
         if let method, method != exchange.request.method { return false }
         if let host, exchange.address.host.map({ Glob.matches(host, $0) }) != true { return false }
-        if let path, !route.paths(of: exchange).contains(where: { Glob.matches(path, $0) }) { return false }
+        if let path, !operation.paths(of: exchange).contains(where: { Glob.matches(path, $0) }) { return false }
         if !fields.isEmpty {
             let sent = sent()
             guard fields.allSatisfy({ field in sent[field.name] == field.value }) else { return false }

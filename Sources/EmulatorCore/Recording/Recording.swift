@@ -99,6 +99,13 @@ package final class Recording: Sendable {
 
     package var isListenedTo: Bool { hasListeners.load(ordering: .relaxed) }
 
+    /// Runs a search on the store's queue: it takes a while, and so no worker does it.
+    package func search<Result: Sendable>(_ find: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            store.queue.async { continuation.resume(returning: find()) }
+        }
+    }
+
     /// Calls `listener` when there are new exchanges, until `stopListening` with the number that is returned.
     package func listen(_ listener: @escaping Listener) -> Int {
         listeners.withLock { listeners in

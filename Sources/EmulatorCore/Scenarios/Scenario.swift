@@ -30,7 +30,6 @@ package struct Scenario: Sendable {
 
     /// The parent of the calls, in place of an exchange.
     static let parent = "scenario"
-    private static let controlRoot = "/_understudy/v1/"
 
     package let name: String
     package let title: String
@@ -123,7 +122,7 @@ package struct Scenario: Sendable {
 
     private func request(_ call: Call, _ world: String, _ settings: [(name: String, value: String)]) -> Request {
         let target = Scenario.fill(call.target, settings)
-        let path = target.hasPrefix("//") ? String(target.dropFirst()) : Scenario.controlRoot + target
+        let path = target.hasPrefix("//") ? String(target.dropFirst()) : "\(Operation.controlRoot)/\(target)"
         var headers = [(name: "Host", value: "localhost")]
         headers += call.headers.map { (name: $0.name, value: Scenario.fill($0.value, settings)) }
         if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }

@@ -82,8 +82,8 @@ package final class World: Sendable {
     }
 
     /// The fault that is due at this exchange, if any is.
-    func takeFault(for exchange: Exchange, at route: Route, client: () -> String?) -> AppliedFault? {
-        guard mayHaveFaults.load(ordering: .relaxed), let traits = route.traits else { return nil }
+    func takeFault(for exchange: Exchange, at operation: Operation, client: () -> String?) -> AppliedFault? {
+        guard mayHaveFaults.load(ordering: .relaxed), let traits = operation.traits else { return nil }
         // Whether one matches may depend on the state, so that is found out before the lock is taken.
         // Read once, however many faults ask.
         let fields = Once { exchange.fields }
@@ -91,7 +91,7 @@ package final class World: Sendable {
             let name = Once(client)
             return read { $0.value(FaultQueue.self).queued }.filter { fault in
                 traits.misfit(fault.effect) == nil
-                    && fault.match.takes(exchange, at: route, client: { name.value }, fields: { fields.value })
+                    && fault.match.takes(exchange, at: operation, client: { name.value }, fields: { fields.value })
             }
         }
         guard !matching.isEmpty else { return nil }

@@ -9,64 +9,73 @@ import EmulatorCore
 // sent. No credentials are asked for.
 
 extension FirebaseProvider {
-    func addEmulatorRoutes(to router: inout Router<Route>) {
-        for scope in ["", "/tenants/:tenant"] {
-            let base = "/emulator/v1/projects/:project\(scope)"
-            add("DELETE", "\(base)/accounts", to: &router) { (call) throws(FirebaseError) in
+    var emulatorOperations: [Operation] {
+        ["", "/tenants/:tenant"].flatMap { outboxOperations(below: "/emulator/v1/projects/:project\($0)") }
+            + configOperations("/emulator/v1/projects/:project/config") + [
+                Operation("GET", [], "/emulator/openapi.json", cors: .any) { _ in specification }
+            ]
+    }
+
+    private func outboxOperations(below scope: String) -> [Operation] {
+        [
+            operation("DELETE", "\(scope)/accounts") { (call) throws(FirebaseError) in
                 call.update { state, _ in state.removeAllUsers() }
                 return FirebaseAnswer(body: JSONObject())
-            }
-            add("GET", "\(base)/oobCodes", to: &router) { (call) throws(FirebaseError) in
+            },
+            operation("GET", "\(scope)/oobCodes") { (call) throws(FirebaseError) in
                 let mails = call.update { state, context in
                     state.outbox.mails.filter { !$0.isUsed && $0.expires > context.now }
                 }
                 return FirebaseAnswer(body: JSONObject([("oobCodes", .array(mails.map(\.json)))]))
-            }
-            add("GET", "\(base)/verificationCodes", to: &router) { (call) throws(FirebaseError) in
+            },
+            operation("GET", "\(scope)/verificationCodes") { (call) throws(FirebaseError) in
                 let messages = call.update { state, context in
                     state.outbox.messages.filter { !$0.isUsed && $0.expires > context.now }
                 }
                 return FirebaseAnswer(body: JSONObject([("verificationCodes", .array(messages.map(\.json)))]))
-            }
-        }
-        add("GET", "/emulator/v1/projects/:project/config", to: &router) { [self] (call) throws(FirebaseError) in
-            emulatorConfig(call)
-        }
-        add("PATCH", "/emulator/v1/projects/:project/config", to: &router) { [self] (call) throws(FirebaseError) in
-            _ = try updateConfig(call)
-            let settings = call.exchange.world.update { $0[FirebaseState.self].settings[call.project.id] }
-            let project = settings?.apply(to: call.project) ?? call.project
-            return emulatorConfig(FirebaseCall(call.exchange, project: project, body: JSONObject()))
-        }
-        router.add("GET", "/emulator/openapi.json", Route(cors: .any) { _ in .now(specification) })
+            },
+        ]
     }
 
-    private func add(
-        _ method: String, _ path: String, to router: inout Router<Route>,
+    private func configOperations(_ path: String) -> [Operation] {
+        [
+            operation("GET", path) { (call) throws(FirebaseError) in emulatorConfig(call) },
+            operation("PATCH", path) { (call) throws(FirebaseError) in
+                _ = try updateConfig(call)
+                let settings = call.exchange.world.update { $0[FirebaseState.self].settings[call.project.id] }
+                let project = settings?.apply(to: call.project) ?? call.project
+                return emulatorConfig(FirebaseCall(call.exchange, project: project, body: JSONObject()))
+            },
+        ]
+    }
+
+    private func operation(
+        _ method: String, _ path: String,
         run: @escaping @Sendable (FirebaseCall) throws(FirebaseError) -> FirebaseAnswer
-    ) {
-        router.add(
-            method, path,
-            Route(cors: .any) { exchange in
-                do throws(FirebaseError) {
-                    let call = try adminCall(exchange, isOpen: true)
-                    return .now(FirebaseProvider.json(.object(try run(call).body)))
-                } catch {
-                    return .now(error.response(.list))
-                }
-            })
+    ) -> Operation {
+        Operation(method, [], path, cors: .any) { exchange in
+            do throws(FirebaseError) {
+                let call = try adminCall(exchange, isOpen: true)
+                return FirebaseProvider.json(.object(try run(call).body))
+            } catch {
+                return error.response(.list)
+            }
+        }
     }
 
     /// What is served here, as the Emulator Suite's `apiSpec` names it: paths and methods, no schemas.
     private var specification: Response {
+        let operations = operations
         var paths = JSONObject()
-        for (host, router) in routes.sorted(by: { $0.key < $1.key }) where !host.contains("*") {
-            for (method, path, _) in router.served {
-                let place = "\(host.isEmpty ? "" : "/\(host)")\(path)"
-                var methods = paths[place]?.object ?? JSONObject()
-                methods[method.lowercased()] = ["responses": ["200": ["description": "OK"]]]
-                paths[place] = .object(methods)
-            }
+        func add(_ operation: Operation, at prefix: String) {
+            let place = prefix + operation.path
+            var methods = paths[place]?.object ?? JSONObject()
+            methods[operation.method.lowercased()] = ["responses": ["200": ["description": "OK"]]]
+            paths[place] = .object(methods)
+        }
+        for operation in operations where operation.hosts.isEmpty { add(operation, at: "") }
+        for host in hosts.sorted() where !host.contains("*") {
+            for operation in operations where operation.hosts.contains(host) { add(operation, at: "/\(host)") }
         }
         return FirebaseProvider.json([
             "openapi": "3.0.0", "info": ["title": "Firebase Authentication, as Understudy plays it", "version": "1"],

@@ -10,9 +10,11 @@ import EmulatorCore
 // accepts no HTML, gets the Emulator Suite's JSON.
 
 extension FirebaseProvider {
-    func addActionRoutes(at path: String, to router: inout Router<Route>) {
-        router.add("GET", path, Route { .now(action($0, $0.request.queryForm)) })
-        router.add("POST", path, Route { .now(action($0, $0.request.bodyForm)) })
+    func actionOperations(at hosts: [String], _ path: String) -> [Operation] {
+        [
+            Operation("GET", hosts, path) { action($0, $0.request.queryForm) },
+            Operation("POST", hosts, path) { action($0, $0.request.bodyForm) },
+        ]
     }
 
     private static let banner = "Understudy: a stand-in for Firebase Authentication, for tests only"

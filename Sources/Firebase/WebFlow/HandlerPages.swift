@@ -13,12 +13,12 @@ import Time
 // carries the whole callback URL, which verifyAssertion then gets as requestUri. A cancel is `firebaseError`.
 
 extension FirebaseProvider {
-    func handlerRoutes(below prefix: String) -> Router<Route> {
-        var router = Router<Route>()
-        router.add("GET", "\(prefix)/handler", Route(.page) { .now(handler($0, $0.request.queryForm)) })
-        router.add("POST", "\(prefix)/handler", Route(.page) { .now(handler($0, $0.request.bodyForm)) })
-        router.add("GET", "\(prefix)/iframe", Route(.page) { .now(FirebaseProvider.iframe($0)) })
-        return router
+    func handlerOperations(at hosts: [String], below prefix: String) -> [Operation] {
+        [
+            Operation("GET", hosts, "\(prefix)/handler", .page) { handler($0, $0.request.queryForm) },
+            Operation("POST", hosts, "\(prefix)/handler", .page) { handler($0, $0.request.bodyForm) },
+            Operation("GET", hosts, "\(prefix)/iframe", .page) { FirebaseProvider.iframe($0) },
+        ]
     }
 
     private static let banner = "Understudy: a stand-in for Firebase Authentication, for tests only"

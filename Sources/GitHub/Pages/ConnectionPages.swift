@@ -97,7 +97,7 @@ extension GitHubProvider {
             return Pages.redirectToSignIn(exchange, then: GitHubProvider.connectionPath(app))
         }
         guard session.holds(exchange.request.bodyForm["authenticity_token"]) else { return Pages.forged(exchange) }
-        if let webhook = revoke(app, of: session.account, in: exchange) { webhooks.send(webhook) { _ in } }
+        if let webhook = revoke(app, of: session.account, in: exchange) { webhooks.send(webhook) }
         return Pages.page(
             "Access revoked",
             [

@@ -7,14 +7,14 @@ extension Understudy {
     }
 
     static func hosts(for seed: Seed) -> [String] {
-        let played = Set(providers(for: seed).flatMap { $0.routes.keys }).filter { !$0.isEmpty && !$0.contains("*") }
+        let played = Set(providers(for: seed).flatMap(\.hosts)).filter { !$0.contains("*") }
         return (Array(played) + seed.firebase.projects.map { "\($0.id).firebaseapp.com" }).sorted()
     }
 
     /// What the certificate authority may vouch for: those hosts, whatever is seeded, and this machine.
     static func certifiedDomains() throws -> [String] {
-        let played = Set(providers(for: try loadSeed([.json("{}")])).flatMap { $0.routes.keys })
-        return played.filter { !$0.isEmpty }.map { $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0 }.sorted()
+        let played = Set(providers(for: try loadSeed([.json("{}")])).flatMap(\.hosts))
+        return played.map { $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0 }.sorted()
             + ["localhost"]
     }
 

@@ -17,7 +17,7 @@ final class FuzzDaemon: Sendable {
     /// time.
     static let costLimit = ProcessInfo.processInfo.environment["UNDERSTUDY_FUZZ_COST"].flatMap(Double.init)
 
-    let catalog: EndpointCatalog
+    let catalog: OperationCatalog
     /// The key that the seed's Apple clients sign with.
     let clientKey: Key
     private let dispatcher: Dispatcher

@@ -1,23 +1,6 @@
 import HTTPServer
 import JSON
 
-/// A call of the control API that a provider adds: under `/_understudy/v1/`.
-package struct ControlRoute: Sendable {
-    package let method: String
-    package let path: String
-    package let route: Route
-
-    /// Only calls with `traits`, which play a part of a provider, are recorded and can be ordered to fail.
-    package init(
-        _ method: String, _ path: String, keys: [KeyOwner] = [], _ traits: EndpointTraits? = nil,
-        _ endpoint: @escaping Endpoint
-    ) {
-        self.method = method
-        self.path = path
-        route = Route(keys: keys, traits, endpoint)
-    }
-}
-
 /// Answers of the control API: JSON, and errors as `{"error":{"code","message","path"}}`.
 package enum ControlAnswer {
     package static func ok(_ value: JSONValue, status: Int = 200) -> Response {

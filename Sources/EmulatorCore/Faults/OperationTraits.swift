@@ -1,9 +1,9 @@
 import HTTPServer
 import JOSE
 
-/// What can go wrong at an endpoint, for ordering it.
-package struct EndpointTraits: Sendable {
-    /// The endpoint's errors, by name, and how it sends them.
+/// What can be ordered to go wrong at an operation.
+package struct OperationTraits: Sendable {
+    /// The operation's errors, by name, and how it sends them.
     package struct Errors: Sendable {
         /// In the order of the provider's documentation.
         package let names: [String]
@@ -40,25 +40,25 @@ package struct EndpointTraits: Sendable {
     package var givesCodes = false
     /// Whether it answers JSON.
     package var answersJSON = true
-    /// The endpoint of which this is a part, for a sign-in page's form.
+    /// The path of the operation of which this is a part, for a sign-in page's form.
     package var partOf: String?
 
-    package static let api = EndpointTraits()
+    package static let api = OperationTraits()
     /// A page for people.
-    package static let page = EndpointTraits(answersJSON: false)
+    package static let page = OperationTraits(answersJSON: false)
 
-    package static func keySet(_ owner: KeyOwner) -> EndpointTraits { EndpointTraits(publishes: owner) }
+    package static func keySet(_ owner: KeyOwner) -> OperationTraits { OperationTraits(publishes: owner) }
 
-    /// An endpoint of an API, with its errors.
-    package static func api(_ errors: Errors, mints: KeyOwner? = nil) -> EndpointTraits {
-        EndpointTraits(errors: errors, mints: mints)
+    /// An operation of an API, with its errors.
+    package static func api(_ errors: Errors, mints: KeyOwner? = nil) -> OperationTraits {
+        OperationTraits(errors: errors, mints: mints)
     }
 
     /// An authorization endpoint. Its errors travel back to the client.
     package static func authorization(
         errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil
-    ) -> EndpointTraits {
-        EndpointTraits(
+    ) -> OperationTraits {
+        OperationTraits(
             errors: Errors(names, takesOthers: true, answer: nil), mints: mints, authorizes: true, answersJSON: false,
             partOf: partOf)
     }
@@ -66,8 +66,8 @@ package struct EndpointTraits: Sendable {
     /// A native sign-in, by the control API.
     package static func native(
         errors names: [String], takesOthers: Bool, mints: KeyOwner, givesCodes: Bool = false
-    ) -> EndpointTraits {
-        EndpointTraits(
+    ) -> OperationTraits {
+        OperationTraits(
             errors: Errors(names, takesOthers: takesOthers, answer: nil), mints: mints, givesCodes: givesCodes)
     }
 

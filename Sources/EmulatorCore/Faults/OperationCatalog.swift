@@ -2,14 +2,24 @@ import HTTPServer
 import JOSE
 
 /// Every endpoint at which something can be ordered to go wrong, and whether an order fits.
-package struct EndpointCatalog: Sendable {
+package struct OperationCatalog: Sendable {
     package struct Entry: Sendable {
         /// A host or a pattern of hosts; `nil` is the daemon's own address.
         package let host: String?
         package let method: String
         /// With `*` where a parameter stands.
         package let path: String
-        package let traits: EndpointTraits
+        package let traits: OperationTraits
+
+        /// `nil` for an operation where nothing can be ordered.
+        fileprivate init?(_ operation: Operation, at host: String?) {
+            guard let traits = operation.traits else { return nil }
+            self.host = host
+            self.traits = traits
+            method = operation.method
+            let segments = operation.path.split(separator: "/", omittingEmptySubsequences: false)
+            path = segments.map { $0.hasPrefix(":") ? "*" : String($0) }.joined(separator: "/")
+        }
 
         /// `POST appleid.apple.com/auth/token`
         package var name: String { "\(method) \(host ?? "")\(path)" }
@@ -21,34 +31,38 @@ package struct EndpointCatalog: Sendable {
 
     package let entries: [Entry]
 
-    /// `controlRoot` stands before the paths of control calls.
-    package init(providers: [any Provider], controlRoot: String) {
-        var entries: [Entry] = []
-        func add(_ method: String, _ path: String, host: String?, _ route: Route) {
-            guard let traits = route.traits else { return }
-            let segments = path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
-                segment.hasPrefix(":") ? "*" : String(segment)
-            }
-            entries.append(
-                Entry(host: host, method: method, path: segments.joined(separator: "/"), traits: traits))
+    package init(providers: [any Provider]) { entries = providers.flatMap { OperationCatalog.entries(of: $0) } }
+
+    /// By host, and then by path: what is at the daemon's own address first, the control API last.
+    private static func entries(of provider: any Provider) -> [Entry] {
+        let operations = provider.operations
+        let own = operations.filter { $0.hosts.isEmpty && !$0.isControl }
+        var entries = byPath(own).compactMap { Entry($0, at: nil) }
+        for host in Set(operations.flatMap(\.hosts)).sorted() {
+            entries += byPath(operations.filter { $0.hosts.contains(host) }).compactMap { Entry($0, at: host) }
         }
-        for provider in providers {
-            for (host, router) in provider.routes.sorted(by: { $0.key < $1.key }) {
-                for served in router.served {
-                    add(served.method, served.path, host: host.isEmpty ? nil : host, served.endpoint)
-                }
-            }
-            for call in provider.controlRoutes {
-                add(call.method, "\(controlRoot)/\(call.path)", host: nil, call.route)
+        return entries + operations.filter(\.isControl).compactMap { Entry($0, at: nil) }
+    }
+
+    /// Operations of the same path one after the other, where the first of them stands.
+    private static func byPath(_ operations: [Operation]) -> [Operation] {
+        var places: [String: Int] = [:]
+        var groups: [[Operation]] = []
+        for operation in operations {
+            if let place = places[operation.path] {
+                groups[place].append(operation)
+            } else {
+                places[operation.path] = groups.count
+                groups.append([operation])
             }
         }
-        self.entries = entries
+        return groups.flatMap { $0 }
     }
 
     /// Why the order in `node`, which has the shape of a fault, can't be carried out. Empty when it can.
     package func faults(in node: SeedNode) -> [SeedFault] {
         guard let effect = node["effect"] else { return [] }
-        let contradictions = EndpointCatalog.contradictions(in: effect)
+        let contradictions = OperationCatalog.contradictions(in: effect)
         guard contradictions.isEmpty else { return contradictions }
         let match = FaultMatch(node["match"]?.value ?? [:])
         let place = node["match"] ?? node

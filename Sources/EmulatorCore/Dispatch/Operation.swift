@@ -1,0 +1,135 @@
+import HTTPServer
+
+/// A method and a path at some hosts, and what answers there.
+///
+/// Its handler is a closure that returns the response. It may be `async`: then it runs on the connection's thread until it
+/// has to wait, and holds no thread while it waits. A closure that isn't `async` is called directly, because even a task that
+/// never waits costs a microsecond.
+package struct Operation: Sendable {
+    /// What a browser's script on another origin may do.
+    package enum CORS: Sendable {
+        /// No header: browsers refuse, as they do at the provider.
+        case none
+        /// Any origin.
+        case any
+    }
+
+    enum Handler: Sendable {
+        case direct(@Sendable (Exchange) -> Response)
+        case task(@Sendable (Exchange) async -> Response)
+    }
+
+    package let method: String
+    /// Host names; `*.example.com` is every host below `example.com`. Without any, the operation is at the daemon's own
+    /// address.
+    package let hosts: [String]
+    /// A segment `:name` is a parameter.
+    package let path: String
+    package let cors: CORS
+    /// Whose signing keys must be ready before the handler runs. Waiting for them holds no thread.
+    package let keys: [KeyOwner]
+    /// What can be ordered to go wrong here; `nil` where nothing can, which isn't recorded either.
+    package let traits: OperationTraits?
+    private(set) var handler: Handler
+
+    package init(
+        _ method: String, _ hosts: [String], _ path: String, cors: CORS = .none, keys: [KeyOwner] = [],
+        _ traits: OperationTraits? = .api, _ respond: @escaping @Sendable (Exchange) -> Response
+    ) {
+        self.init(method, hosts, path, cors, keys, traits, .direct(respond))
+    }
+
+    package init(
+        _ method: String, _ hosts: [String], _ path: String, cors: CORS = .none, keys: [KeyOwner] = [],
+        _ traits: OperationTraits? = .api, _ respond: @escaping @Sendable (Exchange) async -> Response
+    ) {
+        self.init(method, hosts, path, cors, keys, traits, .task(respond))
+    }
+
+    private init(
+        _ method: String, _ hosts: [String], _ path: String, _ cors: CORS, _ keys: [KeyOwner],
+        _ traits: OperationTraits?, _ handler: Handler
+    ) {
+        self.method = method
+        self.hosts = hosts
+        self.path = path
+        self.cors = cors
+        self.keys = keys
+        self.traits = traits
+        self.handler = handler
+    }
+}
+
+// MARK: - The control API
+
+extension Operation {
+    /// What stands before the paths of the control API's calls.
+    package static let controlRoot = "/_understudy/v1"
+
+    /// A call of the control API, such as `faults/:id`. Only calls with `traits`, which play a part of a provider, are
+    /// recorded and can be ordered to fail.
+    package static func control(
+        _ method: String, _ call: String, keys: [KeyOwner] = [], _ traits: OperationTraits? = nil,
+        _ respond: @escaping @Sendable (Exchange) -> Response
+    ) -> Operation {
+        Operation(method, [], "\(controlRoot)/\(call)", keys: keys, traits, respond)
+    }
+
+    /// The same, for a call that has to wait.
+    package static func control(
+        _ method: String, _ call: String, keys: [KeyOwner] = [], _ traits: OperationTraits? = nil,
+        _ respond: @escaping @Sendable (Exchange) async -> Response
+    ) -> Operation {
+        Operation(method, [], "\(controlRoot)/\(call)", keys: keys, traits, respond)
+    }
+
+    /// Whether it is a call of the control API.
+    var isControl: Bool { hosts.isEmpty && path.hasPrefix("\(Operation.controlRoot)/") }
+
+    /// The same operation, whose handler runs only when `refusal` has nothing against the request.
+    func guarded(by refusal: @escaping @Sendable (Request) -> Response?) -> Operation {
+        var guarded = self
+        switch handler {
+        case .direct(let respond):
+            guarded.handler = .direct { exchange in refusal(exchange.request) ?? respond(exchange) }
+        case .task(let respond):
+            guarded.handler = .task { exchange in
+                if let response = refusal(exchange.request) { return response }
+                return await respond(exchange)
+            }
+        }
+        return guarded
+    }
+}
+
+// MARK: - One request
+
+extension Operation {
+    /// Runs the handler, on this thread for as long as it doesn't have to wait.
+    func run(_ exchange: Exchange) -> Reply {
+        let reply: Reply
+        switch handler {
+        case .direct(let respond): reply = .now(respond(exchange))
+        case .task(let respond): reply = .running { await respond(exchange) }
+        }
+        guard cors == .any, exchange.request.header("Origin") != nil else { return reply }
+        return reply.map { response in
+            var response = response
+            if response.header("Access-Control-Allow-Origin") == nil {
+                response.headers.append((name: "Access-Control-Allow-Origin", value: "*"))
+            }
+            return response
+        }
+    }
+
+    /// The paths by which an order may name the operation of this request: its own, that of the operation of which it is a
+    /// part, and each of them without the version before it.
+    func paths(of exchange: Exchange) -> [String] {
+        var paths = [exchange.address.path]
+        if let whole = traits?.partOf { paths.append(whole) }
+        if let version = exchange.parameters["version"] {
+            paths += paths.filter { $0.hasPrefix("/\(version)/") }.map { String($0.dropFirst(version.count + 1)) }
+        }
+        return paths
+    }
+}

@@ -1,0 +1,73 @@
+import HTTPServer
+
+/// Finds the operation that a request is for, by host, method and path, and the provider that it belongs to.
+struct OperationTable: Sendable {
+    /// An operation with its provider; `nil` for the daemon's own. A class, so that finding one copies one reference.
+    final class Entry: Sendable {
+        let operation: Operation
+        let provider: (any Provider)?
+
+        init(_ operation: Operation, of provider: (any Provider)?) {
+            self.operation = operation
+            self.provider = provider
+        }
+    }
+
+    private struct Host {
+        var router = Router<Entry>()
+        /// Those that serve something at the host, in the order of the list of providers.
+        var providers: [any Provider] = []
+    }
+
+    private var hosts: [String: Host] = [:]
+    private var own = Router<Entry>()
+
+    /// `own` belongs to no provider. Calls of the control API answer what `refusal` has nothing against.
+    init(
+        providers: [any Provider], own operations: [Operation],
+        control refusal: @escaping @Sendable (Request) -> Response?
+    ) {
+        func add(_ operation: Operation, of provider: (any Provider)?) {
+            let entry = Entry(operation.isControl ? operation.guarded(by: refusal) : operation, of: provider)
+            if operation.hosts.isEmpty { own.add(operation.method, operation.path, entry) }
+            for host in operation.hosts {
+                hosts[host, default: Host()].router.add(operation.method, operation.path, entry)
+            }
+        }
+        for operation in operations { add(operation, of: nil) }
+        for provider in providers {
+            let operations = provider.operations
+            for operation in operations { add(operation, of: provider) }
+            for host in Set(operations.flatMap(\.hosts)) { hosts[host]?.providers.append(provider) }
+        }
+    }
+
+    var hostNames: [String] { hosts.keys.sorted() }
+
+    func serves(_ host: String) -> Bool { find(host) != nil }
+
+    func match(_ method: String, at address: Address) -> Router<Entry>.Match {
+        router(of: address).match(method, address.path)
+    }
+
+    /// What is served at the address with one of these methods.
+    func first(of methods: [String], at address: Address) -> Entry? {
+        let router = router(of: address)
+        for method in methods {
+            if case .found(let entry, _) = router.match(method, address.path) { return entry }
+        }
+        return nil
+    }
+
+    /// The providers that serve something at the host.
+    func providers(at host: String?) -> [any Provider] { host.flatMap(find)?.providers ?? [] }
+
+    private func router(of address: Address) -> Router<Entry> { address.host.flatMap(find)?.router ?? own }
+
+    /// The host itself, or the pattern that takes it.
+    private func find(_ name: String) -> Host? {
+        if let host = hosts[name] { return host }
+        guard let dot = name.firstIndex(of: "."), dot != name.startIndex else { return nil }
+        return hosts["*\(name[dot...])"]
+    }
+}

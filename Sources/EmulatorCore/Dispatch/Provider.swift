@@ -1,0 +1,36 @@
+import HTTPServer
+
+/// A provider, as the dispatcher sees it: what it serves, and its words for what it doesn't.
+package protocol Provider: Sendable {
+    /// As the control API names it: `apple`.
+    var name: String { get }
+    /// All that the provider serves, at its hosts, at the daemon's own address and in the control API.
+    ///
+    /// Where several fit a request, the first one answers: fixed paths stand before those with parameters.
+    var operations: [Operation] { get }
+    /// The provider's own words for an address that it doesn't serve, or not with that method; `nil` when the address isn't
+    /// the provider's, or when it has no words of its own.
+    func notServed(_ exchange: Exchange) -> Response?
+    /// The provider's own words for a request to one of its operations that holds too many fields, or texts that are too
+    /// long; `nil` when it has none.
+    func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response?
+    /// What an ID token holds that is asked for without a sign-in; `nil` from a provider that mints none.
+    func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft?
+    /// The client whose request it is, where the provider knows more than the request's fields say.
+    func client(of exchange: Exchange) -> String?
+    /// An account has just been removed from the exchange's world.
+    func accountDeleted(_ account: String, in exchange: Exchange)
+}
+
+extension Provider {
+    package func notServed(_ exchange: Exchange) -> Response? { nil }
+
+    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }
+
+    package func client(of exchange: Exchange) -> String? { nil }
+
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? { nil }
+
+    /// The names of all hosts at which it serves something.
+    package var hosts: Set<String> { Set(operations.flatMap(\.hosts)) }
+}

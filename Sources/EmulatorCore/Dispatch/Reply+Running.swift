@@ -1,0 +1,58 @@
+import Dispatch
+import HTTPServer
+import Synchronization
+
+extension Reply {
+    /// Runs `body` on this thread until it has to wait, which most never do. Its task is cancelled when nobody waits for the
+    /// response any more.
+    static func running(_ body: @escaping @Sendable () async -> Response) -> Reply {
+        let pending = PendingResponse()
+        let task = Task.immediate(executorPreference: OperationExecutor.shared) { pending.settle(await body()) }
+        if let response = pending.settled { return .now(response) }
+        return .later { done in
+            done.whenAbandoned { task.cancel() }
+            pending.whenSettled { done($0) }
+        }
+    }
+}
+
+/// Where tasks go on that had to wait: on Dispatch's threads, and not on Swift's few, which a program that embeds the server
+/// may keep busy with tasks that block.
+final class OperationExecutor: TaskExecutor {
+    static let shared = OperationExecutor()
+
+    private let queue = DispatchQueue(label: "understudy.operations", attributes: .concurrent)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+}
+
+/// A response that is there or will be.
+private final class PendingResponse: Sendable {
+    private struct State {
+        var response: Response?
+        var waiting: (@Sendable (Response) -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    var settled: Response? { state.withLock { $0.response } }
+
+    func settle(_ response: Response) {
+        let waiting = state.withLock { state in
+            state.response = response
+            return state.waiting
+        }
+        waiting?(response)
+    }
+
+    func whenSettled(_ done: @escaping @Sendable (Response) -> Void) {
+        let response = state.withLock { state in
+            if state.response == nil { state.waiting = done }
+            return state.response
+        }
+        if let response { done(response) }
+    }
+}
