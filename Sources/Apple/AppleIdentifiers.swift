@@ -35,36 +35,36 @@ enum AppleIdentifiers {
     }
 }
 
-/// Codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is random and names the
-/// entry; the rest follows from it, so a table needs to keep sixteen bytes only.
+/// Codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is random, and the
+/// rest follows from it, so that a token that this Apple never issued is told from one that is no longer known.
 enum AppleToken: Character {
     case code = "c"
     case access = "a"
     case refresh = "r"
 
-    func text(_ name: UInt128) -> String {
-        let hex = Hex.encode((0..<16).map { UInt8(truncatingIfNeeded: name >> (UInt128(15 - $0) * 8)) })
+    /// One that nothing has had before, but for chance.
+    func make(from random: inout Randomness) -> String { text(Hex.encode(random.bytes(16))) }
+
+    private func text(_ hex: String) -> String {
         let digest = Digest.sha256("apple:\(rawValue):\(hex)")
         let letters = digest.prefix(4).map { UInt8(ascii: "a") + $0 % 26 }
         return
             "\(rawValue)\(hex).0.\(String(decoding: letters, as: UTF8.self)).\(Base64URL.encode(Array(digest[4..<20])))"
     }
 
-    /// The name in a token of this kind; `nil` for anything that we can't have made.
-    func name(in text: String) -> UInt128? {
-        guard text.utf8.count == 63, text.first == rawValue else { return nil }
-        guard let bytes = Hex.decode(text.dropFirst().prefix(32)) else { return nil }
-        let name = bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
-        return constantTimeEquals(Array(self.text(name).utf8), Array(text.utf8)) ? name : nil
+    /// Whether it is one of this kind that we can have made.
+    func fits(_ text: String) -> Bool {
+        guard text.utf8.count == 63, text.first == rawValue else { return false }
+        return constantTimeEquals(Array(self.text(String(text.dropFirst().prefix(32))).utf8), Array(text.utf8))
     }
 
     /// What a text looks like, for a diagnosis.
     static func describe(_ text: String) -> String {
         if text.isEmpty { return "nothing" }
         if text.hasPrefix("eyJ") { return "a JSON Web Token" }
-        if code.name(in: text) != nil { return "an authorization code" }
-        if access.name(in: text) != nil { return "an access token" }
-        if refresh.name(in: text) != nil { return "a refresh token" }
+        if code.fits(text) { return "an authorization code" }
+        if access.fits(text) { return "an access token" }
+        if refresh.fits(text) { return "a refresh token" }
         return "a text that this Apple never issued"
     }
 }

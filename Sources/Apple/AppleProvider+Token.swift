@@ -9,16 +9,13 @@ extension AppleProvider {
         }
         let account = try wanted.person(in: exchange)
         let scopes = wanted.scopes ?? [AppleScope.email.rawValue]
-        let key = AppleState.GrantKey(account: account.id, team: client.team, group: client.group)
-        let (known, now) = exchange.world.update { state in
-            let number = state[AppleState.self].grantNumber(key)
-            return (number.flatMap { state[AppleState.self].grants[$0] }, state.clock.now)
-        }
+        let (known, now) = exchange.world.read { ($0.grant(account.id, to: client), $0.now) }
         let granted = AppleScope.allCases.filter { scopes.contains($0.rawValue) || scopes.contains($0.nativeName) }
         let grant =
             known
-            ?? AppleState.Grant(
-                key: key, client: client.id, sharesEmail: account.apple.shareEmail, scopes: Set(granted))
+            ?? AppleGrant(
+                account: account.id, team: client.team, group: client.group, client: client.id,
+                sharesEmail: account.apple.shareEmail, scopes: Set(granted))
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: grant, account: account, nonce: wanted.nonce,
             authenticatedAt: now, issuedAt: now)

@@ -31,44 +31,35 @@ struct Approval: Sendable {
 
 /// What an approval brought about: a grant, and a code for it.
 struct Authorization: Sendable {
-    let grant: AppleState.Grant
+    let grant: AppleGrant
     let account: Account
     let name: Account.Name
-    let codeName: TokenName
+    let code: String
     /// Whether this is the first time that the person authorizes the app group.
     let isFirst: Bool
     let at: Instant
 
-    var code: String { AppleToken.code.text(codeName) }
-
     /// The address that the client sees: the person's own, or the relay's.
     var email: String { grant.email(of: account) }
-}
-
-extension AppleState.Grant {
-    func email(of account: Account) -> String {
-        sharesEmail ? account.email : AppleIdentifiers.relayAddress(account: account.id, team: key.team)
-    }
 }
 
 extension AppleProvider {
     /// Records consent and makes a code.
     func authorize(
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?
-    ) -> Authorization? {
-        exchange.world.update { state in
-            let now = state.clock.now
-            let key = AppleState.GrantKey(account: approval.account.id, team: client.team, group: client.group)
-            let consent = state[AppleState.self].consent(
-                key, client: client.id, scopes: approval.scopes, sharesEmail: approval.sharesEmail)
-            guard let grant = state[AppleState.self].grants[consent.number] else { return nil }
-            let name = state.random.tokenName()
-            let code = AppleState.Code(
-                grant: consent.number, client: client.id, redirectURI: redirectURI, nonce: nonce,
-                authenticatedAt: now, usedBy: exchange.spentBy)
-            state[AppleState.self].codes.insert(code, as: name, expires: now + settings.codeLifetime, now: now)
+    ) -> Authorization {
+        exchange.world.update { tables in
+            let now = tables.now
+            let consent = tables.consent(
+                approval.account.id, to: client, scopes: approval.scopes, sharesEmail: approval.sharesEmail)
+            let code = AppleToken.code.make(from: &tables.random)
+            tables.put(
+                AuthorizationCode<AppleGrant>(
+                    code, grant: consent.grant.key, client: client.id, redirectURI: redirectURI,
+                    expires: now + settings.codeLifetime, usedBy: exchange.spentBy,
+                    details: AppleGrant.CodeDetails(nonce: nonce, authenticatedAt: now)))
             return Authorization(
-                grant: grant, account: approval.account, name: approval.name, codeName: name,
+                grant: consent.grant, account: approval.account, name: approval.name, code: code,
                 isFirst: consent.isFirst, at: now)
         }
     }

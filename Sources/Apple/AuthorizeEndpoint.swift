@@ -17,48 +17,42 @@ extension AppleProvider {
             return error.authorizeResponse(to: exchange.request)
         }
         if let move = moveToOtherSite(exchange, request) { return move }
-        let interaction = request.client.interaction ?? exchange.world.seed.interaction
-        let (outcome, person) = exchange.world.update { state -> (Outcome?, Account?) in
-            let outcome = exchange.outcome(
-                &state, provider: name, client: request.client.id, interaction: interaction)
-            return (outcome, state.personSigningIn(interaction, outcome))
-        }
-        switch outcome?.kind {
+        let decision = exchange.decision(
+            provider: name, client: request.client.id, interaction: request.client.interaction)
+        switch decision {
         case .cancel: return cancelled(exchange, request)
-        case .error:
-            return failed(
-                exchange, request, with: outcome?.error ?? "", because: "this error was ordered as an outcome")
-        case .approve: break
-        case nil: return SignInPage.choosePerson(exchange, request)
-        }
-        guard let person else {
+        case .error(let name, _):
+            return failed(exchange, request, with: name, because: "this error was ordered as an outcome")
+        case .ask: return SignInPage.choosePerson(exchange, request)
+        case .nobody:
             return AppleError(
                 .invalidRequest, nil,
                 Diagnosis("there is no account to sign in: seed one, or add it with POST accounts")
             )
             .authorizeResponse(to: exchange.request)
+        case .approve(let person, let outcome):
+            return approved(exchange, request, Approval(account: person, asked: request.scopes, outcome: outcome))
         }
-        return approved(exchange, request, Approval(account: person, asked: request.scopes, outcome: outcome))
     }
 
     /// What the sign-in page's form says.
     func decide(_ exchange: Exchange) -> Response {
         let answer = exchange.request.bodyForm
-        guard let original = answer["request"].flatMap({ Base64URL.decode($0) }) else {
+        guard let original = answer.carriedRequest else {
             let diagnosis = Diagnosis("the form lacks the authorization request: begin again at /auth/authorize")
             return AppleError(.invalidRequest, nil, diagnosis).authorizeResponse(to: exchange.request)
         }
         let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(Form(parsing: original), directory) } catch {
+        do { request = try AuthorizationRequest(original, directory) } catch {
             return error.authorizeResponse(to: exchange.request)
         }
         guard answer["action"] != "cancel" else { return cancelled(exchange, request) }
-        let (account, consented) = exchange.world.update { state -> (Account?, Bool) in
-            let account = answer["account"].flatMap { state.account($0) }
-            let key = account.map {
-                AppleState.GrantKey(account: $0.id, team: request.client.team, group: request.client.group)
-            }
-            return (account, key.flatMap { state[AppleState.self].grantNumber($0) } != nil)
+        if let search = PersonChooser.Search(answer) {
+            return SignInPage.choosePerson(exchange, request, search: search)
+        }
+        let (account, consented) = exchange.world.read { tables in
+            let account = answer["account"].flatMap { tables.account($0) }
+            return (account, account.flatMap { tables.grant($0.id, to: request.client) } != nil)
         }
         guard let account else { return SignInPage.choosePerson(exchange, request) }
         guard answer["action"] == "continue" else {
@@ -77,9 +71,6 @@ extension AppleProvider {
         let authorization = authorize(
             exchange, client: request.client, approval: approval, redirectURI: request.redirectURI,
             nonce: request.nonce)
-        guard let authorization else {
-            return failed(exchange, request, with: "server_error", because: "the answer couldn't be made")
-        }
         let code = authorization.code
         var idToken: String?
         if request.wantsIDToken {

@@ -26,21 +26,22 @@ extension AppleProvider {
                 "no App ID or Services ID \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
             return ControlAnswer.error(404, "noSuchClient", message)
         }
-        let state = exchange.world.update { state -> CredentialState in
-            for account in state.all(Account.self) {
-                if AppleIdentifiers.subject(account: account.id, team: client.team) == user {
-                    let key = AppleState.GrantKey(account: account.id, team: client.team, group: client.group)
-                    if state[AppleState.self].grantNumber(key) != nil { return .authorized }
-                    return state[AppleState.self].ended.contains(key) ? .revoked : .notFound
-                }
-                if let transfer = client.transfer,
-                    AppleIdentifiers.subject(account: account.id, team: transfer.fromTeam) == user
-                {
-                    return .transferred
-                }
-            }
-            return .notFound
-        }
+        let state = credentialState(of: user, client, exchange.world)
         return ControlAnswer.ok(["state": .string(state.name), "rawValue": .integer(state.rawValue)])
+    }
+
+    private func credentialState(
+        of user: String, _ client: AppleDirectory.Client, _ world: World
+    ) -> CredentialState {
+        let known = world.read { tables -> CredentialState? in
+            let grants = tables.rows(AppleGrant.bySubject, user)
+            if grants.contains(where: { $0.team == client.team && $0.group == client.group }) { return .authorized }
+            let group = "\(client.team) \(client.group)"
+            return tables.rows(EndedGrant.bySubject, user).contains { $0.key.hasSuffix(" \(group)") } ? .revoked : nil
+        }
+        if let known { return known }
+        guard let transfer = client.transfer else { return .notFound }
+        let isTheirs = world.person { AppleIdentifiers.subject(account: $0.id, team: transfer.fromTeam) == user } != nil
+        return isTheirs ? .transferred : .notFound
     }
 }

@@ -11,7 +11,7 @@ import Time
 struct IDToken: Sendable {
     let issuer: String
     let client: AppleDirectory.Client
-    let grant: AppleState.Grant
+    let grant: AppleGrant
     let account: Account
     var nonce: String?
     let authenticatedAt: Instant
@@ -24,7 +24,7 @@ struct IDToken: Sendable {
     var realUserStatus: Int64?
 
     func claims(_ settings: AppleSettings) -> JSONObject {
-        let team = grant.key.team
+        let team = grant.team
         var members: [(String, JSONValue)] = [
             ("iss", .string(issuer)), ("aud", .string(client.id)),
             ("exp", .numericDate(issuedAt + settings.idTokenLifetime)),

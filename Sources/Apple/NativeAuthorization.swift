@@ -55,24 +55,24 @@ extension AppleProvider {
             return NativeError.unknown.response(
                 Diagnosis(received: "client \(Diagnosis.quote(clientID))", "\(kind)\(directory.hint(for: clientID))"))
         }
-        let interaction = client.interaction ?? exchange.world.seed.interaction
         let requested = body["account"]?.string
-        let (outcome, account) = exchange.world.update { state -> (Outcome?, Account?) in
-            let outcome = exchange.outcome(
-                &state, provider: name, client: client.id, interaction: interaction, account: requested)
-            return (outcome, requested.map { state.account($0) } ?? state.personSigningIn(interaction, outcome))
-        }
-        switch outcome?.kind {
+        let decision = exchange.nativeDecision(
+            provider: name, client: client.id, interaction: client.interaction, account: requested)
+        switch decision {
         case .cancel: return NativeError.canceled.response(Diagnosis("the person cancelled, as ordered"))
-        case .error:
-            let error = NativeError(rawValue: outcome?.error ?? "") ?? .failed
-            return error.response(Diagnosis("this error was ordered as an outcome"))
-        case .approve, nil: break
-        }
-        guard let account else {
+        case .error(let name, _):
+            return (NativeError(rawValue: name) ?? .failed).response(Diagnosis("this error was ordered as an outcome"))
+        case .nobody, .ask:
             let who = requested.map { "no account \(Diagnosis.quote($0))" } ?? "there is no account to sign in"
             return ControlAnswer.error(404, "noSuchAccount", who, path: "$.account")
+        case .approve(let account, let outcome): return signIn(exchange, body, client, account, outcome)
         }
+    }
+
+    private func signIn(
+        _ exchange: Exchange, _ body: JSONValue, _ client: AppleDirectory.Client, _ account: Account,
+        _ outcome: Outcome?
+    ) -> Response {
         let asked = AppleScope.allCases.filter { scope in
             body["scopes"]?.array?.contains(.string(scope.nativeName)) ?? false
         }
@@ -80,9 +80,6 @@ extension AppleProvider {
         let nonce = body["nonce"]?.string
         let authorization = authorize(
             exchange, client: client, approval: approval, redirectURI: nil, nonce: nonce)
-        guard let authorization else {
-            return NativeError.failed.response(Diagnosis("the grant was revoked meanwhile"))
-        }
         let status = authorization.isFirst ? account.apple.realUserStatus.rawNumber : 0
         let code = authorization.code
         let token = IDToken(
@@ -105,7 +102,7 @@ extension AppleProvider {
         _ authorization: Authorization, _ approval: Approval, code: String, state: JSONValue?, identityToken: String,
         realUserStatus: Int64
     ) -> JSONValue {
-        let subject = AppleIdentifiers.subject(account: approval.account.id, team: authorization.grant.key.team)
+        let subject = AppleIdentifiers.subject(account: approval.account.id, team: authorization.grant.team)
         var credential = JSONObject([("user", .string(subject))])
         if let state, !state.isNull { credential["state"] = state }
         let granted = AppleScope.allCases.filter { approval.scopes.contains($0) }

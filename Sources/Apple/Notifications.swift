@@ -23,15 +23,15 @@ struct AppleEvent: Sendable {
     let kind: Kind
     let account: String
     let client: String
-    let grant: AppleState.Grant
+    let grant: AppleGrant
 }
 
 extension AppleProvider {
     /// The notification of an event, signed; `nil` when the team has no endpoint.
     func notification(_ event: AppleEvent, in exchange: Exchange) -> AppleNotification? {
-        guard let url = directory.teams[event.grant.key.team]?.notificationsURL else { return nil }
-        let (now, jti) = exchange.world.update { ($0.clock.now, Hex.encode($0.random.bytes(16))) }
-        let team = event.grant.key.team
+        guard let url = directory.teams[event.grant.team]?.notificationsURL else { return nil }
+        let (now, jti) = exchange.world.update { ($0.now, Hex.encode($0.random.bytes(16))) }
+        let team = event.grant.team
         var members = JSONObject([
             ("type", .string(event.kind == .accountDeleted ? settings.accountDeletedEvent : event.kind.rawValue)),
             ("sub", .string(AppleIdentifiers.subject(account: event.account, team: team))),
@@ -70,28 +70,26 @@ extension AppleProvider {
                 "no App ID or Services ID \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
             return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
         }
-        let key = AppleState.GrantKey(account: accountID, team: client.team, group: client.group)
-        let found = exchange.world.update { state -> (number: Int, grant: AppleState.Grant)? in
-            let number = state[AppleState.self].grantNumber(key)
-            return number.flatMap { number in state[AppleState.self].grants[number].map { (number, $0) } }
-        }
+        let found = exchange.world.read { $0.grant(accountID, to: client) }
         guard let found else {
             let message =
                 "account \(Diagnosis.quote(accountID)) has no current consent for \(Diagnosis.quote(clientID)): sign in first"
             return ControlAnswer.error(409, "noConsent", message, path: "$.account")
         }
-        let event = AppleEvent(kind: kind, account: accountID, client: clientID, grant: found.grant)
+        let event = AppleEvent(kind: kind, account: accountID, client: clientID, grant: found)
         switch kind {
         case .emailDisabled, .emailEnabled:
-            guard !found.grant.sharesEmail else {
+            guard !found.sharesEmail else {
                 let message = "account \(Diagnosis.quote(accountID)) shares its address, so there is no relay to switch"
                 return ControlAnswer.error(409, "noRelayAddress", message, path: "$.account")
             }
-            exchange.world.update { $0[AppleState.self].setForwarding(kind == .emailEnabled, for: found.number) }
+            exchange.world.update { tables in
+                _ = tables.change(AppleGrant.self, found.key) { $0.forwardsMail = kind == .emailEnabled }
+            }
         case .consentRevoked:
-            exchange.world.update { $0[AppleState.self].end(found.number) }
+            exchange.world.update { $0.revoke(found) }
         case .accountDeleted:
-            endAllGrants(of: accountID, in: exchange, besides: found.number)
+            endAllGrants(of: accountID, in: exchange, besides: found.key)
         }
         guard let notification = notification(event, in: exchange) else {
             let message = "team \"\(client.team)\" has no notificationsURL in the seed; the event itself has happened"
@@ -105,13 +103,13 @@ extension AppleProvider {
         endAllGrants(of: account, in: exchange, besides: nil)
     }
 
-    private func endAllGrants(of account: String, in exchange: Exchange, besides told: Int?) {
-        let ended = exchange.world.update { state -> [(number: Int, grant: AppleState.Grant)] in
-            let ended = state[AppleState.self].grants.filter { $0.value.key.account == account }
-            for number in ended.keys { state[AppleState.self].end(number) }
-            return ended.sorted { $0.key < $1.key }.map { (number: $0.key, grant: $0.value) }
+    private func endAllGrants(of account: String, in exchange: Exchange, besides told: String?) {
+        let ended = exchange.world.update { tables in
+            let ended = tables.grants(AppleGrant.self, of: account)
+            for grant in ended { tables.revoke(grant) }
+            return ended
         }
-        for (number, grant) in ended where number != told {
+        for grant in ended where grant.key != told {
             let event = AppleEvent(kind: .accountDeleted, account: account, client: grant.client, grant: grant)
             if let notification = notification(event, in: exchange) { notifier.send(notification) }
         }

@@ -22,15 +22,11 @@ enum RelayDecision: Sendable, Equatable {
 extension AppleProvider {
     /// Decides about mail from `sender` to the relay address `recipient`.
     func relay(from sender: String, to recipient: String, in world: World) -> RelayDecision {
-        let found = world.update { state -> (grant: AppleState.Grant, account: Account)? in
-            let grant = state[AppleState.self].grants.values.first { grant in
-                !grant.sharesEmail
-                    && AppleIdentifiers.relayAddress(account: grant.key.account, team: grant.key.team)
-                        == recipient.lowercased()
-            }
-            return grant.flatMap { grant in state.account(grant.key.account).map { (grant, $0) } }
+        let found = world.read { tables -> (grant: AppleGrant, account: Account)? in
+            let grant = tables.first(AppleGrant.byRelayAddress, recipient.lowercased())
+            return grant.flatMap { grant in tables.account(grant.account).map { (grant, $0) } }
         }
-        guard let found, let team = directory.teams[found.grant.key.team] else { return .noSuchAddress }
+        guard let found, let team = directory.teams[found.grant.team] else { return .noSuchAddress }
         let address = sender.lowercased()
         let domain = address.split(separator: "@").last.map(String.init) ?? ""
         let isRegistered =

@@ -19,44 +19,33 @@ extension AppleProvider {
                     .invalidRequest, nil, Diagnosis("token is missing: send an access token or a refresh token"))
             }
             let done = Response(status: 200)
-            guard let number = grantNumber(of: text, client, exchange.world) else {
+            guard let grant = grant(of: text, client, exchange.world) else {
                 let what = AppleToken.describe(text)
                 let advice =
                     "nothing was revoked, though Apple answers 200: send a current access_token or refresh_token of this client_id"
                 return done.diagnosed(Diagnosis(received: what, advice))
             }
-            endGrant(number, in: exchange, by: client.id)
+            endGrant(grant, in: exchange, by: client.id)
             return done
         } catch {
             return error.jsonResponse
         }
     }
 
-    /// The hint isn't needed: a token says itself what it is.
-    private func grantNumber(of text: String, _ client: AppleDirectory.Client, _ world: World) -> Int? {
-        world.update { state in
-            let now = state.clock.now
-            if let name = AppleToken.refresh.name(in: text) {
-                let token = state[AppleState.self].refreshTokens[name]
-                return token?.client == client.id ? token?.grant : nil
-            }
-            if let name = AppleToken.access.name(in: text) {
-                let entry = state[AppleState.self].accessTokens[name]
-                return entry?.value.client == client.id && (entry?.expires ?? .first) > now ? entry?.value.grant : nil
-            }
-            return nil
+    /// `token_type_hint` isn't needed: a token says itself what it is.
+    private func grant(of text: String, _ client: AppleDirectory.Client, _ world: World) -> AppleGrant? {
+        world.read { tables in
+            guard let token = tables.find(Token<AppleGrant>.self, text), token.client == client.id,
+                !token.hasExpired(at: tables.now)
+            else { return nil }
+            return tables.find(AppleGrant.self, token.grant)
         }
     }
 
     /// Ends a grant and tells the team's server, in the background.
-    func endGrant(_ number: Int, in exchange: Exchange, by client: String) {
-        let grant = exchange.world.update { state in
-            let grant = state[AppleState.self].grants[number]
-            state[AppleState.self].end(number)
-            return grant
-        }
-        guard let grant else { return }
-        let event = AppleEvent(kind: .consentRevoked, account: grant.key.account, client: client, grant: grant)
+    func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String) {
+        exchange.world.update { $0.revoke(grant) }
+        let event = AppleEvent(kind: .consentRevoked, account: grant.account, client: client, grant: grant)
         if let notification = notification(event, in: exchange) { notifier.send(notification) }
     }
 }

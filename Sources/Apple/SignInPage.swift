@@ -4,17 +4,17 @@ import OAuth
 import EmulatorCore
 
 /// The pages on which a person signs in: choose who, then consent. They work without scripts and by keyboard, and look
-/// like no one's product. The request travels along in the form, so a page outlives a reset of the world.
+/// like no one's product.
 enum SignInPage {
     static let path = "/auth/authorize/continue"
-    static let banner = "Understudy: a stand-in for Sign in with Apple, for tests only. Nobody's real account is used."
+    static let banner = Page.banner(standingInFor: "Sign in with Apple")
 
-    static func choosePerson(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
-        let accounts = exchange.world.read { $0.all(Account.self) }
-        let people = accounts.map { account in
-            HTML.tag(
-                "button", [("class", "person"), ("type", "submit"), ("name", "account"), ("value", account.id)],
-                .tag("strong", [], account.fullName), .tag("span", [("class", "soft small")], notes(on: account)))
+    static func choosePerson(
+        _ exchange: Exchange, _ request: AuthorizationRequest, search: PersonChooser.Search? = nil
+    ) -> Response {
+        let chooser = PersonChooser(exchange, search)
+        let people = chooser.fields { account in
+            PersonChooser.button(account, title: account.fullName, notes: notes(on: account))
         }
         let nobody = HTML.tag(
             "p", [], "Nobody is seeded. Add a person to the seed, or with POST /_understudy/v1/accounts.")
@@ -23,7 +23,7 @@ enum SignInPage {
             [
                 .tag("h1", [], "Who signs in?"),
                 .tag("p", [("class", "soft")], "to \(request.client.id), a client of team \(request.client.team)"),
-            ], accounts.isEmpty ? [nobody] : people)
+            ], chooser.isEmpty ? [nobody] : people)
     }
 
     private static func notes(on account: Account) -> String {
@@ -87,7 +87,7 @@ enum SignInPage {
             "button", [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "cancel")], "Cancel")
         let form = HTML.element(
             "form", attributes: [(name: "method", value: "post"), (name: "action", value: action)],
-            children: [.hidden("request", Base64URL.encode(Array(request.form.encoded.utf8)))] + fields + [cancel])
+            children: [.carrying(request.form)] + fields + [cancel])
         return Page.response(title: title, banner: banner, heading + [form])
     }
 }

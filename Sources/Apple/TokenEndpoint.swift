@@ -47,14 +47,8 @@ extension AppleProvider {
 
     // MARK: - authorization_code
 
-    private struct Redeemed: Sendable {
-        let code: AppleState.Code
-        let grant: AppleState.Grant
-        let account: Account
-        let accessName: TokenName
-        let refreshName: TokenName
-        let at: Instant
-    }
+    /// Apple's order isn't documented.
+    private static let redemption = Redemption(checks: [.unused, .unexpired, .client, .redirectURI])
 
     private func redeem(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws(AppleError)
         -> Response
@@ -71,93 +65,94 @@ extension AppleProvider {
                     expected: "one that is registered: \(client.returnURLs.joined(separator: " "))",
                     "send the redirect_uri of the authorize request"))
         }
-        guard let name = AppleToken.code.name(in: text) else {
+        guard AppleToken.code.fits(text) else {
             throw AppleError(
                 .invalidGrant, TokenText.expired,
                 Diagnosis(
                     received: AppleToken.describe(text), expected: "an authorization code", "this isn't one of ours"))
         }
-        let result = exchange.world.update { state -> Result<Redeemed, AppleError> in
-            redeem(name, redirectURI, client, exchange.id, &state)
-        }
-        let redeemed: Redeemed
-        switch result {
-        case .success(let value): redeemed = value
-        case .failure(let error): throw error
-        }
-        let accessToken = AppleToken.access.text(redeemed.accessName)
+        let request = Redemption.Request(
+            code: text, client: client.id, redirectURI: redirectURI, exchange: exchange.id)
+        let issued: Issued
+        do {
+            issued = try exchange.world.update { (tables) throws(Redemption.Failure) -> Issued in
+                let redeemed = try AppleProvider.redemption.redeem(AppleGrant.self, request, in: &tables)
+                return issue(redeemed, to: client, in: &tables)
+            }
+        } catch { throw refusal(error, request: request) }
+        let code = issued.redeemed.code
         let token = IDToken(
-            issuer: issuer(exchange), client: client, grant: redeemed.grant, account: redeemed.account,
-            nonce: redeemed.code.nonce, authenticatedAt: redeemed.code.authenticatedAt, issuedAt: redeemed.at,
-            accessToken: accessToken)
-        let refreshToken = AppleToken.refresh.text(redeemed.refreshName)
-        return tokenResponse(exchange, accessToken, refreshToken, token, at: redeemed.at)
+            issuer: issuer(exchange), client: client, grant: issued.redeemed.grant, account: issued.redeemed.account,
+            nonce: code.details.nonce, authenticatedAt: code.details.authenticatedAt, issuedAt: issued.redeemed.at,
+            accessToken: issued.accessToken)
+        return tokenResponse(exchange, issued.accessToken, issued.refreshToken, token, at: issued.redeemed.at)
     }
 
-    /// The checks of a code, in the order unknown, used, expired, client, redirect URI. Apple's order isn't documented.
-    /// A refusal leaves the code as it was.
-    private func redeem(
-        _ name: TokenName, _ redirectURI: String?, _ client: AppleDirectory.Client, _ exchangeID: String,
-        _ state: inout Transaction
-    ) -> Result<Redeemed, AppleError> {
-        func refuse(_ description: String?, _ diagnosis: Diagnosis) -> Result<Redeemed, AppleError> {
-            .failure(AppleError(.invalidGrant, description, diagnosis))
-        }
-        let now = state.clock.now
-        let expired = TokenText.expired
-        guard let entry = state[AppleState.self].codes[name] else {
-            return refuse(
-                expired,
+    private struct Issued: Sendable {
+        let redeemed: Redemption.Redeemed<AppleGrant>
+        let accessToken: String
+        let refreshToken: String
+    }
+
+    private func issue(
+        _ redeemed: Redemption.Redeemed<AppleGrant>, to client: AppleDirectory.Client, in tables: inout Transaction
+    ) -> Issued {
+        let details = AppleGrant.TokenDetails(authenticatedAt: redeemed.code.details.authenticatedAt)
+        let refreshToken = AppleToken.refresh.make(from: &tables.random)
+        tables.put(
+            Token<AppleGrant>(
+                refreshToken, .refresh, grant: redeemed.grant.key, client: client.id, expires: nil, details: details))
+        let accessToken = makeAccessToken(redeemed.grant, client, details, in: &tables)
+        return Issued(redeemed: redeemed, accessToken: accessToken, refreshToken: refreshToken)
+    }
+
+    private func makeAccessToken(
+        _ grant: AppleGrant, _ client: AppleDirectory.Client, _ details: AppleGrant.TokenDetails,
+        in tables: inout Transaction
+    ) -> String {
+        let text = AppleToken.access.make(from: &tables.random)
+        tables.put(
+            Token<AppleGrant>(
+                text, .access, grant: grant.key, client: client.id,
+                expires: tables.now + settings.accessTokenLifetime, details: details))
+        return text
+    }
+
+    private func refusal(_ failure: Redemption.Failure, request: Redemption.Request) -> AppleError {
+        switch failure {
+        case .unknown:
+            return AppleError(
+                .invalidGrant, TokenText.expired,
                 Diagnosis(
-                    "the code isn't known any more: its grant was revoked, it expired long ago, or the world was reset"
-                ))
-        }
-        if let first = entry.value.usedBy {
-            return refuse(
-                "The code has already been used.",
-                Diagnosis("a code works once, and request \(first) redeemed this one; is the callback handled twice?"))
-        }
-        if entry.expires <= now {
-            let age = now - entry.expires
-            let life = settings.codeLifetime
-            return refuse(expired, Diagnosis("the code expired \(age) ago; it lasts \(life) by the world's clock"))
-        }
-        guard entry.value.client == client.id else {
-            return refuse(
-                "client_id mismatch. The code was not issued to \(client.id).",
+                    "the code isn't known any more: its grant was revoked, it expired long ago, or the world was reset")
+            )
+        case .used:
+            return AppleError(
+                .invalidGrant, "The code has already been used.",
+                Diagnosis("\(failure.reason); is the callback handled twice?"))
+        case .expired(let age):
+            return AppleError(
+                .invalidGrant, TokenText.expired,
                 Diagnosis(
-                    received: "client_id \(Diagnosis.quote(client.id))", expected: Diagnosis.quote(entry.value.client),
+                    "the code expired \(age) ago; it lasts \(settings.codeLifetime) by the world's clock"))
+        case .otherClient(let client):
+            return AppleError(
+                .invalidGrant, "client_id mismatch. The code was not issued to \(request.client).",
+                Diagnosis(
+                    received: "client_id \(Diagnosis.quote(request.client))", expected: Diagnosis.quote(client),
                     "native codes belong to the App ID, web codes to the Services ID"))
-        }
-        guard entry.value.redirectURI == redirectURI else {
-            let sent = entry.value.redirectURI.map { Diagnosis.quote($0) } ?? "none: the code is of the native flow"
-            return refuse(
-                redirectURI.map { "redirect_uri mismatch. The code was not issued to \($0)." },
+        case .redirectURIMismatch(let expected):
+            let sent = request.redirectURI
+            return AppleError(
+                .invalidGrant, sent.map { "redirect_uri mismatch. The code was not issued to \($0)." },
                 Diagnosis(
-                    received: redirectURI.map { "redirect_uri \(Diagnosis.quote($0))" } ?? "no redirect_uri",
-                    expected: sent,
+                    received: sent.map { "redirect_uri \(Diagnosis.quote($0))" } ?? "no redirect_uri",
+                    expected: expected.map { Diagnosis.quote($0) } ?? "none: the code is of the native flow",
                     "send the redirect_uri of the authorize request, and none if it had none"))
+        case .noAccount, .codeVerifier:
+            return AppleError(
+                .invalidGrant, TokenText.expired, Diagnosis("the account of this code no longer exists"))
         }
-        guard let grant = state[AppleState.self].grants[entry.value.grant],
-            let account = state.account(grant.key.account)
-        else { return refuse(expired, Diagnosis("the account of this code no longer exists")) }
-        state[AppleState.self].codes[name]?.value.usedBy = exchangeID
-        let token = AppleState.Token(
-            grant: entry.value.grant, client: client.id, authenticatedAt: entry.value.authenticatedAt)
-        let refreshName = state.random.tokenName()
-        state[AppleState.self].refreshTokens[refreshName] = token
-        let accessName = makeAccessToken(token, now, &state)
-        return .success(
-            Redeemed(
-                code: entry.value, grant: grant, account: account, accessName: accessName,
-                refreshName: refreshName, at: now))
-    }
-
-    private func makeAccessToken(_ token: AppleState.Token, _ now: Instant, _ state: inout Transaction) -> TokenName {
-        let name = state.random.tokenName()
-        state[AppleState.self].accessTokens.insert(
-            token, as: name, expires: now + settings.accessTokenLifetime, now: now)
-        return name
     }
 
     // MARK: - refresh_token
@@ -169,33 +164,30 @@ extension AppleProvider {
             throw AppleError(.invalidRequest, nil, Diagnosis("refresh_token is missing"))
         }
         func refuse(_ diagnosis: Diagnosis) -> AppleError { AppleError(.invalidGrant, nil, diagnosis) }
-        guard let name = AppleToken.refresh.name(in: text) else {
+        guard AppleToken.refresh.fits(text) else {
             throw refuse(
                 Diagnosis(
                     received: AppleToken.describe(text), expected: "a refresh token",
                     "send the refresh_token of the token answer"))
         }
-        typealias Found = (
-            token: AppleState.Token, grant: AppleState.Grant, account: Account, access: TokenName, at: Instant
-        )
-        let found = exchange.world.update { state -> Found? in
-            guard let token = state[AppleState.self].refreshTokens[name], token.client == client.id,
-                let grant = state[AppleState.self].grants[token.grant], let account = state.account(grant.key.account)
+        typealias Found = (token: Token<AppleGrant>, grant: AppleGrant, account: Account, access: String, at: Instant)
+        let found = exchange.world.update { tables -> Found? in
+            guard let (token, grant, account) = tables.working(text, .refresh, AppleGrant.self),
+                token.client == client.id
             else { return nil }
-            let now = state.clock.now
-            return (token, grant, account, makeAccessToken(token, now, &state), now)
+            let access = makeAccessToken(grant, client, token.details, in: &tables)
+            return (token, grant, account, access, tables.now)
         }
         guard let found else {
             throw refuse(
                 Diagnosis(
                     "the refresh token was revoked, was issued to another client_id, or the world was reset since"))
         }
-        let accessToken = AppleToken.access.text(found.access)
         // No nonce: it belonged to the authorization, and this is a later token.
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: found.grant, account: found.account,
-            authenticatedAt: found.token.authenticatedAt, issuedAt: found.at, accessToken: accessToken)
-        return tokenResponse(exchange, accessToken, nil, token, at: found.at)
+            authenticatedAt: found.token.details.authenticatedAt, issuedAt: found.at, accessToken: found.access)
+        return tokenResponse(exchange, found.access, nil, token, at: found.at)
     }
 
     private func tokenResponse(
@@ -229,12 +221,11 @@ extension AppleProvider {
                     expected: "user.migration",
                     "the only scope of this grant type"))
         }
-        let token = exchange.world.update { state in
-            let now = state.clock.now
-            let name = state.random.tokenName()
-            state[AppleState.self].migrationTokens.insert(
-                client.team, as: name, expires: now + settings.accessTokenLifetime, now: now)
-            return AppleToken.access.text(name)
+        let token = exchange.world.update { tables in
+            let text = AppleToken.access.make(from: &tables.random)
+            let expires = tables.now + settings.accessTokenLifetime
+            tables.put(MigrationToken(key: text, team: client.team, expires: expires))
+            return text
         }
         return AppleProvider.json([
             "access_token": .string(token), "token_type": "Bearer",

@@ -76,6 +76,8 @@ extension FacebookProvider {
         do { request = try read(form) } catch { return refusal(error.diagnosis) }
         switch answer {
         case .cancel: return denied(exchange, request, "the person cancelled")
+        case .searched(let search):
+            return pages.choose(exchange, client: request.app.name, request: request.form, search: search)
         case .chosen(let id), .approved(let id):
             guard let account = exchange.world.update({ $0.account(id) }) else {
                 return pages.choose(exchange, client: request.app.name, request: request.form)

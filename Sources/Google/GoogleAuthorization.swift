@@ -139,6 +139,8 @@ extension GoogleProvider {
         do { request = try GoogleRequest(form, self) } catch { return refusal(error) }
         switch answer {
         case .cancel: return failed(exchange, request, "access_denied", "the person cancelled")
+        case .searched(let search):
+            return pages.choose(exchange, client: request.client.name, request: request.form, search: search)
         case .chosen(let id), .approved(let id):
             let (account, hasConsented) = exchange.world.update { state in
                 (

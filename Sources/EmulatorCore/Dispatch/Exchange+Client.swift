@@ -9,11 +9,7 @@ extension Request {
         let body = bodyForm
         for form in [body, query] {
             if let client = form["client_id"] ?? form["app_id"] { return client }
-            if let carried = form["request"].flatMap({ Base64URL.decode($0) }).map({ Form(parsing: $0) }),
-                let client = carried["client_id"]
-            {
-                return client
-            }
+            if let client = form.carriedRequest?["client_id"] { return client }
             if let target = form["return_to"], let mark = target.firstIndex(of: "?"),
                 let client = Form(parsing: target[mark...].dropFirst())["client_id"]
             {

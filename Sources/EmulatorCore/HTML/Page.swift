@@ -3,6 +3,11 @@ import HTTPServer
 /// The layout of every page that people see: marked as a stand-in, light and dark, readable on a phone, and with
 /// nothing fetched from elsewhere.
 package enum Page {
+    /// What every page says at its top.
+    package static func banner(standingInFor provider: String) -> String {
+        "Understudy: a stand-in for \(provider), for tests only. Nobody's real account is used."
+    }
+
     package static func response(
         title: String, status: Int = 200, banner: String, _ content: [HTML]
     ) -> Response {
@@ -44,7 +49,7 @@ package enum Page {
         legend{padding:0 .375rem;font-weight:600}\
         label{display:block;margin-top:.625rem}label.choice{display:flex;gap:.625rem;align-items:flex-start}\
         label.choice input{margin-top:.3rem;flex:none}\
-        input:is([type=text],[type=password]){width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);\
+        input:is([type=text],[type=search],[type=password]){width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);\
         border-radius:8px;padding:.5rem .625rem;margin-top:.25rem}\
         button,.button{display:block;width:100%;font:inherit;font-weight:600;text-align:center;text-decoration:none;\
         border-radius:8px;padding:.7rem 1rem;margin-top:.75rem;cursor:pointer;border:1px solid var(--act);\

@@ -53,6 +53,38 @@ extension Transaction {
     }
 }
 
+/// Some of the people, and where the next ones begin.
+package struct PeoplePage: Sendable {
+    package let people: [Account]
+    /// To be given as `after` for the next page; `nil` when there are no more.
+    package let next: String?
+}
+
+extension TableReading where Self: ~Copyable {
+    /// At most `limit` people: those one of whose names, addresses or words of their names begins with `search`, without case,
+    /// or without a search all of them in the order in which they came.
+    package func people(search: String = "", after: String? = nil, limit: Int) -> PeoplePage {
+        guard !search.isEmpty else {
+            let found = rows(Account.self, after: after, limit: limit + 1)
+            return PeoplePage(
+                people: Array(found.prefix(limit)), next: found.count > limit ? found[limit - 1].id : nil)
+        }
+        let prefix = search.lowercased()
+        var found: [(text: String, person: Account)] = []
+        var place = after
+        repeat {
+            let entries = rows(Account.names, prefix: prefix, after: place, limit: 2 * limit)
+            // A person whom several words find is shown at the first of them.
+            found += entries.filter { entry in
+                Account.names.texts(entry.row).filter { $0.hasPrefix(prefix) }.min() == entry.text
+            }.map { (text: $0.text, person: $0.row) }
+            place = entries.last?.text
+        } while place != nil && found.count <= limit
+        return PeoplePage(
+            people: found.prefix(limit).map(\.person), next: found.count > limit ? found[limit - 1].text : nil)
+    }
+}
+
 /// A provider's own part of a world.
 package protocol WorldSlot: WorldValue {
     init()

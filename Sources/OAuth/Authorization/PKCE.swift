@@ -1,8 +1,8 @@
 import JOSE
 
 /// Proof Key for Code Exchange: <https://datatracker.ietf.org/doc/html/rfc7636>.
-package struct CodeChallenge: Sendable, Equatable {
-    package enum Method: String, Sendable {
+package struct CodeChallenge: Codable, Sendable, Equatable {
+    package enum Method: String, Codable, Sendable {
         case plain
         case s256 = "S256"
     }

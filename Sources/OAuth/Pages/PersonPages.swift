@@ -8,6 +8,8 @@ package struct PersonPages: Sendable {
     /// What the person's form says.
     package enum Answer: Sendable {
         case cancel
+        /// Other people to choose from.
+        case searched(PersonChooser.Search)
         /// Who it is; consent is still to be asked for.
         case chosen(String)
         case approved(String)
@@ -19,16 +21,15 @@ package struct PersonPages: Sendable {
 
     /// The form goes to `path` at `host`.
     package init(provider: String, host: String, path: String) {
-        banner = "Understudy: a stand-in for \(provider), for tests only. Nobody's real account is used."
+        banner = Page.banner(standingInFor: provider)
         self.host = host
         self.path = path
     }
 
     /// The request that the form carries and what the person answered; `nil` for a form that isn't ours.
     package func read(_ form: Form) -> (request: Form, answer: Answer)? {
-        guard let request = form["request"].flatMap({ Base64URL.decode($0) }).map({ Form(parsing: $0) }) else {
-            return nil
-        }
+        guard let request = form.carriedRequest else { return nil }
+        if let search = PersonChooser.Search(form) { return (request, .searched(search)) }
         switch (form["action"], form["account"]) {
         case ("continue", let account?): return (request, .approved(account))
         case (nil, let account?): return (request, .chosen(account))
@@ -36,18 +37,18 @@ package struct PersonPages: Sendable {
         }
     }
 
-    package func choose(_ exchange: Exchange, client: String, request: Form, hint: String? = nil) -> Response {
-        let accounts = exchange.world.read { $0.all(Account.self) }
-        let people = accounts.map { account in
-            var attributes: [(String, String?)] = [
-                ("class", "person"), ("type", "submit"), ("name", "account"), ("value", account.id),
-            ]
-            if let hint, [account.id, account.email].contains(hint) { attributes.append(("autofocus", nil)) }
-            return HTML.tag(
-                "button", attributes, .tag("strong", [], account.fullName.isEmpty ? account.id : account.fullName),
-                .tag(
-                    "span", [("class", "soft small")],
-                    account.email + (account.emailVerified ? "" : " · address not verified")))
+    package func choose(
+        _ exchange: Exchange, client: String, request: Form, hint: String? = nil, search: PersonChooser.Search? = nil
+    ) -> Response {
+        let suggested = hint.flatMap { hint in
+            exchange.world.read { $0.account(hint) ?? $0.first(Account.byEmail, hint.lowercased()) }
+        }
+        let chooser = PersonChooser(exchange, search, first: suggested)
+        let people = chooser.fields { account in
+            PersonChooser.button(
+                account, title: account.fullName.isEmpty ? account.id : account.fullName,
+                notes: account.email + (account.emailVerified ? "" : " · address not verified"),
+                isSuggested: account.id == suggested?.id)
         }
         return page(
             "Sign in",
@@ -96,7 +97,7 @@ package struct PersonPages: Sendable {
             attributes: [
                 (name: "method", value: "post"), (name: "action", value: exchange.address.base(of: host) + path),
             ],
-            children: [.hidden("request", Base64URL.encode(Array(request.encoded.utf8)))] + children)
+            children: [.carrying(request)] + children)
     }
 
     private func button(_ label: String, _ action: String, isQuiet: Bool = false, isFirst: Bool = false) -> HTML {

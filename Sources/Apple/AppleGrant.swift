@@ -1,0 +1,107 @@
+import OAuth
+import EmulatorCore
+import Time
+
+/// A person's consent to an app group of a team.
+struct AppleGrant: OAuthGrant {
+    struct CodeDetails: Codable, Sendable {
+        let nonce: String?
+        let authenticatedAt: Instant
+    }
+
+    struct TokenDetails: Codable, Sendable {
+        let authenticatedAt: Instant
+    }
+
+    static let tables = GrantTables<AppleGrant>(
+        "apple", rememberingCodes: .minutes(5), indexes: [bySubject, byRelayAddress])
+    /// By what the team's clients call the person.
+    static let bySubject = Index<AppleGrant, String>("subject") {
+        AppleIdentifiers.subject(account: $0.account, team: $0.team)
+    }
+    static let byRelayAddress = Index<AppleGrant, String>("relayAddress") {
+        $0.sharesEmail ? nil : AppleIdentifiers.relayAddress(account: $0.account, team: $0.team)
+    }
+
+    let account: String
+    let team: String
+    /// The primary App ID of the group.
+    let group: String
+    /// The client that first asked.
+    let client: String
+    var sharesEmail: Bool
+    var scopes: Set<AppleScope>
+    /// Whether mail to the relay address is forwarded.
+    var forwardsMail = true
+
+    var key: String { AppleGrant.key(account, team: team, group: group) }
+
+    static func key(_ account: String, team: String, group: String) -> String { "\(account) \(team) \(group)" }
+
+    func email(of account: Account) -> String {
+        sharesEmail ? account.email : AppleIdentifiers.relayAddress(account: account.id, team: team)
+    }
+}
+
+/// A consent that has ended, for credential states.
+struct EndedGrant: Row {
+    static let table = Table<EndedGrant>("apple.endedGrant", indexes: [bySubject])
+    static let bySubject = Index<EndedGrant, String>("subject") { $0.subject }
+
+    /// The grant's.
+    let key: String
+    let subject: String
+}
+
+/// An access token for `user.migration`, of a team.
+struct MigrationToken: Row {
+    static let table = Table<MigrationToken>("apple.migrationToken") { $0.expires }
+
+    let key: String
+    let team: String
+    let expires: Instant
+}
+
+extension TableReading where Self: ~Copyable {
+    /// What a person has granted to the client's app group.
+    func grant(_ account: String, to client: AppleDirectory.Client) -> AppleGrant? {
+        find(AppleGrant.self, AppleGrant.key(account, team: client.team, group: client.group))
+    }
+}
+
+extension Transaction {
+    /// Begins a grant, or widens the one there is. `isFirst` says which.
+    mutating func consent(
+        _ account: String, to client: AppleDirectory.Client, scopes: Set<AppleScope>, sharesEmail: Bool
+    ) -> (grant: AppleGrant, isFirst: Bool) {
+        guard var grant = grant(account, to: client) else {
+            let grant = AppleGrant(
+                account: account, team: client.team, group: client.group, client: client.id, sharesEmail: sharesEmail,
+                scopes: scopes)
+            put(grant)
+            remove(EndedGrant.self, grant.key)
+            return (grant, true)
+        }
+        if !scopes.isSubset(of: grant.scopes) {
+            grant.scopes.formUnion(scopes)
+            put(grant)
+        }
+        return (grant, false)
+    }
+
+    /// Ends a grant: every code and token of it stops, and the next sign-in is a first one.
+    mutating func revoke(_ grant: AppleGrant) {
+        end(grant)
+        put(EndedGrant(key: grant.key, subject: AppleIdentifiers.subject(account: grant.account, team: grant.team)))
+    }
+}
+
+/// The scopes of Sign in with Apple. `openid` is listed in the discovery document and asks for nothing.
+enum AppleScope: String, Codable, Sendable, CaseIterable {
+    case name
+    case email
+    case openid
+
+    /// As `ASAuthorization.Scope` calls it in a native request.
+    var nativeName: String { self == .name ? "fullName" : rawValue }
+}

@@ -1,0 +1,142 @@
+import EmulatorCore
+import Time
+
+/// What a person has granted to a client, as one provider remembers it until it is revoked. A provider declares a row of its
+/// own, and says what its codes and tokens carry beside what all codes and tokens do.
+package protocol OAuthGrant: Row where Key == String {
+    associatedtype CodeDetails: Codable & Sendable
+    associatedtype TokenDetails: Codable & Sendable
+
+    /// Who granted it.
+    var account: String { get }
+    static var tables: GrantTables<Self> { get }
+}
+
+extension OAuthGrant {
+    package static var table: Table<Self> { tables.grants }
+}
+
+/// The tables of one provider's grants, codes and tokens.
+package struct GrantTables<Grant: OAuthGrant>: Sendable {
+    /// Grants by the person who granted them.
+    package let byAccount: Index<Grant, String>
+    let grants: Table<Grant>
+    let codes: Table<AuthorizationCode<Grant>>
+    let codesByGrant: Index<AuthorizationCode<Grant>, String>
+    let tokens: Table<Token<Grant>>
+    let tokensByGrant: Index<Token<Grant>, String>
+
+    /// Codes and tokens that have expired are remembered for some time, so that a refusal can say that they did.
+    package init(
+        _ provider: String, rememberingCodes codeMemory: TimeSpan = .minutes(10),
+        rememberingTokens tokenMemory: TimeSpan = .zero, indexes: [any AnyIndex<Grant>] = []
+    ) {
+        byAccount = Index("account") { $0.account }
+        grants = Table("\(provider).grant", indexes: [byAccount] + indexes)
+        codesByGrant = Index("grant") { $0.grant }
+        codes = Table("\(provider).code", indexes: [codesByGrant]) { $0.expires + codeMemory }
+        tokensByGrant = Index("grant") { $0.grant }
+        tokens = Table("\(provider).token", limit: 1 << 21, indexes: [tokensByGrant]) { token in
+            token.expires.map { $0 + tokenMemory }
+        }
+    }
+}
+
+/// An authorization code: <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2>.
+package struct AuthorizationCode<Grant: OAuthGrant>: Row {
+    package static var table: Table<Self> { Grant.tables.codes }
+
+    /// The code itself.
+    package let key: String
+    /// The key of the grant.
+    package let grant: String
+    /// The client that it was given to.
+    package let client: String
+    /// `nil` when the authorization had none.
+    package let redirectURI: String?
+    package let challenge: CodeChallenge?
+    package let expires: Instant
+    /// The exchange that redeemed it.
+    package var usedBy: String?
+    package let details: Grant.CodeDetails
+
+    package init(
+        _ code: String, grant: String, client: String, redirectURI: String?, challenge: CodeChallenge? = nil,
+        expires: Instant, usedBy: String?, details: Grant.CodeDetails
+    ) {
+        key = code
+        self.grant = grant
+        self.client = client
+        self.redirectURI = redirectURI
+        self.challenge = challenge
+        self.expires = expires
+        self.usedBy = usedBy
+        self.details = details
+    }
+}
+
+/// An access token or a refresh token.
+package struct Token<Grant: OAuthGrant>: Row {
+    package enum Kind: String, Codable, Sendable {
+        case access
+        case refresh
+    }
+
+    package static var table: Table<Self> { Grant.tables.tokens }
+
+    /// The token itself.
+    package let key: String
+    package let kind: Kind
+    /// The key of the grant.
+    package let grant: String
+    /// The client that it was given to.
+    package let client: String
+    /// `nil` when it lasts until it is revoked.
+    package let expires: Instant?
+    package var details: Grant.TokenDetails
+
+    package init(
+        _ token: String, _ kind: Kind, grant: String, client: String, expires: Instant?, details: Grant.TokenDetails
+    ) {
+        key = token
+        self.kind = kind
+        self.grant = grant
+        self.client = client
+        self.expires = expires
+        self.details = details
+    }
+
+    package func hasExpired(at now: Instant) -> Bool { expires.map { $0 <= now } ?? false }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// What a person has granted to any client.
+    package func grants<Grant: OAuthGrant>(_ type: Grant.Type, of account: String) -> [Grant] {
+        rows(Grant.tables.byAccount, account)
+    }
+
+    /// The tokens of a grant, oldest first.
+    package func tokens<Grant: OAuthGrant>(of grant: Grant) -> [Token<Grant>] {
+        rows(Grant.tables.tokensByGrant, grant.key)
+    }
+
+    /// A token that works now, with the grant and the person that it stands for.
+    package func working<Grant: OAuthGrant>(
+        _ token: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type
+    ) -> (token: Token<Grant>, grant: Grant, account: Account)? {
+        guard let token = find(Token<Grant>.self, token), token.kind == kind, !token.hasExpired(at: now),
+            let grant = find(Grant.self, token.grant), let account = account(grant.account)
+        else { return nil }
+        return (token, grant, account)
+    }
+}
+
+extension Transaction {
+    /// Ends a grant: every code and token of it stops. Returns the tokens.
+    @discardableResult
+    package mutating func end<Grant: OAuthGrant>(_ grant: Grant) -> [Token<Grant>] {
+        remove(Grant.tables.codesByGrant, grant.key)
+        remove(Grant.self, grant.key)
+        return remove(Grant.tables.tokensByGrant, grant.key)
+    }
+}
