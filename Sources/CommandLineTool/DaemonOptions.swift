@@ -60,7 +60,7 @@ struct DaemonOptions: ParsableArguments {
     var usesProxy: Bool { proxyPort != nil || Environment.value("PROXY_PORT") != nil }
 
     /// The seeds, or the built-in one.
-    var inputs: [Understudy.SeedInput] {
+    var inputs: [SeedInput] {
         let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
         return paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
     }
@@ -69,14 +69,14 @@ struct DaemonOptions: ParsableArguments {
 
     /// Starts the daemon, or says in one line why it can't.
     func start(
-        defaultPort: UInt16, change: (inout Understudy.Options) -> Void = { _ in }
+        defaultPort: UInt16, change: (inout RunningServer.Options) -> Void = { _ in }
     ) throws -> RunningServer {
         let level =
             try logLevel ?? Environment.value("LOG_LEVEL", as: Logger.Level.self, expected: "a log level") ?? .info
         let format =
             try logFormat ?? Environment.value("LOG_FORMAT", as: LogFormat.self, expected: "text or json") ?? .text
         let log = LineWriter.standardError
-        var options = Understudy.Options(logger: format.logger(level: level, to: log))
+        var options = RunningServer.Options(logger: format.logger(level: level, to: log))
         options.droppedLogLines = { log.droppedLines }
         options.host = host ?? Environment.value("HOST") ?? options.host
         options.port =
@@ -101,7 +101,7 @@ struct DaemonOptions: ParsableArguments {
         change(&options)
         let server: RunningServer
         do {
-            server = try Understudy.start(seeds: inputs, options: options)
+            server = try RunningServer.start(seeds: inputs, options: options)
         } catch {
             Terminal.complain("understudy: \(error)")
             throw ExitCode(1)

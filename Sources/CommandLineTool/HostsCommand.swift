@@ -23,7 +23,7 @@ struct HostsCommand: ParsableCommand {
 
     func run() throws {
         do {
-            for host in try Understudy.hosts(seeds: seeds.isEmpty ? [.builtIn] : seeds.map { .path($0) }) {
+            for host in try PlayedHosts.names(seeds: seeds.isEmpty ? [.builtIn] : seeds.map { .path($0) }) {
                 Terminal.print("\(address) \(host)")
             }
         } catch {

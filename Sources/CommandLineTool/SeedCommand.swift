@@ -14,7 +14,7 @@ struct SeedCommand: ParsableCommand {
         var paths: [String]
 
         func run() throws {
-            let faults = Understudy.faults(in: paths.map { .path($0) })
+            let faults = SeedInput.faults(in: paths.map { .path($0) })
             for fault in faults { Terminal.complain(fault) }
             if !faults.isEmpty { throw ExitCode(1) }
             Terminal.print("ok")
@@ -25,13 +25,13 @@ struct SeedCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "scenarios", abstract: "Print the built-in scenarios, as Markdown.")
 
-        func run() { Terminal.print(String(Understudy.scenarioDocumentation.dropLast())) }
+        func run() { Terminal.print(String(BuiltInScenarios.documentation.dropLast())) }
     }
 
     struct Schema: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "schema", abstract: "Print the JSON Schema (2020-12) of a seed file.")
 
-        func run() { Terminal.print(String(Understudy.seedSchema.dropLast())) }
+        func run() { Terminal.print(String(SeedInput.schema.dropLast())) }
     }
 }

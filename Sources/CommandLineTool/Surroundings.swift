@@ -31,7 +31,7 @@ struct Surroundings {
                     Surroundings.own(server) + Surroundings.proxy(server.proxyURL ?? "") + bundle.variables
                 return
             }
-            let hosts = try Understudy.hosts(seeds: options.inputs)
+            let hosts = try PlayedHosts.names(seeds: options.inputs)
             let view = try Interception(hosts: hosts, bundle: bundle.path, directory: folder, isolated: isolated)
             server = try options.start(defaultPort: 80) { changed in
                 changed.authority = authority

@@ -8,7 +8,7 @@ struct UnderstudyCommand: ParsableCommand {
         commandName: "understudy", abstract: "A stand-in identity provider, for tests only.",
         discussion: "Every option has an environment variable: --log-level is UNDERSTUDY_LOG_LEVEL, and so on. The "
             + "command line wins.",
-        version: Understudy.version,
+        version: Version.current,
         subcommands: [
             ServeCommand.self, ExecCommand.self, SeedCommand.self, AuthorityCommand.self, HostsCommand.self,
             ExplainCommand.self,

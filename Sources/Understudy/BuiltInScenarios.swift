@@ -1,7 +1,7 @@
 import EmulatorCore
 
-/// `seed-data/scenarios/*.json`, embedded.
-enum BuiltInScenarios {
+/// The scenarios that are built in: `seed-data/scenarios/*.json`, embedded.
+public enum BuiltInScenarios {
     /// A test reads every one, so none can be at fault here.
     static var all: [Scenario] { files.compactMap { try? Scenario(name: $0.name, $0.bytes) } }
 
@@ -24,7 +24,7 @@ enum BuiltInScenarios {
     ]
 
     /// A page of Markdown with a section for each.
-    static var documentation: String {
+    public static var documentation: String {
         var page = """
             # Scenarios
 

@@ -34,7 +34,7 @@ public struct Explanation: Sendable {
     /// - Throws: ``StartError`` when a seed can't be used.
     public init(
         idToken: String? = nil, rawNonce: String? = nil, clientSecret: String? = nil, token: String? = nil,
-        jwks: String? = nil, seeds: [Understudy.SeedInput] = [],
+        jwks: String? = nil, seeds: [SeedInput] = [],
         now: Int64? = nil
     ) throws {
         let now = now.map { Instant(seconds: $0) ?? ($0 < 0 ? .first : .last) } ?? MachineClock.now
@@ -47,7 +47,7 @@ public struct Explanation: Sendable {
         }
         if idToken == nil, token == nil, let rawNonce { tellNonce(rawNonce) }
         if let clientSecret {
-            let seed = seeds.isEmpty ? nil : try Understudy.loadSeed(seeds)
+            let seed = seeds.isEmpty ? nil : try SeedInput.load(seeds)
             explainSecret(clientSecret, seed: seed, now: now)
         }
     }

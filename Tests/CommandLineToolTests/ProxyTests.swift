@@ -9,7 +9,7 @@ struct ProxyTests {
 
     init() throws { folder = try Folder() }
 
-    private func start(_ change: (inout Understudy.Options) -> Void = { _ in }) throws -> RunningServer {
+    private func start(_ change: (inout RunningServer.Options) -> Void = { _ in }) throws -> RunningServer {
         try folder.start {
             $0.proxyPort = 0
             change(&$0)

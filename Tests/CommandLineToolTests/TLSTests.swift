@@ -51,7 +51,7 @@ struct TLSTests {
         let folder = try Folder()
         let server = try folder.start()
         defer { server.stop() }
-        for host in try Understudy.hosts() + [
+        for host in try PlayedHosts.names() + [
             "any-project.firebaseapp.com", "appleid.apple.com.localhost", "localhost",
         ] {
             let result = try Shell.run(
@@ -189,7 +189,7 @@ struct TLSTests {
         let narrow = try CertificateAuthority(
             commonName: "A", hosts: ["localhost"], from: now - .minutes(1), to: now + .days(1))
         #expect(try start(narrow.certificate, narrow.key).contains("permitted subtree violation"))
-        let hosts = try Understudy.hosts() + ["firebaseapp.com", "localhost"]
+        let hosts = try PlayedHosts.names() + ["firebaseapp.com", "localhost"]
         let over = try CertificateAuthority(
             commonName: "B", hosts: hosts, from: now - .minutes(10), to: now - .minutes(1))
         let message = try start(over.certificate, over.key)

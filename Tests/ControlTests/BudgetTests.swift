@@ -37,7 +37,7 @@ struct BudgetTests {
 
     @Test("all recordings together keep to the limit, and health counts what went")
     func recordings() throws {
-        var options = Understudy.Options()
+        var options = RunningServer.Options()
         options.recordingLimit = 2_000_000
         let fixture = try FaultFixture(options: options)
         for number in 0..<30 { try post(fixture, "/~w\(number)", size: 200_000) }
@@ -57,7 +57,7 @@ struct BudgetTests {
     @Test("of a large body 256 kB are kept, and its size; nothing of it is shown where secrets are masked")
     func bodies() throws {
         for masks in [false, true] {
-            var options = Understudy.Options()
+            var options = RunningServer.Options()
             options.masksSecrets = masks
             let fixture = try FaultFixture(options: options)
             try post(fixture, "", size: 900_000)

@@ -52,7 +52,7 @@ struct ControlHostileInputTests {
 
     @Test("bodies of every kind are recorded and shown, masked or not", arguments: [false, true])
     func recorded(isMasked: Bool) throws {
-        var options = Understudy.Options()
+        var options = RunningServer.Options()
         options.masksSecrets = isMasked
         let fixture = try FaultFixture(options: options)
         let bytes = (0..<256).map { UInt8($0) }

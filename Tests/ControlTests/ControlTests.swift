@@ -15,7 +15,7 @@ struct ControlTests {
         let answer = try fixture.client.get("\(ControlTests.api)/health")
         #expect(answer.status == 200)
         #expect(answer["status"] == "ok")
-        #expect(answer["version"] == Understudy.version)
+        #expect(answer["version"] == Version.current)
         #expect(answer.json["worlds"] as? Int == 1)
     }
 
@@ -157,9 +157,9 @@ struct ControlTests {
 
     @Test("a configured host name is answered, too")
     func controlHost() throws {
-        var options = Understudy.Options()
+        var options = RunningServer.Options()
         options.controlHosts = ["Idp.Test"]
-        let server = try Understudy.start(options: options)
+        let server = try RunningServer.start(options: options)
         let client = TestClient(port: server.port)
         #expect(try client.get("\(ControlTests.api)/health", headers: ["Host": "idp.test:80"]).status == 200)
         #expect(try client.get("\(ControlTests.api)/health", headers: ["Host": "idp2.test"]).status == 403)
@@ -205,7 +205,7 @@ struct ControlTests {
         for text in [
             "Ada Lovelace", "com.example.web", "Ov23liSuspended00001", "GitHub App",
             "http://localhost:\(fixture.client.port)/appleid.apple.com",
-            Understudy.version,
+            Version.current,
         ] {
             #expect(page.text.contains(text))
         }

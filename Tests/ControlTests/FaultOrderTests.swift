@@ -215,10 +215,10 @@ struct FaultOrderTests {
             (#"{"effect":{"status":"x"}}"#, "$.faults[1].effect.status: found a string"),
         ])
     func badSeeds(fault: String, message: String) {
-        let faults = Understudy.faults(in: [.json(#"{"faults":[{"effect":{"status":500}},\#(fault)]}"#)])
+        let faults = SeedInput.faults(in: [.json(#"{"faults":[{"effect":{"status":500}},\#(fault)]}"#)])
         #expect(faults.count == 1)
         #expect(faults.first?.contains(message) ?? false, "\(faults)")
-        let outcomes = Understudy.faults(in: [.json(#"{"outcomes":[{"provider":"apple","outcome":"error"}]}"#)])
+        let outcomes = SeedInput.faults(in: [.json(#"{"outcomes":[{"provider":"apple","outcome":"error"}]}"#)])
         #expect(outcomes.first?.contains("$.outcomes[0]: the outcome \"error\" needs") ?? false)
     }
 }

@@ -11,8 +11,8 @@ struct FaultFixture {
     let server: RunningServer
     let client: TestClient
 
-    init(seed: String? = nil, options: Understudy.Options = Understudy.Options()) throws {
-        server = try Understudy.start(
+    init(seed: String? = nil, options: RunningServer.Options = RunningServer.Options()) throws {
+        server = try RunningServer.start(
             seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []),
             options: options)
         client = TestClient(port: server.port)

@@ -132,7 +132,7 @@ struct OutcomeTests {
 
     @Test("an interaction that can't be is a fault of the seed")
     func badInteraction() {
-        let faults = Understudy.faults(in: [
+        let faults = SeedInput.faults(in: [
             .json(OutcomeTests.seed("google", #"{"mode":"auto","outcome":"error"}"#)),
             .json(#"{"interaction":{"mode":"auto","outcome":"error"}}"#),
         ])

@@ -81,9 +81,9 @@ struct RecordingPageTests {
 
     @Test("with masks, no secret shows in Referer, in other credentials, or in what can't be read")
     func masks() throws {
-        var options = Understudy.Options()
+        var options = RunningServer.Options()
         options.masksSecrets = true
-        let server = try Understudy.start(seeds: [.builtIn], options: options)
+        let server = try RunningServer.start(seeds: [.builtIn], options: options)
         defer { server.stop() }
         let client = TestClient(port: server.port)
         let json = ["Content-Type": "application/json"]

@@ -243,7 +243,7 @@ struct RecordingTests {
 
     @Test("masked, no secret is in the recording, the stream, the HAR file or on the status page")
     func masked() throws {
-        var options = Understudy.Options()
+        var options = RunningServer.Options()
         options.masksSecrets = true
         let fixture = try FaultFixture(options: options)
         var secrets: [String] = []

@@ -40,7 +40,7 @@ struct ScenarioTests {
             #expect(try play(name, world: "/~\(name)")["advice"] == scenario["advice"])
             try play(name, world: "/~\(name)")
         }
-        #expect(try Repository.read("seed-data/scenarios/README.md") == Understudy.scenarioDocumentation)
+        #expect(try Repository.read("seed-data/scenarios/README.md") == BuiltInScenarios.documentation)
     }
 
     @Test("nonce mismatch, at every provider that echoes one")
@@ -227,7 +227,7 @@ struct ScenarioTests {
 
     @Test("a daemon that starts with a scenario has it in every world, also after a reset")
     func start() throws {
-        var options = Understudy.Options()
+        var options = RunningServer.Options()
         options.scenarios = ["provider-outage", "clock-ahead"]
         let fixture = try FaultFixture(options: options)
         for world in ["", "/~one", "/~two"] {
@@ -251,7 +251,7 @@ struct ScenarioTests {
         let text =
             #"{"title":"Mine","happens":"It does.","advice":"Bear it.","orders":[{"call":"POST clock","body":{"freeze":true}}]}"#
         try text.write(toFile: file, atomically: true, encoding: .utf8)
-        var options = Understudy.Options()
+        var options = RunningServer.Options()
         options.scenarios = [file]
         let fixture = try FaultFixture(options: options)
         #expect(try fixture.client.get("\(FaultFixture.api)/clock").json["frozen"] as? Bool == true)

@@ -40,7 +40,7 @@ struct GitHubSeedTests {
             (#"{"accounts":[{"id":"a","github":{"createdAt":"2020"}}]}"#, "expected a time such as"),
         ])
     func faults(text: String, expected: String) {
-        let faults = Understudy.faults(in: [.json(text)])
+        let faults = SeedInput.faults(in: [.json(text)])
         #expect(faults.contains { $0.contains(expected) }, "\(faults)")
     }
 
@@ -48,6 +48,6 @@ struct GitHubSeedTests {
     func firebase() {
         let seed =
             #"{"github":{"githubApps":[{"clientID":"a"}]},"firebase":{"projects":[{"id":"p","providers":{"github.com":{"clientID":"a"}}}]}}"#
-        #expect(Understudy.faults(in: [.json(seed)]) == [])
+        #expect(SeedInput.faults(in: [.json(seed)]) == [])
     }
 }

@@ -10,14 +10,14 @@ struct SeedTests {
     static let directory = "\(Repository.root)/seed-data"
 
     private func faults(_ texts: String...) -> [String] {
-        Understudy.faults(in: texts.map { .json($0, directory: SeedTests.directory) })
+        SeedInput.faults(in: texts.map { .json($0, directory: SeedTests.directory) })
     }
 
     @Test("the default seed is valid, from its file, from its directory and built in")
     func defaultSeed() {
-        #expect(Understudy.faults(in: [.builtIn]) == [])
-        #expect(Understudy.faults(in: [.path("\(SeedTests.directory)/default.json")]) == [])
-        #expect(Understudy.faults(in: [.path(SeedTests.directory)]) == [])
+        #expect(SeedInput.faults(in: [.builtIn]) == [])
+        #expect(SeedInput.faults(in: [.path("\(SeedTests.directory)/default.json")]) == [])
+        #expect(SeedInput.faults(in: [.path(SeedTests.directory)]) == [])
     }
 
     @Test("the seeds in the README are valid")
@@ -31,7 +31,7 @@ struct SeedTests {
 
     @Test("the committed JSON Schema is the one that is printed")
     func schema() throws {
-        #expect(try Repository.read("seed-data/schema.json") == Understudy.seedSchema)
+        #expect(try Repository.read("seed-data/schema.json") == SeedInput.schema)
     }
 
     @Test(
@@ -124,7 +124,7 @@ struct SeedTests {
             to: folder.appending(path: "a.json"), atomically: true, encoding: .utf8)
         try #"{"apple":{"issuer":1},"interaction":{"account":"nobody"}}"#.write(
             to: folder.appending(path: "b.json"), atomically: true, encoding: .utf8)
-        let found = Understudy.faults(in: [.path(folder.path())])
+        let found = SeedInput.faults(in: [.path(folder.path())])
         #expect(found.count == 4)
         #expect(found.filter { $0.contains("a.json: $.accounts") }.count == 2)
         #expect(found.contains { $0.contains("b.json: $.apple.issuer") })

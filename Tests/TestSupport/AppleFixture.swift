@@ -15,9 +15,9 @@ package final class AppleFixture: Sendable {
     package let server: RunningServer
     package let client: TestClient
 
-    package init(seed: String? = nil, seeds: [Understudy.SeedInput]? = nil) throws {
+    package init(seed: String? = nil, seeds: [SeedInput]? = nil) throws {
         let inputs = seeds ?? [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
-        server = try Understudy.start(seeds: inputs)
+        server = try RunningServer.start(seeds: inputs)
         client = TestClient(port: server.port)
     }
 

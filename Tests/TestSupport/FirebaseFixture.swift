@@ -18,7 +18,7 @@ package final class FirebaseFixture: Sendable {
     package let client: TestClient
 
     package init(seed: String? = nil) throws {
-        server = try Understudy.start(
+        server = try RunningServer.start(
             seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []))
         client = TestClient(port: server.port)
     }

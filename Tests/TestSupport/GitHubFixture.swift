@@ -22,7 +22,7 @@ package final class GitHubFixture: Sendable {
     package let client: TestClient
 
     package init(seed: String? = nil) throws {
-        server = try Understudy.start(
+        server = try RunningServer.start(
             seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []))
         client = TestClient(port: server.port)
     }

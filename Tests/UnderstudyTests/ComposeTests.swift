@@ -13,6 +13,6 @@ struct ComposeTests {
         let aliases = section.split(separator: "\n").filter { $0.contains("- ") }.map {
             $0.trimmingCharacters(in: CharacterSet(charactersIn: " -"))
         }
-        #expect(aliases == (try Understudy.hosts()))
+        #expect(aliases == (try PlayedHosts.names()))
     }
 }

@@ -237,10 +237,10 @@ struct HostileInputTests {
 
     @Test("seeds are refused with a place, and exit 1", arguments: seeds.indices)
     func seedTexts(index: Int) throws {
-        let faults = Understudy.faults(in: [.json(HostileInputTests.seeds[index])])
+        let faults = SeedInput.faults(in: [.json(HostileInputTests.seeds[index])])
         #expect(!faults.isEmpty)
         #expect(faults.allSatisfy { $0.hasPrefix("seed: $") })
-        #expect(throws: StartError.self) { try Understudy.start(seeds: [.json(HostileInputTests.seeds[index])]) }
+        #expect(throws: StartError.self) { try RunningServer.start(seeds: [.json(HostileInputTests.seeds[index])]) }
     }
 
     @Test("what is too large to read is refused with a diagnosis and a number, like all else")

@@ -101,7 +101,7 @@ struct RequestBudgetTests {
     func seedFaults() {
         let seed = "{" + (0..<60_000).map { "\"k\($0)\":1" }.joined(separator: ",") + "}"
         do {
-            _ = try Understudy.start(seeds: [.json(seed, directory: ".")])
+            _ = try RunningServer.start(seeds: [.json(seed, directory: ".")])
             Issue.record("the seed is refused")
         } catch {
             let lines = "\(error)".split(separator: "\n")
@@ -118,7 +118,7 @@ struct RequestBudgetTests {
             ("{\"accounts\": [], \"accounts\": []}", "line 1, column 27: duplicate object key"),
         ])
     func syntax(seed: String, place: String) throws {
-        let faults = Understudy.faults(in: [.json(seed, directory: ".")])
+        let faults = SeedInput.faults(in: [.json(seed, directory: ".")])
         #expect(faults.count == 1)
         #expect(faults.first?.contains("seed: $: not JSON: \(place)") == true, "\(faults)")
     }
@@ -143,9 +143,9 @@ struct RequestBudgetTests {
 
     @Test("an exchange with more than a hundred secrets shows none of its texts")
     func masks() throws {
-        var options = Understudy.Options()
+        var options = RunningServer.Options()
         options.masksSecrets = true
-        let server = try Understudy.start(seeds: [.builtIn], options: options)
+        let server = try RunningServer.start(seeds: [.builtIn], options: options)
         defer { server.stop() }
         let client = TestClient(port: server.port)
         let codes = (0..<200).map { "code=secret-\($0)-code" }.joined(separator: "&")

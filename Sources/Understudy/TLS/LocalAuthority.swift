@@ -70,7 +70,7 @@ public struct LocalAuthority: Sendable {
     private static func fresh() throws -> CertificateAuthority {
         let now = MachineClock.now
         return try CertificateAuthority(
-            commonName: "Understudy, for tests only: \(owner)", hosts: Understudy.certifiedDomains(),
+            commonName: "Understudy, for tests only: \(owner)", hosts: PlayedHosts.domains(),
             from: now - day, to: now + .days(3650))
     }
 

@@ -30,10 +30,10 @@ final class FuzzDaemon: Sendable {
     private static let fixed = #"{"randomSeed": "fuzz"}"#
 
     private init() throws {
-        let seed = try Understudy.loadSeed([.builtIn, .json(FuzzDaemon.fixed)])
+        let seed = try SeedInput.load([.builtIn, .json(FuzzDaemon.fixed)])
         worlds = WorldRegistry(seed: seed, generator: KeyGenerator())
-        dispatcher = try Understudy.dispatcher(seed, worlds, Understudy.Options())
-        catalog = Understudy.catalog(for: seed)
+        dispatcher = try Composition.dispatcher(seed, worlds, RunningServer.Options())
+        catalog = Composition.catalog(for: seed)
         let pem = seed.document["firebase"]?["projects"]?.array?.first?["providers"]?["apple.com"]?["privateKey"]
         clientKey = try Key(pem: Array((pem?.string ?? "").utf8))
     }

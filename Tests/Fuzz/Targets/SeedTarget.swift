@@ -31,9 +31,9 @@ extension FuzzTarget {
 
     private static func run(_ value: JSONValue) throws {
         let text = value.text
-        guard let seed = try? Understudy.loadSeed([.builtIn, .json(text)]) else { return }
-        let dispatcher = try Understudy.dispatcher(
-            seed, WorldRegistry(seed: seed, generator: KeyGenerator()), Understudy.Options())
+        guard let seed = try? SeedInput.load([.builtIn, .json(text)]) else { return }
+        let dispatcher = try Composition.dispatcher(
+            seed, WorldRegistry(seed: seed, generator: KeyGenerator()), RunningServer.Options())
         for path in ["/_understudy/v1/accounts", "/_understudy/v1/faults", "/_understudy/v1/outcomes", "/"] {
             let request = Request(method: "GET", target: path, headers: [(name: "Host", value: "localhost")])
             guard case .now(let response) = dispatcher.handle(request) else { continue }

@@ -1,0 +1,61 @@
+import Apple
+import Control
+import EmulatorCore
+import Facebook
+import Firebase
+import GitHub
+import Google
+import HTTPServer
+
+/// What is played, put together.
+package enum Composition {
+    /// The list of providers.
+    static func providers(for seed: Seed) -> [any Provider] {
+        [
+            AppleProvider(seed: seed), GitHubProvider(seed: seed), GoogleProvider(seed: seed),
+            FacebookProvider(seed: seed), FirebaseProvider(seed: seed),
+        ]
+    }
+
+    /// Where something can be ordered to go wrong.
+    package static func catalog(for seed: Seed) -> OperationCatalog {
+        OperationCatalog(providers: providers(for: seed))
+    }
+
+    /// Everything but the sockets: what answers the requests to a daemon that starts with `seed`.
+    package static func dispatcher(
+        _ seed: Seed, _ worlds: WorldRegistry, _ options: RunningServer.Options,
+        _ gauges: ProcessGauges = ProcessGauges()
+    ) throws -> Dispatcher {
+        let providers = providers(for: seed)
+        let chosen = try scenarios(options.scenarios)
+        let scenarios = Lazy {
+            let others = BuiltInScenarios.all.filter { scenario in !chosen.contains { $0.name == scenario.name } }
+            return (others + chosen).sorted { $0.name < $1.name }
+        }
+        let status = StatusPage(
+            providers: providers, version: Version.current, chosen: chosen, scenarios: scenarios,
+            masksSecrets: options.masksSecrets)
+        let pages = [
+            Operation("GET", [], "/", nil) { status.response($0) },
+            // Browsers ask for it by themselves; it is nobody's failure.
+            Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
+        ]
+        let control = ControlAPI(
+            providers: providers, worlds: worlds, version: Version.current, hosts: options.controlHosts,
+            scenarios: scenarios, masksSecrets: options.masksSecrets, gauges: gauges)
+        return Dispatcher(
+            providers: providers, own: pages + control.operations, controlRefusal: { control.refusal(of: $0) },
+            worlds: worlds, scenarios: chosen, logger: options.logger)
+    }
+
+    private static func scenarios(_ names: [String]) throws -> [Scenario] {
+        do throws(SeedFaults) {
+            var scenarios: [Scenario] = []
+            for name in names { scenarios.append(try BuiltInScenarios.find(name)) }
+            return scenarios
+        } catch {
+            throw StartError(description: error.description)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import EmulatorCore
+import Logging
+import Time
+
+extension RunningServer {
+    /// How the server runs. Every property has a default that suits tests.
+    public struct Options: Sendable {
+        /// An IP address or `localhost`. The default serves both loopback addresses.
+        public var host = "127.0.0.1"
+        /// 0 takes a free port.
+        public var port: UInt16 = 0
+        /// Descriptors of sockets that listen already, for HTTP: ``host`` and ``port`` then mean nothing.
+        public var listeningSockets: [Int32] = []
+        /// The port for HTTPS, beside HTTP and with the same answers; 0 takes a free one, `nil` has none.
+        public var tlsPort: UInt16?
+        /// HTTPS only: ``port`` isn't listened on.
+        public var isTLSOnly = false
+        /// The port for an HTTP proxy that leads played hosts here; needs TLS, which it brings along. 0 takes a free one,
+        /// `nil` has none.
+        public var proxyPort: UInt16?
+        /// Whether the proxy lets other hosts through, to the network.
+        public var proxyPassesThrough = false
+        /// Who vouches for the certificate; there must be one before TLS is asked for.
+        public var authority = LocalAuthority()
+        /// The certificate's lifetime, and how often it is looked whether to renew it; for tests.
+        package var certificateLifetime: TimeSpan?
+        package var certificateInterval: Duration?
+        /// Host names, beside loopback names and IP addresses, at which the control API answers.
+        public var controlHosts: [String] = []
+        /// Scenarios that every world begins with: names of built-in ones, or paths of files.
+        public var scenarios: [String] = []
+        /// Whether the recording shows secrets as `masked-` and their length.
+        public var masksSecrets = false
+        /// Bytes that the recordings of all worlds may take together; beyond it, the oldest exchanges go. At least 1 MB.
+        public var recordingLimit = 64_000_000
+        /// Threads that serve connections; one a core when `nil`.
+        public var workers: Int?
+        /// How many lines of the log couldn't be written, for `health`; `nil` when whoever made the logger doesn't count them.
+        package var droppedLogLines: (@Sendable () -> Int)?
+        /// Refusals are logged at `info` with their diagnosis, all else at `debug`. No secret is logged.
+        public var logger: Logger
+
+        /// Logs nothing unless a logger is given.
+        public init(logger: Logger? = nil) {
+            self.logger = logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Control
+import EmulatorCore
+import HTTPServer
+import Proxy
+
+extension RunningServer {
+    /// Starts a server on `seeds`, merged in order.
+    ///
+    /// - Throws: ``StartError`` with every fault of the seeds, or with why it can't listen.
+    public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
+        let seed = try SeedInput.load(seeds)
+        let worlds = WorldRegistry(
+            seed: seed, generator: KeyGenerator(),
+            budget: ProcessBudget(recordingLimit: max(1_000_000, options.recordingLimit), logger: options.logger))
+        let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
+        let dispatcher = try Composition.dispatcher(seed, worlds, options, gauges)
+        var serverOptions = Server.Options()
+        serverOptions.host = options.host
+        serverOptions.port = options.port
+        serverOptions.listening = options.listeningSockets
+        serverOptions.refusalHeaders = { dispatcher.refusalHeaders(reason: $0) }
+        serverOptions.warn = { options.logger.warning("\($0)") }
+        serverOptions.log = { options.logger.debug("libmicrohttpd: \($0)") }
+        if let workers = options.workers { serverOptions.workers = workers }
+        do {
+            let plain = options.isTLSOnly ? nil : try Server(serverOptions) { dispatcher.handle($0) }
+            if let plain { gauges.add("http") { [weak plain] in plain?.counters } }
+            let needsTLS = options.isTLSOnly || options.proxyPort != nil
+            guard let tlsPort = options.tlsPort ?? (needsTLS ? 0 : nil) else {
+                return RunningServer(plain: plain, secure: nil, host: options.host, worlds: worlds)
+            }
+            serverOptions.port = tlsPort
+            serverOptions.listening = []
+            var secureOptions = SecureServer.Options(
+                server: serverOptions, authority: options.authority, hosts: PlayedHosts.certified(for: seed),
+                logger: options.logger)
+            if let lifetime = options.certificateLifetime { secureOptions.lifetime = lifetime }
+            if let interval = options.certificateInterval { secureOptions.interval = interval }
+            let secure = try SecureServer(secureOptions) { dispatcher.handle($0) }
+            gauges.add("https") { [weak secure] in secure?.counters }
+            let proxy = try options.proxyPort.map { port in
+                try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
+            }
+            return RunningServer(plain: plain, secure: secure, proxy: proxy, host: options.host, worlds: worlds)
+        } catch {
+            throw StartError(description: "\(error)")
+        }
+    }
+
+    private static func startProxy(
+        _ port: UInt16, _ options: Options, plain: Server?, secure: SecureServer,
+        plays: @escaping @Sendable (String) -> Bool
+    ) throws -> ProxyServer {
+        var proxyOptions = ProxyServer.Options()
+        proxyOptions.host = options.host
+        proxyOptions.port = port
+        let isEverywhere = ["localhost", "0.0.0.0", "::"].contains(options.host)
+        proxyOptions.upstream = isEverywhere ? "127.0.0.1" : options.host
+        proxyOptions.httpPort = plain?.port
+        proxyOptions.tlsPort = secure.port
+        proxyOptions.plays = plays
+        proxyOptions.passesThrough = options.proxyPassesThrough
+        proxyOptions.warn = { options.logger.warning("\($0)") }
+        proxyOptions.log = { options.logger.info("proxy: \($0)") }
+        return try ProxyServer(proxyOptions)
+    }
+}

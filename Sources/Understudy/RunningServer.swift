@@ -1,0 +1,58 @@
+import EmulatorCore
+import HTTPServer
+import Proxy
+
+/// A stand-in identity provider for tests, in this process: it runs until ``stop()`` or until it is let go.
+///
+///     let server = try RunningServer.start()
+///     defer { server.stop() }
+///     // point the code under test at server.url
+public final class RunningServer: Sendable {
+    private let plain: Server?
+    private let secure: SecureServer?
+    private let proxy: ProxyServer?
+    private let host: String
+    private let worlds: WorldRegistry
+
+    init(
+        plain: Server?, secure: SecureServer?, proxy: ProxyServer? = nil, host: String, worlds: WorldRegistry
+    ) {
+        self.proxy = proxy
+        self.plain = plain
+        self.secure = secure
+        self.host = host
+        self.worlds = worlds
+    }
+
+    /// The port that is listened on: HTTP's, or with TLS alone HTTPS's.
+    public var port: Int { Int(plain?.port ?? secure?.port ?? 0) }
+
+    /// HTTPS's port; `nil` without TLS.
+    public var tlsPort: Int? { (secure?.port).map(Int.init) }
+
+    /// `http://` (with TLS alone `https://`) with host and port, without a slash at the end.
+    public var url: String { "\(plain == nil ? "https" : "http")://\(authority):\(port)" }
+
+    /// `http://` with host and port of the proxy; `nil` without one.
+    public var proxyURL: String? { proxy.map { "http://\(authority):\($0.port)" } }
+
+    /// `https://` with host and port; `nil` without TLS.
+    public var tlsURL: String? { tlsPort.map { "https://\(authority):\($0)" } }
+
+    private var authority: String { host.contains(":") ? "[\(host)]" : host }
+
+    /// The last requests that were refused, in all worlds, the oldest first: `POST appleid.apple.com/auth/token: ` and the
+    /// diagnosis.
+    public func lastRefusals(_ count: Int) -> [String] {
+        let all = worlds.all.flatMap { $0.world.recording.exchanges }.filter { $0.diagnosis != nil }
+        return all.sorted { $0.began < $1.began }.suffix(count).map { exchange in
+            "\(exchange.request.method) \(exchange.host ?? "")\(exchange.path): \(exchange.diagnosis ?? "")"
+        }
+    }
+
+    /// Stops accepting, finishes what is in flight, at most two seconds. Calling it again does nothing.
+    public func stop() {
+        proxy?.stop()
+        WorkThread.doAll([{ [plain] in plain?.stop() }, { [secure] in secure?.stop() }])
+    }
+}

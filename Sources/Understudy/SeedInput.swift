@@ -1,0 +1,51 @@
+import EmulatorCore
+import JSON
+
+/// Where a seed comes from.
+public enum SeedInput: Sendable {
+    /// The seed that is built in: three people, two teams, test keys.
+    case builtIn
+    /// A JSON file, or a directory whose `*.json` are read in name order.
+    case path(String)
+    /// JSON text. Files that it names are looked for in `directory`.
+    case json(String, directory: String = ".")
+
+    /// Checks seed files and returns their faults, one line each: file, JSON path, what is wrong. Empty when all is well.
+    public static func faults(in seeds: [SeedInput]) -> [String] {
+        do {
+            _ = try load(seeds)
+            return []
+        } catch let error as StartError {
+            return error.description.split(separator: "\n").map(String.init)
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    /// The JSON Schema (2020-12) of a seed file.
+    public static var schema: String { Shape.schemaDocument.indented() + "\n" }
+
+    package static func load(_ inputs: [SeedInput]) throws -> Seed {
+        do throws(SeedFaults) {
+            var sources: [SeedSource] = []
+            for input in inputs { sources += try input.sources() }
+            let seed = try Seed(sources)
+            guard !seed.faultNodes.isEmpty else { return seed }
+            // Only the providers know what can go wrong where.
+            let catalog = Composition.catalog(for: seed)
+            let misfits = seed.faultNodes.flatMap { catalog.faults(in: $0) }
+            guard misfits.isEmpty else { throw SeedFaults(faults: misfits) }
+            return seed
+        } catch {
+            throw StartError(description: error.description)
+        }
+    }
+
+    private func sources() throws(SeedFaults) -> [SeedSource] {
+        switch self {
+        case .builtIn: return [BuiltInSeed.source]
+        case .path(let path): return try SeedSource.files(at: path)
+        case .json(let text, let directory): return [SeedSource(name: "seed", text: text, directory: directory)]
+        }
+    }
+}
