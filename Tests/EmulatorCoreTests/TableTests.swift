@@ -46,6 +46,10 @@ struct TableTests {
             #expect(TableTests.keys(tables.rows(Note.byTopic, "x")) == "cb")
             #expect(TableTests.keys(tables.rows(Note.byTag, "all")) == "cabd")
             #expect(tables.first(Note.byTag, "b")?.key == "b")
+            #expect(tables.last(Note.byTag, "all")?.key == "d")
+            #expect(tables.last(Note.byTag, "e") == nil)
+            #expect(tables.count(Note.byTag, "all") == 4)
+            #expect(tables.count(Note.byTopic, "z") == 0)
             #expect(tables.rows(Note.names, limit: 3).map(\.text) == ["a", "b", "c"])
             #expect(tables.rows(Note.names, after: "b", limit: 9).map(\.text) == ["c", "d"])
         }
@@ -143,6 +147,10 @@ struct TableTests {
             #expect(tables.first(Account.byEmail, "bob@example.com") == nil)
             #expect(tables.first(Account.byEmail, "robert@example.com")?.id == "bob")
             #expect(tables.rows(Account.names, prefix: "rob", limit: 9).map(\.row.id) == ["bob"])
+            #expect(tables.count(Account.byEmail, "bob@example.com") == 0)
+            #expect(tables.count(Account.byEmail, "cleo@example.com") == 1)
+            #expect(tables.last(Account.byEmail, "bob@example.com") == nil)
+            #expect(tables.last(Account.byEmail, "cleo@example.com")?.id == "cleo")
             #expect(tables.rows(Account.names, prefix: "ada", limit: 9).isEmpty)
             #expect(tables.rows(Account.self, after: "bob", limit: 9).map(\.id) == ["cleo", "dan"])
         }
@@ -192,6 +200,8 @@ struct TableTests {
                     #expect(topics == Set(model.filter { $0.topic == value }.map(\.key)))
                     let tags = Set(tables.rows(Note.byTag, value).map(\.key))
                     #expect(tags == Set(model.filter { $0.tags.contains(value) }.map(\.key)))
+                    #expect(tables.count(Note.byTag, value) == tags.count)
+                    #expect(tables.last(Note.byTag, value)?.key == tables.rows(Note.byTag, value).last?.key)
                 }
             }
         }

@@ -20,7 +20,7 @@ final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryInd
     }
 
     private let index: Index<R, Value>
-    private var ends: [Value: (first: Int32, last: Int32)] = [:]
+    private var ends: [Value: (first: Int32, last: Int32, count: Int)] = [:]
     private var nodes: ContiguousArray<Node?> = []
     private var free: [Int32] = []
     /// The first node of each slot, or -1.
@@ -28,12 +28,23 @@ final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryInd
 
     init(_ index: Index<R, Value>) { self.index = index }
 
+    func count(_ value: Value) -> Int { ends[value]?.count ?? 0 }
+
     /// Calls `body` with the slots, oldest first, until it says `false`.
     func each(_ value: Value, _ body: (Int32) -> Bool) {
         var place = ends[value]?.first ?? -1
         while place >= 0, let node = nodes[Int(place)] {
             guard body(node.slot) else { return }
             place = node.next
+        }
+    }
+
+    /// The same, newest first.
+    func eachReversed(_ value: Value, _ body: (Int32) -> Bool) {
+        var place = ends[value]?.last ?? -1
+        while place >= 0, let node = nodes[Int(place)] {
+            guard body(node.slot) else { return }
+            place = node.previous
         }
     }
 
@@ -71,12 +82,13 @@ final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryInd
         while firstNodes.count <= Int(slot) { firstNodes.append(-1) }
         let place = free.popLast() ?? Int32(nodes.count)
         if Int(place) == nodes.count { nodes.append(nil) }
-        let last = ends[value]?.last ?? -1
+        let end = ends[value]
+        let last = end?.last ?? -1
         nodes[Int(place)] = Node(
             value: value, slot: slot, previous: last, next: -1, sibling: firstNodes[Int(slot)])
         firstNodes[Int(slot)] = place
         if last >= 0 { nodes[Int(last)]?.next = place }
-        ends[value, default: (first: place, last: place)].last = place
+        ends[value] = (first: end?.first ?? place, last: place, count: (end?.count ?? 0) + 1)
     }
 
     private func take(_ value: Value, _ slot: Int32) {
@@ -86,9 +98,14 @@ final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryInd
         while place >= 0, let node = nodes[Int(place)], node.value != value { (before, place) = (place, node.sibling) }
         guard place >= 0, let node = nodes[Int(place)] else { return }
         if before < 0 { firstNodes[Int(slot)] = node.sibling } else { nodes[Int(before)]?.sibling = node.sibling }
-        if node.previous >= 0 { nodes[Int(node.previous)]?.next = node.next } else { ends[value]?.first = node.next }
-        if node.next >= 0 { nodes[Int(node.next)]?.previous = node.previous } else { ends[value]?.last = node.previous }
-        if node.previous < 0, node.next < 0 { ends[value] = nil }
+        if node.previous >= 0 { nodes[Int(node.previous)]?.next = node.next }
+        if node.next >= 0 { nodes[Int(node.next)]?.previous = node.previous }
+        if var end = ends[value] {
+            if node.previous < 0 { end.first = node.next }
+            if node.next < 0 { end.last = node.previous }
+            end.count -= 1
+            ends[value] = end.count > 0 ? end : nil
+        }
         nodes[Int(place)] = nil
         free.append(place)
     }

@@ -121,6 +121,10 @@ private final class MemoryTables: Tables, @unchecked Sendable {
         table(R.self).rows(index, value, limit: limit)
     }
 
+    func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int { table(R.self).count(index, value) }
+
+    func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? { table(R.self).last(index, value) }
+
     func rows<R: Row>(
         _ index: SortedIndex<R>, prefix: String, after: String?, limit: Int
     ) -> [(text: String, row: R)] {

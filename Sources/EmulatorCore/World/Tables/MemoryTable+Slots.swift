@@ -28,10 +28,21 @@ extension MemoryTable {
 
     func replace(_ old: R, by row: R, in slot: Int32) {
         for index in indexes { index.replace(old, by: row, slot) }
-        sort(old) { $0.remove($1, slot) }
-        sort(row) { $0.insert($1, slot) }
+        resort(old, by: row, slot)
         slots[Int(slot)].row = row
         schedule(row, slot)
+    }
+
+    /// Moves the row where its texts have changed.
+    private func resort(_ old: R, by row: R, _ slot: Int32) {
+        guard let index = definition.order else { return }
+        sorted.withLock { sorted in
+            guard let sorted else { return }
+            let (before, after) = (index.texts(old), index.texts(row))
+            guard before != after else { return }
+            for text in before { sorted.remove(text, slot) }
+            for text in after { sorted.insert(text, slot) }
+        }
     }
 
     /// Does something with each of the row's texts, if they are kept in order already.

@@ -116,6 +116,36 @@ final class MemoryTable<R: Row>: AnyMemoryTable {
         return found
     }
 
+    func count<Value>(_ index: Index<R, Value>, _ value: Value) -> Int {
+        guard let place = definition.indexes.firstIndex(where: { $0 === index }) else { return 0 }
+        let own = (indexes[place] as? MemoryIndex<R, Value>)?.count(value) ?? 0
+        guard let base else { return own }
+        // Only where a world has changed seeded rows must they be counted one by one.
+        guard !hidden.isEmpty else { return own + base.count(index, value) }
+        var seeded = 0
+        base.each(place, value) { slot in
+            if hidden[slot] == nil { seeded += 1 }
+            return true
+        }
+        return own + seeded
+    }
+
+    /// The row that got this value last.
+    func last<Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
+        guard let place = definition.indexes.firstIndex(where: { $0 === index }) else { return nil }
+        var found: R?
+        (indexes[place] as? MemoryIndex<R, Value>)?.eachReversed(value) { slot in
+            found = row(slot)
+            return false
+        }
+        guard found == nil, let base else { return found }
+        (base.indexes[place] as? MemoryIndex<R, Value>)?.eachReversed(value) { slot in
+            if hidden[slot] == nil { found = base.row(slot) }
+            return found == nil
+        }
+        return found
+    }
+
     private func each<Value: Hashable & Codable & Sendable>(
         _ place: Int, _ value: Value, _ body: (Int32) -> Bool
     ) {

@@ -9,6 +9,10 @@ package protocol Tables: AnyObject {
     func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R]
     /// The rows with this value, oldest first.
     func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R]
+    /// How many rows have this value.
+    func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int
+    /// The row that got this value last.
+    func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R?
     /// At most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text `after`.
     func rows<R: Row>(_ index: SortedIndex<R>, prefix: String, after: String?, limit: Int) -> [(text: String, row: R)]
     /// Adds a row, or replaces the one that has its key.
@@ -59,6 +63,12 @@ extension TableReading where Self: ~Copyable {
     package func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int = .max) -> [R] {
         tables.rows(index, value, limit: limit)
     }
+
+    /// How many rows have this value.
+    package func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int { tables.count(index, value) }
+
+    /// The row that got this value last.
+    package func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? { tables.last(index, value) }
 
     /// At most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text `after`.
     package func rows<R: Row>(
