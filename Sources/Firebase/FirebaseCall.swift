@@ -14,8 +14,8 @@ struct FirebaseAnswer: Sendable {
 struct FirebaseCall: Sendable {
     let exchange: Exchange
     let project: Project
-    /// The tenant whose users are meant; `nil` for the project's own.
-    let tenant: String?
+    /// The users who are meant: the project's own, or a tenant's.
+    let pool: UserPool
     /// Whether an administrator calls.
     let isAdmin: Bool
     private let body: JSONObject
@@ -23,10 +23,13 @@ struct FirebaseCall: Sendable {
     init(_ exchange: Exchange, project: Project, tenant: String? = nil, isAdmin: Bool = false, body: JSONObject) {
         self.exchange = exchange
         self.project = project
-        self.tenant = tenant
+        pool = UserPool(project: project.id, tenant: tenant)
         self.isAdmin = isAdmin
         self.body = body
     }
+
+    /// The tenant whose users are meant; `nil` for the project's own.
+    var tenant: String? { pool.tenant }
 
     var mfa: FirebaseSeed.MFA { project.mfa }
 
@@ -111,15 +114,18 @@ struct FirebaseCall: Sendable {
 
     // MARK: - State
 
-    struct Context {
-        let now: Instant
-        let pendingTokenLifetime: TimeSpan
-        var random: Randomness
+    /// Looks at the world's tables. Nothing slow belongs in here.
+    func read<Result: Sendable, Failure: Error>(
+        _ body: (borrowing Snapshot) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try exchange.world.read(body)
     }
 
-    /// The project's users and what else it remembers, under the world's lock.
-    func update<Result: Sendable>(_ body: (inout ProjectState, inout Context) -> Result) -> Result {
-        exchange.withProject(project, tenant: tenant, body)
+    /// Changes the world's tables: all that `body` does, or nothing when it throws. Nothing slow belongs in here.
+    func update<Result: Sendable, Failure: Error>(
+        _ body: (inout Transaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try exchange.world.update(body)
     }
 
     /// The fields of a nested object, as a call of its own.
@@ -159,24 +165,5 @@ struct FirebaseCall: Sendable {
             throw .wrongType(FirebaseCall.snakeCase(name), "TYPE_INT64", .integer(number))
         }
         return instant
-    }
-}
-
-extension Exchange {
-    func withProject<Result: Sendable>(
-        _ project: Project, tenant: String? = nil,
-        _ body: (inout ProjectState, inout FirebaseCall.Context) -> Result
-    ) -> Result {
-        world.update { state in
-            var context = FirebaseCall.Context(
-                now: state.clock.now, pendingTokenLifetime: world.seed.firebase.pendingTokenLifetime,
-                random: state.lendRandomness())
-            defer { state.random = context.random }
-            let now = context.now
-            let key = FirebaseState.Key(project: project.id, tenant: tenant)
-            return body(
-                &state[FirebaseState.self].projects[
-                    key, default: ProjectState(tenant == nil ? project.users : [], now: now)], &context)
-        }
     }
 }

@@ -79,6 +79,14 @@ extension FirebaseError {
 }
 
 extension FirebaseError {
+    static var userIsGone: FirebaseError {
+        FirebaseError("USER_NOT_FOUND", because: "the user was deleted meanwhile")
+    }
+
+    static func userIsDisabled(_ user: User) -> FirebaseError {
+        FirebaseError("USER_DISABLED", because: "the user \"\(user.localId)\" is disabled")
+    }
+
     static func notAdministrator(_ exchange: Exchange) -> FirebaseError {
         guard exchange.request.header("Authorization") != nil else { return .noAPIKey() }
         var error = FirebaseError(

@@ -12,13 +12,11 @@ extension FirebaseProvider {
             throw ControlRefusal(ControlAnswer.error(429, "tooManyProjects", error.diagnosis.line, path: "$.client"))
         }
         let call = FirebaseCall(exchange, project: project, isAdmin: true, body: JSONObject())
-        let person = exchange.world.update { state in wanted.account.flatMap { state.account($0)?.email } }
-        let (user, now) = call.update { state, context -> (User?, Instant) in
-            let name = wanted.account
-            let first = state.order.first.flatMap { state.users[$0] }
-            guard let name else { return (first, context.now) }
-            let found = state.users[name] ?? state.user(email: name) ?? person.flatMap { state.user(email: $0) }
-            return (found, context.now)
+        let (user, now) = call.read { tables -> (User?, Instant) in
+            guard let name = wanted.account else { return (tables.first(User.byPool, call.pool), tables.now) }
+            let found = tables.user(name, in: call.pool) ?? tables.user(email: name, in: call.pool)
+            guard found == nil, let email = tables.account(name)?.email else { return (found, tables.now) }
+            return (tables.user(email: email, in: call.pool), tables.now)
         }
         guard let user else {
             let message = wanted.account.map { "no user \(Diagnosis.quote($0)) in" } ?? "nobody has signed up in"
@@ -26,8 +24,8 @@ extension FirebaseProvider {
                 ControlAnswer.error(
                     404, "noSuchAccount", "\(message) project \(Diagnosis.quote(wanted.client))", path: "$.account"))
         }
-        let session = ProjectState.Session(
-            localId: user.localId, provider: user.links.first?.providerId ?? "password", authTime: now)
+        let session = Session(
+            refreshToken: "", user: user.key, provider: user.links.first?.providerId ?? "password", authTime: now)
         var claims = call.claims(session, user, at: now)
         claims["nonce"] = wanted.nonce.map { .string($0) }
         return TokenDraft(claims: claims, owner: .firebase, withType: true, isSigned: call.signsTokens)

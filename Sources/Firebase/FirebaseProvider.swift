@@ -135,11 +135,9 @@ package struct FirebaseProvider: Provider {
     private func scoped(
         _ exchange: Exchange, _ project: Project, _ tenantID: String?, isAdmin: Bool, _ body: JSONObject
     ) throws(FirebaseError) -> FirebaseCall {
-        let settings = exchange.world.update { $0[FirebaseState.self].settings[project.id] }
+        let settings = exchange.world.read { $0.find(ProjectSettings.self, project.id) }
         let project = settings?.apply(to: project) ?? project
-        if let tenantID, tenant(tenantID, of: project, in: exchange) == nil {
-            throw FirebaseError("TENANT_NOT_FOUND", because: "the project has no tenant \(Diagnosis.quote(tenantID))")
-        }
+        if let tenantID { _ = try tenant(tenantID, of: project, in: exchange) }
         try exchange.admit(project, tenant: tenantID)
         return FirebaseCall(exchange, project: project, tenant: tenantID, isAdmin: isAdmin, body: body)
     }

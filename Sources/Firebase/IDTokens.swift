@@ -48,14 +48,14 @@ extension FirebaseCall {
         guard !factors.isEmpty, provider != "phone", provider != "custom" else {
             return .tokens(try openSession(user, provider: provider, customClaims: customClaims))
         }
-        let pending = update { state, context -> String in
-            let text = Base64URL.encode(context.random.bytes(96))
-            state.pendingFactors.insert(
-                PendingSecondFactor(localId: user.localId, provider: provider), as: text,
-                expires: context.now + .minutes(10), now: context.now)
-            return text
+        let pending = update { tables in
+            let pending = PendingSecondFactor(
+                token: Base64URL.encode(tables.random.bytes(96)), user: user.key, provider: provider,
+                expires: tables.now + .minutes(10))
+            tables.put(pending)
+            return pending
         }
-        return .secondFactor(pending: pending, factors)
+        return .secondFactor(pending: pending.token, factors)
     }
 
     /// Begins a session. A change of the profile goes on with the time of the sign-in before it.
@@ -63,28 +63,27 @@ extension FirebaseCall {
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject()
     ) throws(FirebaseError) -> Tokens {
-        let (session, refreshToken, user, now) = update { state, context in
-            var user = state.users[user.localId] ?? user
-            if authTime == nil { user.lastLoginAt = context.now }
-            user.lastRefreshAt = context.now
-            state.insert(user)
-            let session = ProjectState.Session(
-                localId: user.localId, provider: provider, authTime: authTime ?? context.now,
-                secondFactor: secondFactor, customClaims: customClaims)
-            let refreshToken = "AMf-vB" + Base64URL.encode(context.random.bytes(150))
-            state.sessions[refreshToken] = session
-            return (session, refreshToken, user, context.now)
+        let (session, user, now) = try update { (tables) throws(FirebaseError) -> (Session, User, Instant) in
+            let now = tables.now
+            guard var user = tables.find(User.self, user.key) else { throw .userIsGone }
+            if authTime == nil { user.lastLoginAt = now }
+            user.lastRefreshAt = now
+            tables.put(user)
+            let session = Session(
+                refreshToken: "AMf-vB" + Base64URL.encode(tables.random.bytes(150)), user: user.key,
+                provider: provider, authTime: authTime ?? now, secondFactor: secondFactor,
+                customClaims: CustomClaims(customClaims))
+            tables.put(session)
+            return (session, user, now)
         }
-        return try tokens(session, user, refreshToken: refreshToken, now: now)
+        return try tokens(session, user, now: now)
     }
 
-    func tokens(
-        _ session: ProjectState.Session, _ user: User, refreshToken: String, now: Instant
-    ) throws(FirebaseError) -> Tokens {
+    func tokens(_ session: Session, _ user: User, now: Instant) throws(FirebaseError) -> Tokens {
         let claims = claims(session, user, at: now)
         do throws(KeyError) {
             let idToken = try exchange.mint(.firebase, claims, at: now, withType: true, isSigned: signsTokens)
-            return Tokens(idToken: idToken, refreshToken: refreshToken, expiresIn: String(lifetime.seconds))
+            return Tokens(idToken: idToken, refreshToken: session.refreshToken, expiresIn: String(lifetime.seconds))
         } catch {
             throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)
         }
@@ -98,11 +97,13 @@ extension FirebaseCall {
         }
     }
 
-    func claims(_ session: ProjectState.Session, _ user: User, at time: Instant) -> JSONObject {
+    func claims(_ session: Session, _ user: User, at time: Instant) -> JSONObject {
         var claims = JSONObject()
         claims["name"] = user.displayName.map { .string($0) }
         claims["picture"] = user.photoUrl.map { .string($0) }
-        for member in user.customClaims.members + session.customClaims.members { claims[member.key] = member.value }
+        for member in user.customClaims.object.members + session.customClaims.object.members {
+            claims[member.key] = member.value
+        }
         if session.provider == "anonymous" { claims["provider_id"] = "anonymous" }
         claims["iss"] = .string(project.issuer)
         claims["aud"] = .string(project.id)
@@ -172,7 +173,7 @@ extension FirebaseCall {
         guard let localId = claims["sub"]?.string, let authTime = claims["auth_time"]?.numericDate,
             let expires = claims["exp"]?.numericDate
         else { throw invalid("idToken lacks sub, auth_time or exp") }
-        let (user, now) = update { state, context in (state.users[localId], context.now) }
+        let (user, now) = read { tables in (tables.user(localId, in: pool), tables.now) }
         guard expires > now else { throw invalid("idToken expired \((now - expires).seconds) seconds ago: refresh it") }
         guard let user else {
             throw FirebaseError("USER_NOT_FOUND", because: "the user \"\(localId)\" was deleted; was the world reset?")

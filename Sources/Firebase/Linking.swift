@@ -19,16 +19,12 @@ struct IdpRequest: Sendable {
         case done(User, isNew: Bool, pendingToken: String)
     }
 
-    func decide(
-        _ state: inout ProjectState, _ context: inout FirebaseCall.Context, _ project: Project
-    ) -> Decision {
-        let known = state.user(identity: identity.key)
-        if let known, known.disabled {
-            return .refused(
-                FirebaseError("USER_DISABLED", because: "the user \"\(known.localId)\" is disabled"), pendingToken: nil)
-        }
-        if let signedIn { return link(to: signedIn.user.localId, known, &state, &context, project) }
-        if let known { return .done(known, isNew: false, pendingToken: pend(&state, &context)) }
+    func decide(_ tables: inout Transaction, _ call: FirebaseCall) -> Decision {
+        let known = tables.user(
+            User.Identity(pool: call.pool, providerId: identity.providerId, rawId: identity.rawId))
+        if let known, known.disabled { return .refused(.userIsDisabled(known), pendingToken: nil) }
+        if let signedIn { return link(to: signedIn.user.key, known, &tables, call) }
+        if let known { return .done(known, isNew: false, pendingToken: keep(&tables, call)) }
         guard createsUsers else {
             let error = FirebaseError(
                 "USER_NOT_FOUND",
@@ -37,50 +33,49 @@ struct IdpRequest: Sendable {
                     + "person who is signed in")
             return .refused(error, pendingToken: nil)
         }
-        if project.oneAccountPerEmail, let email = identity.email, let owner = state.user(email: email) {
-            return share(owner, &state, &context)
+        if call.project.oneAccountPerEmail, let email = identity.email,
+            let owner = tables.user(email: email, in: call.pool)
+        {
+            return merge(into: owner, &tables, call)
         }
-        return .done(create(&state, &context, project), isNew: true, pendingToken: pend(&state, &context))
+        let user = create(&tables, call)
+        return .done(user, isNew: true, pendingToken: keep(&tables, call))
     }
 
-    /// Keeps the identity for ten minutes.
-    private func pend(_ state: inout ProjectState, _ context: inout FirebaseCall.Context) -> String {
-        let token = Base64URL.encode(context.random.bytes(48))
-        state.pending.insert(
-            identity, as: token, expires: context.now + context.pendingTokenLifetime, now: context.now)
+    /// Keeps the credential, so that the token that is returned may stand for it once.
+    private func keep(_ tables: inout Transaction, _ call: FirebaseCall) -> String {
+        let token = Base64URL.encode(tables.random.bytes(48))
+        let lifetime = call.exchange.world.seed.firebase.pendingTokenLifetime
+        tables.put(
+            PendingCredential(token: token, pool: call.pool, identity: identity, expires: tables.now + lifetime))
         return token
     }
 
     // MARK: - Signing in
 
-    private func create(
-        _ state: inout ProjectState, _ context: inout FirebaseCall.Context, _ project: Project
-    ) -> User {
-        var user = User(localId: ProjectState.localId(&context.random), now: context.now)
-        // Where addresses may be shared, an address that is taken stays with the provider's entry.
-        if let email = identity.email, project.oneAccountPerEmail || state.user(email: email) == nil {
+    private func create(_ tables: inout Transaction, _ call: FirebaseCall) -> User {
+        var user = User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
+        // Where users may share an address, one that is taken stays with the provider's entry.
+        if let email = identity.email,
+            call.project.oneAccountPerEmail || tables.user(email: email, in: call.pool) == nil
+        {
             user.email = email.lowercased()
             user.emailVerified = identity.isTrusted
         }
         user.displayName = identity.displayName
         user.photoUrl = identity.photoUrl
         user.links = [identity.link]
-        state.insert(user)
+        tables.put(user)
         return user
     }
 
     /// The address is another user's already.
-    private func share(
-        _ owner: User, _ state: inout ProjectState, _ context: inout FirebaseCall.Context
-    ) -> Decision {
-        guard !owner.disabled else {
-            return .refused(
-                FirebaseError("USER_DISABLED", because: "the user \"\(owner.localId)\" is disabled"), pendingToken: nil)
-        }
-        guard identity.isTrusted else { return .unconfirmed(owner, pendingToken: pend(&state, &context)) }
+    private func merge(into owner: User, _ tables: inout Transaction, _ call: FirebaseCall) -> Decision {
+        guard !owner.disabled else { return .refused(.userIsDisabled(owner), pendingToken: nil) }
+        guard identity.isTrusted else { return .unconfirmed(owner, pendingToken: keep(&tables, call)) }
         var owner = owner
         if !owner.emailVerified {
-            // Whoever signed in before hasn't shown that the address is theirs, and loses it to who has.
+            // Whoever signed in before hasn't proved that the address is theirs; this person has.
             owner.password = nil
             owner.links.removeAll { !User.isTrusted($0.providerId, email: $0.email, isVerified: true) }
         }
@@ -89,20 +84,17 @@ struct IdpRequest: Sendable {
         owner.emailVerified = true
         if owner.displayName == nil { owner.displayName = identity.displayName }
         if owner.photoUrl == nil { owner.photoUrl = identity.photoUrl }
-        state.insert(owner)
-        return .done(owner, isNew: false, pendingToken: pend(&state, &context))
+        tables.put(owner)
+        return .done(owner, isNew: false, pendingToken: keep(&tables, call))
     }
 
     // MARK: - Linking
 
     private func link(
-        to localId: String, _ known: User?, _ state: inout ProjectState, _ context: inout FirebaseCall.Context,
-        _ project: Project
+        to key: User.Key, _ known: User?, _ tables: inout Transaction, _ call: FirebaseCall
     ) -> Decision {
-        guard var user = state.users[localId] else {
-            return .refused(
-                FirebaseError("USER_NOT_FOUND", because: "the user was deleted meanwhile"), pendingToken: nil)
-        }
+        guard var user = tables.find(User.self, key) else { return .refused(.userIsGone, pendingToken: nil) }
+        let localId = user.localId
         if let known, known.localId != localId {
             let error = FirebaseError(
                 "FEDERATED_USER_ID_ALREADY_LINKED",
@@ -110,7 +102,7 @@ struct IdpRequest: Sendable {
                 because:
                     "this \(identity.providerId) identity is user \"\(known.localId)\"'s, not \"\(localId)\"'s: sign in "
                     + "with the updated credential instead")
-            return .refused(error, pendingToken: pend(&state, &context))
+            return .refused(error, pendingToken: keep(&tables, call))
         }
         guard user.link(identity.providerId) == nil else {
             // Production says so with status 200, which the Apple SDK wouldn't survive.
@@ -119,12 +111,12 @@ struct IdpRequest: Sendable {
                 because: "the user \"\(localId)\" has a \(identity.providerId) identity already: unlink it first")
             return .refused(error, pendingToken: nil)
         }
-        if project.oneAccountPerEmail, let email = identity.email, let owner = state.user(email: email),
-            owner.localId != localId
+        if call.project.oneAccountPerEmail, let email = identity.email,
+            let owner = tables.user(email: email, in: call.pool), owner.localId != localId
         {
             let error = FirebaseError(
                 "EMAIL_EXISTS", because: "the identity's address is user \"\(owner.localId)\"'s already")
-            return .refused(error, pendingToken: pend(&state, &context))
+            return .refused(error, pendingToken: keep(&tables, call))
         }
         if user.email == nil, let email = identity.email {
             user.email = email.lowercased()
@@ -135,7 +127,19 @@ struct IdpRequest: Sendable {
         if user.displayName == nil { user.displayName = identity.displayName }
         if user.photoUrl == nil { user.photoUrl = identity.photoUrl }
         user.links.append(identity.link)
-        state.insert(user)
-        return .done(user, isNew: false, pendingToken: pend(&state, &context))
+        tables.put(user)
+        return .done(user, isNew: false, pendingToken: keep(&tables, call))
     }
+}
+
+/// The credential of a sign-in or a link, which may be used once more.
+struct PendingCredential: TokenRow {
+    static let table = Table<PendingCredential>(
+        "firebase.pendingCredential", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })
+    static let byPool = Index<PendingCredential, UserPool>("pool") { $0.pool }
+
+    let token: String
+    let pool: UserPool
+    let identity: FederatedIdentity
+    let expires: Instant
 }

@@ -20,6 +20,8 @@ struct Project: Sendable {
 
     var issuer: String { "https://securetoken.google.com/\(id)" }
     var host: String { "\(id).firebaseapp.com" }
+    /// The project's own users, not those of its tenants.
+    var pool: UserPool { UserPool(project: id, tenant: nil) }
     /// Where providers send people back to.
     var handler: String { "https://\(host)\(FirebaseProvider.handlerPath)" }
 
@@ -107,39 +109,27 @@ struct ProjectDirectory: Sendable {
 }
 
 /// What of a project's settings was changed at run time, by an administrator.
-struct ProjectSettings: Sendable {
+struct ProjectSettings: Row {
+    static let table = Table<ProjectSettings>("firebase.projectSettings")
+
+    /// How the second factors are set up.
+    struct MFA: Codable, Sendable {
+        let state: String
+        let providers: [String]
+    }
+
+    let project: String
     var oneAccountPerEmail: Bool?
     var hidesEmails: Bool?
-    var mfa: FirebaseSeed.MFA?
+    var mfa: MFA?
+
+    var key: String { project }
 
     func apply(to project: Project) -> Project {
         var project = project
         if let oneAccountPerEmail { project.oneAccountPerEmail = oneAccountPerEmail }
         if let hidesEmails { project.hidesEmails = hidesEmails }
-        if let mfa { project.mfa = mfa }
+        if let mfa { project.mfa = FirebaseSeed.MFA(state: mfa.state, providers: mfa.providers) }
         return project
-    }
-}
-
-/// A tenant: users of their own within a project.
-/// <https://cloud.google.com/identity-platform/docs/multi-tenancy>
-struct Tenant: Sendable {
-    let id: String
-    var displayName: String?
-    var allowsPasswords = false
-    var allowsEmailLinks = false
-    var allowsAnonymous = false
-    var isDisabled = false
-    /// Whether it came into being when it was named, and nobody has set it up.
-    var isImplicit = false
-
-    func document(_ project: Project) -> JSONValue {
-        var body = JSONObject([("name", .string("projects/\(project.id)/tenants/\(id)"))])
-        body["displayName"] = displayName.map { .string($0) }
-        body["allowPasswordSignup"] = .bool(allowsPasswords)
-        body["enableEmailLinkSignin"] = .bool(allowsEmailLinks)
-        body["enableAnonymousUser"] = .bool(allowsAnonymous)
-        body["disableAuth"] = .bool(isDisabled)
-        return .object(body)
     }
 }

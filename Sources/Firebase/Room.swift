@@ -1,5 +1,6 @@
-import HTTPServer
 import EmulatorCore
+import HTTPServer
+import Synchronization
 
 // How many projects that no seed holds, and how many users, there may be: whoever can reach the daemon can make them.
 // Production has quotas, too, and answers QUOTA_EXCEEDED with status 429, RESOURCE_EXHAUSTED.
@@ -15,13 +16,128 @@ extension FirebaseError {
     }
 }
 
+/// A seeded project whose users are among the world's. They are put there when the project is first used.
+struct PopulatedProject: Row {
+    static let table = Table<PopulatedProject>("firebase.populatedProject")
+
+    let id: String
+
+    var key: String { id }
+}
+
+/// A project or tenant that no seed holds and that requests have made.
+struct UnseededPool: Row {
+    static let table = Table<UnseededPool>("firebase.unseededPool", indexes: [byMayBeEmpty])
+    static let byMayBeEmpty = Index<UnseededPool, Bool>("mayBeEmpty") { $0.mayBeEmpty }
+    /// Of one world.
+    static let limit = 5_000
+
+    let pool: UserPool
+    /// `false` once it was found to hold something, until its last user is deleted.
+    var mayBeEmpty = true
+
+    var key: UserPool { pool }
+}
+
+/// Counts the pools of a world that no seed holds among those of all worlds, for as long as they are there.
+final class UnseededPoolLeases: WorldCache {
+    private let leases = Mutex<[Allowance.Lease]>([])
+
+    init() {}
+
+    /// Takes a lease in, and gives those back whose pools have gone.
+    func settle(_ lease: Allowance.Lease? = nil, in world: World) {
+        leases.withLock { leases in
+            if let lease { leases.append(lease) }
+            let surplus = leases.count - world.read { $0.count(UnseededPool.self) }
+            if surplus > 0 { leases.removeLast(surplus) }
+        }
+    }
+}
+
+extension World {
+    /// Makes a project or tenant that no seed holds, unless it is there. `false` when there are too many; those in which
+    /// nothing has happened make way.
+    func admit(_ pool: UserPool, counting allowance: Allowance) -> Bool {
+        guard read({ $0.find(UnseededPool.self, pool) == nil }) else { return true }
+        let lease = allowance.take()
+        let isCounted = lease != nil
+        let isAdmitted = update { tables in
+            guard tables.find(UnseededPool.self, pool) == nil else { return true }
+            let isFull = !isCounted || tables.count(UnseededPool.self) >= UnseededPool.limit
+            guard !isFull || tables.dropEmptyPool() else { return false }
+            tables.put(UnseededPool(pool: pool))
+            return true
+        }
+        caches[UnseededPoolLeases.self].settle(lease, in: self)
+        return isAdmitted
+    }
+
+    /// Makes sure that the project's users are among the world's.
+    func populate(_ project: Project) {
+        guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
+        let now = now
+        // Passwords are hashed here, outside the lock.
+        let users = project.users.map { User($0, in: project.pool, now: now) }
+        update { tables in
+            guard tables.find(PopulatedProject.self, project.id) == nil else { return }
+            for user in users { tables.put(user) }
+            tables.put(PopulatedProject(id: project.id))
+        }
+    }
+
+    /// Removes a tenant with what belongs to it.
+    func remove(_ tenant: UserPool) {
+        deleteUsers(of: tenant)
+        update { $0.remove(tenant) }
+        caches[UnseededPoolLeases.self].settle(in: self)
+    }
+
+    /// Deletes all users of a pool, some at a time, so that other requests get their turn.
+    func deleteUsers(of pool: UserPool) {
+        let count = 1_000
+        while update({ $0.deleteUsers(of: pool, limit: count) }) == count {}
+    }
+}
+
+extension Transaction {
+    /// Removes the oldest pool in which nothing has happened. `false` when there is none.
+    fileprivate mutating func dropEmptyPool() -> Bool {
+        while var candidate = first(UnseededPool.byMayBeEmpty, true) {
+            let pool = candidate.pool
+            if !isSetUp(pool), pool.isEmpty(self) {
+                remove(pool)
+                return true
+            }
+            candidate.mayBeEmpty = false
+            put(candidate)
+        }
+        return false
+    }
+
+    /// Whether an administrator has changed anything about it.
+    private func isSetUp(_ pool: UserPool) -> Bool {
+        if find(ProjectSettings.self, pool.project) != nil { return true }
+        return pool.tenant != nil && !(find(Tenant.self, pool)?.isImplicit ?? true)
+    }
+
+    /// Removes a pool with what belongs to it.
+    mutating func remove(_ pool: UserPool) {
+        _ = deleteUsers(of: pool, limit: .max)
+        pool.removeAll(&self)
+        remove(Tenant.self, pool)
+        remove(UnseededPool.self, pool)
+    }
+}
+
 extension Exchange {
-    /// Makes a project or tenant that no seed holds, unless it is there, or there are too many of them.
+    /// Makes sure that a project or tenant is there, with the users that a seed brings.
+    ///
+    /// - Throws: `QUOTA_EXCEEDED` when no seed holds it, and there are too many of them.
     func admit(_ project: Project, tenant: String? = nil) throws(FirebaseError) {
-        guard tenant != nil || !project.isSeeded else { return }
+        guard tenant != nil || !project.isSeeded else { return world.populate(project) }
         let allowance = world.budget.projects
-        let key = FirebaseState.Key(project: project.id, tenant: tenant)
-        guard !world.update({ $0[FirebaseState.self].admit(key, counting: allowance) }) else { return }
+        guard !world.admit(UserPool(project: project.id, tenant: tenant), counting: allowance) else { return }
         world.budget.notices.tell(
             .projects,
             "there are \(allowance.count) Firebase projects that no seed holds, in all worlds: no more are made here")
@@ -29,7 +145,7 @@ extension Exchange {
             "Exceeded the number of projects.",
             Diagnosis(
                 received: "project \(Diagnosis.quote(project.id))",
-                "no seed holds it, and of such projects and tenants a world has \(FirebaseState.unseededLimit) and all "
+                "no seed holds it, and of such projects and tenants a world has \(UnseededPool.limit) and all "
                     + "worlds together \(allowance.limit) at most: use fewer, reset the world, or seed them"))
     }
 }
@@ -37,9 +153,9 @@ extension Exchange {
 extension FirebaseCall {
     /// Makes sure that the world takes more users.
     func checkRoom(for count: Int = 1) throws(FirebaseError) {
-        guard !exchange.world.update({ $0[FirebaseState.self].hasRoom(for: count) }) else { return }
+        guard read({ $0.count(User.self) }) > User.limit - count else { return }
         throw .quotaExceeded(
             "Exceeded the number of accounts.",
-            Diagnosis("a world has \(FirebaseState.userLimit) users at most: delete some, or reset the world"))
+            Diagnosis("a world has \(User.limit) users at most: delete some, or reset the world"))
     }
 }

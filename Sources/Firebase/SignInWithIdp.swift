@@ -36,9 +36,7 @@ extension FirebaseProvider {
             identity: identity, signedIn: signedIn,
             returnsCredential: try call.flag("returnIdpCredential") ?? false,
             createsUsers: try call.flag("autoCreate") ?? true)
-        let decision = call.update { state, context in
-            request.decide(&state, &context, call.project)
-        }
+        let decision = call.update { request.decide(&$0, call) }
         switch decision {
         case .refused(let error, let pendingToken):
             guard request.returnsCredential, let pendingToken else { throw error }
@@ -80,16 +78,12 @@ extension FirebaseProvider {
     private func identity(_ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity {
         if let pendingToken = try call.text("pendingToken") {
             // The SDK sends the original tokens along; the pending token stands for them.
-            let found = call.update { state, context -> FederatedIdentity? in
-                guard let entry = state.pending[pendingToken], entry.expires > context.now else { return nil }
-                state.pending[pendingToken] = nil
-                return entry.value
-            }
-            guard let found else {
+            let pending = call.update { $0.take(PendingCredential.self, pendingToken, in: call.pool) }
+            guard let pending else {
                 throw FirebaseError(
                     "INVALID_PENDING_TOKEN", because: "pendingToken is unknown, used, or older than ten minutes")
             }
-            return found
+            return pending.identity
         }
         guard let requestURI = try call.text("requestUri") else {
             throw FirebaseError("MISSING_REQUEST_URI", because: "requestUri is missing: send http://localhost")
@@ -148,18 +142,13 @@ extension FirebaseProvider {
     /// Takes the web flow that ended at this URL up again; the address that its code was sent to.
     private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws(FirebaseError) -> String {
         let state = fields["state"] ?? ""
-        let flow = call.update { project, context -> WebFlow? in
-            guard let entry = project.flows[state], entry.expires > context.now else { return nil }
-            project.flows[state] = nil
-            return entry.value
-        }
-        guard let flow else {
+        guard let flow = call.update({ $0.take(WebFlow.self, state, in: call.pool) }) else {
             throw .invalidIdP(
                 "Invalid state.",
                 Diagnosis("requestUri's state belongs to no sign-in under way: each may be finished once"))
         }
         let sessionID = try call.text("sessionId")
-        guard flow.holds(sessionID) else {
+        guard flow.isBegunWith(sessionID) else {
             // What production says isn't documented.
             throw .invalidIdP(
                 "The session ID does not match.",

@@ -1,12 +1,11 @@
-import JOSE
 import JSON
 import EmulatorCore
 import Time
 
-/// A user of a project.
-struct User: Sendable {
+/// A user of a project, or of one of its tenants.
+struct User: Codable, Sendable {
     /// An identity at a provider.
-    struct Link: Sendable, Equatable {
+    struct Link: Codable, Equatable, Sendable {
         let providerId: String
         let rawId: String
         var displayName: String?
@@ -15,7 +14,15 @@ struct User: Sendable {
         var screenName: String?
     }
 
+    /// A hash that was imported, kept as it came.
+    struct ImportedHash: Codable, Sendable {
+        let hash: String
+        let salt: String?
+    }
+
+    let pool: UserPool
     let localId: String
+    /// In lower case.
     var email: String?
     var emailVerified = false
     var displayName: String?
@@ -29,17 +36,18 @@ struct User: Sendable {
     /// Whether a link sent by e-mail has signed the user in.
     var hasEmailLink = false
     var factors: [SecondFactor] = []
+    /// The tenant, for users whom an administrator or a custom token made: only they show it.
     var tenantId: String?
-    /// A hash that was imported, kept as it came.
-    var importedHash: (hash: String, salt: String?)?
+    var importedHash: ImportedHash?
     let createdAt: Instant
     var lastLoginAt: Instant
     var lastRefreshAt: Instant
     /// Sessions that began before are over. A whole second, as the tokens' `auth_time` is.
     var validSince: Instant
-    var customClaims = JSONObject()
+    var customClaims = CustomClaims()
 
-    init(localId: String, now: Instant) {
+    init(localId: String, in pool: UserPool, now: Instant) {
+        self.pool = pool
         self.localId = localId
         createdAt = now
         lastLoginAt = now
@@ -47,8 +55,8 @@ struct User: Sendable {
         validSince = now.wholeSecond
     }
 
-    init(_ seed: FirebaseSeed.User, now: Instant) {
-        self.init(localId: seed.localId, now: now)
+    init(_ seed: FirebaseSeed.User, in pool: UserPool, now: Instant) {
+        self.init(localId: seed.localId, in: pool, now: now)
         email = seed.email.map { $0.lowercased() }
         emailVerified = seed.emailVerified
         displayName = seed.displayName
@@ -57,7 +65,7 @@ struct User: Sendable {
         disabled = seed.disabled
         if let text = seed.password { password = Password(text, salt: Array(seed.localId.utf8), now: now) }
         if let claims = seed.customClaims, let object = (try? JSONValue(parsing: claims))?.object {
-            customClaims = object
+            customClaims = CustomClaims(object)
         }
         links = seed.links.map { link in
             Link(
@@ -166,30 +174,13 @@ struct User: Sendable {
         user["lastLoginAt"] = .string(String(lastLoginAt.milliseconds))
         user["createdAt"] = .string(String(createdAt.milliseconds))
         if isCustom { user["customAuth"] = true }
-        if !customClaims.members.isEmpty { user["customAttributes"] = .string(JSONValue.object(customClaims).text) }
+        if !customClaims.object.isEmpty {
+            user["customAttributes"] = .string(JSONValue.object(customClaims.object).text)
+        }
         user["tenantId"] = tenantId.map { .string($0) }
         if !factors.isEmpty { user["mfaInfo"] = .array(factors.map { $0.document(isMasked: !isAdmin) }) }
         if hasEmailLink { user["emailLinkSignin"] = true }
         user["lastRefreshAt"] = .string(lastRefreshAt.text)
         return .object(user)
     }
-}
-
-/// A password, hashed. Not a hash that is slow to guess: this is for tests.
-struct Password: Sendable {
-    /// Base64 of REDACTED, which is what callers without administrator's rights get.
-    static let redacted = "UkVEQUNURUQ="
-    static let minimumLength = 6
-
-    private let salt: [UInt8]
-    private let digest: [UInt8]
-    let updatedAt: Instant
-
-    init(_ text: String, salt: [UInt8], now: Instant) {
-        self.salt = salt
-        digest = Digest.sha256(salt + Array(text.utf8))
-        updatedAt = now
-    }
-
-    func matches(_ text: String) -> Bool { constantTimeEquals(digest, Digest.sha256(salt + Array(text.utf8))) }
 }

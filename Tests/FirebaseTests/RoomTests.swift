@@ -10,53 +10,79 @@ import Time
 
 @Suite("Projects that no seed holds, and users without end")
 struct RoomTests {
+    private let registry: WorldRegistry
+
+    init() throws { registry = WorldRegistry(seed: try Seed([]), generator: KeyGenerator()) }
+
+    private static func pool(_ number: Int) -> UserPool { UserPool(project: "demo-\(number)", tenant: nil) }
+
+    private static func addUser(_ number: Int, to world: World) {
+        let user = User(localId: "u", in: pool(number), now: .first)
+        world.update { $0.put(user) }
+    }
+
     @Test("those in which nothing has happened make way; those with users stay, and further ones are refused")
-    func projects() {
+    func projects() throws {
         let allowance = Allowance(limit: 6_000)
-        var state = FirebaseState()
+        let world = registry.main
         for number in 0..<20_000 {
-            let key = FirebaseState.Key(project: "demo-\(number)", tenant: nil)
-            let isAdmitted = state.admit(key, counting: allowance)
+            let isAdmitted = world.admit(RoomTests.pool(number), counting: allowance)
             if !isAdmitted { Issue.record("demo-\(number)") }
         }
-        #expect(state.projects.count <= FirebaseState.unseededLimit)
-        #expect(allowance.count == state.projects.count)
-        state = FirebaseState()
+        #expect(world.read { $0.count(UnseededPool.self) } == UnseededPool.limit)
+        #expect(allowance.count == UnseededPool.limit)
+        world.reset()
         #expect(allowance.count == 0)
-        for number in 0..<FirebaseState.unseededLimit {
-            let key = FirebaseState.Key(project: "demo-\(number)", tenant: nil)
-            let isAdmitted = state.admit(key, counting: allowance)
+        for number in 0..<UnseededPool.limit {
+            let isAdmitted = world.admit(RoomTests.pool(number), counting: allowance)
             if !isAdmitted { Issue.record("demo-\(number)") }
-            state.projects[key]?.insert(User(localId: "u", now: .first))
+            RoomTests.addUser(number, to: world)
         }
-        let last = FirebaseState.Key(project: "demo-last", tenant: nil)
-        let takesMore = state.admit(last, counting: allowance)
+        let takesMore = world.admit(RoomTests.pool(-1), counting: allowance)
         #expect(!takesMore)
-        let takesKnown = state.admit(FirebaseState.Key(project: "demo-0", tenant: nil), counting: allowance)
+        let takesKnown = world.admit(RoomTests.pool(0), counting: allowance)
         #expect(takesKnown)
-        var other = FirebaseState()
+        let other = try #require(registry.world("other"))
         for number in 0..<2_000 {
-            let key = FirebaseState.Key(project: "demo-\(number)", tenant: nil)
-            let isAdmitted = other.admit(key, counting: allowance)
-            if isAdmitted { other.projects[key]?.insert(User(localId: "u", now: .first)) }
+            let isAdmitted = other.admit(RoomTests.pool(number), counting: allowance)
+            if isAdmitted { RoomTests.addUser(number, to: other) }
             #expect(isAdmitted == (number < 1_000))
         }
         #expect(allowance.refused > 0)
+        // A project whose last user is deleted makes way, in the world whose it is.
+        world.deleteUsers(of: RoomTests.pool(7))
+        let takesAnother = world.admit(RoomTests.pool(-1), counting: allowance)
+        #expect(takesAnother)
+        #expect(world.read { $0.find(UnseededPool.self, RoomTests.pool(7)) } == nil)
+        #expect(allowance.count == 6_000)
     }
 
-    @Test("a world takes half a million users and no more")
-    func users() {
-        var state = FirebaseState()
-        let answers = [FirebaseState.userLimit - 10, FirebaseState.userLimit + 1, .max].map { state.hasRoom(for: $0) }
-        #expect(answers == [true, false, false])
+    @Test("what an administrator set up stays, and a deleted tenant gives its place back")
+    func settings() {
+        let allowance = Allowance(limit: 2)
+        let world = registry.main
+        let (project, tenant) = (RoomTests.pool(1), UserPool(project: "demo-2", tenant: "t"))
+        world.update { tables in
+            tables.put(ProjectSettings(project: "demo-1", hidesEmails: true))
+            tables.put(Tenant(project: "demo-2", id: "t"))
+        }
+        #expect([project, tenant].allSatisfy { world.admit($0, counting: allowance) })
+        #expect(!world.admit(RoomTests.pool(3), counting: allowance))
+        world.remove(tenant)
+        #expect(allowance.count == 1)
+        #expect(world.admit(RoomTests.pool(3), counting: allowance))
+        // Nothing has happened in the third project, so it makes way.
+        #expect(world.admit(RoomTests.pool(4), counting: allowance))
+        #expect(world.read { $0.all(UnseededPool.self) }.map(\.pool) == [project, RoomTests.pool(4)])
+        #expect(allowance.count == 2)
     }
 
     @Test("the refusal is Firebase's, with a diagnosis")
     func refusal() throws {
         let fixture = try FirebaseFixture()
-        for number in 0...FirebaseState.unseededLimit {
+        for number in 0...UnseededPool.limit {
             let answer = try fixture.v1("signUp", [:], key: "demo-project-\(number)")
-            guard number == FirebaseState.unseededLimit else {
+            guard number == UnseededPool.limit else {
                 if answer.status != 200 { Issue.record("\(answer)") }
                 continue
             }
@@ -66,7 +92,7 @@ struct RoomTests {
         }
         let memory = try fixture.client.get("\(FirebaseFixture.control)/health").json["memory"] as? [String: Any]
         let projects = memory?["projects"] as? [String: Any]
-        #expect(projects?["count"] as? Int == FirebaseState.unseededLimit)
+        #expect(projects?["count"] as? Int == UnseededPool.limit)
         _ = try fixture.client.request("POST", "\(FirebaseFixture.control)/reset")
         #expect(try fixture.v1("signUp", [:], key: "demo-project-x").status == 200)
     }

@@ -41,14 +41,14 @@ extension FirebaseProvider {
             if let password { try FirebaseProvider.checkStrength(password) }
         }
 
-        func apply(to user: inout User, _ context: inout FirebaseCall.Context) {
+        func apply(to user: inout User, _ hash: Password?) {
             if let displayName { user.displayName = displayName.isEmpty ? nil : displayName }
             if let photoUrl { user.photoUrl = photoUrl.isEmpty ? nil : photoUrl }
             if let email, email.lowercased() != user.email {
                 user.email = email.lowercased()
                 user.emailVerified = false
             }
-            if let password { user.password = Password(password, salt: context.random.bytes(16), now: context.now) }
+            if let hash { user.password = hash }
             user.delete(attributes: deletedAttributes, providers: deletedProviders)
         }
     }
@@ -72,19 +72,19 @@ extension FirebaseProvider {
                 "OPERATION_NOT_ALLOWED",
                 because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
         }
-        let changed = call.update { state, context -> User? in
-            guard var user = state.users[signedIn.user.localId] else { return nil }
-            if isNewEmail, let email = change.email, call.project.oneAccountPerEmail, state.user(email: email) != nil {
-                return nil
+        let hash = change.password.map { call.hashed($0) }
+        let changed = try call.update { (tables) throws(FirebaseError) -> User in
+            guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
+            if isNewEmail, let email = change.email, call.project.oneAccountPerEmail,
+                tables.user(email: email, in: call.pool) != nil
+            {
+                throw FirebaseError("EMAIL_EXISTS", because: "another user has this address")
             }
-            change.apply(to: &user, &context)
+            change.apply(to: &user, hash)
             // A new password ends every other session; the one that changed it goes on with new tokens.
-            if change.password != nil || isNewEmail { user.validSince = context.now.wholeSecond }
-            state.insert(user)
+            if change.password != nil || isNewEmail { user.validSince = tables.now.wholeSecond }
+            tables.put(user)
             return user
-        }
-        guard let changed else {
-            throw FirebaseError("EMAIL_EXISTS", because: "another user has this address")
         }
         var body = JSONObject([
             ("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(changed.localId)),
@@ -111,7 +111,7 @@ extension FirebaseProvider {
         if call.isAdmin { return try deleteAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))
         try call.requireRecent(signedIn)
-        call.update { state, _ in state.remove(signedIn.user.localId) }
+        call.update { $0.delete(signedIn.user) }
         return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))
     }
 }

@@ -56,19 +56,19 @@ extension FirebaseProvider {
         if let name = extra?.object?.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
             throw FirebaseError("FORBIDDEN_CLAIM", name, because: "the claim \"\(name)\" is reserved")
         }
-        let (user, isNew) = call.update { state, context -> (User, Bool) in
-            if var known = state.users[uid] {
+        let (user, isNew) = call.update { tables in
+            if var known = tables.user(uid, in: call.pool) {
                 known.isCustom = true
-                state.insert(known)
+                tables.put(known)
                 return (known, false)
             }
-            var made = User(localId: uid, now: context.now)
+            var made = User(localId: uid, in: call.pool, now: tables.now)
             made.isCustom = true
             made.tenantId = call.tenant
-            state.insert(made)
+            tables.put(made)
             return (made, true)
         }
-        guard !user.disabled else { throw FirebaseError("USER_DISABLED", because: "the user \"\(uid)\" is disabled") }
+        guard !user.disabled else { throw .userIsDisabled(user) }
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyCustomTokenResponse"), ("isNewUser", .bool(isNew)),
         ])

@@ -27,21 +27,21 @@ extension FirebaseProvider {
         if idToken == nil { try call.checkRoom() }
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         let displayName = try call.text("displayName")
-        let made = call.update { state, context -> User? in
-            let owner = state.user(email: email)
-            guard owner == nil || owner?.localId == signedIn?.user.localId else { return nil }
+        let hash = call.hashed(password)
+        let made = try call.update { (tables) throws(FirebaseError) -> User in
+            let owner = tables.user(email: email, in: call.pool)
+            guard owner == nil || owner?.localId == signedIn?.user.localId else {
+                throw FirebaseError("EMAIL_EXISTS", because: "another user has the address \(Diagnosis.quote(email))")
+            }
             var user =
-                signedIn.flatMap { state.users[$0.user.localId] }
-                ?? User(localId: ProjectState.localId(&context.random), now: context.now)
+                signedIn.flatMap { tables.find(User.self, $0.user.key) }
+                ?? User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
             if user.email != email.lowercased() { user.emailVerified = false }
             user.email = email.lowercased()
-            user.password = Password(password, salt: context.random.bytes(16), now: context.now)
+            user.password = hash
             if let displayName { user.displayName = displayName }
-            state.insert(user)
+            tables.put(user)
             return user
-        }
-        guard let made else {
-            throw FirebaseError("EMAIL_EXISTS", because: "another user has the address \(Diagnosis.quote(email))")
         }
         let tokens = try call.openSession(made, provider: "password", secondFactor: signedIn?.secondFactor)
         var body = JSONObject([
@@ -60,9 +60,9 @@ extension FirebaseProvider {
                 because: "the project's provider \"anonymous\" isn't there or isn't enabled in the seed")
         }
         try call.checkRoom()
-        let user = call.update { state, context -> User in
-            let user = User(localId: ProjectState.localId(&context.random), now: context.now)
-            state.insert(user)
+        let user = call.update { tables in
+            let user = User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
+            tables.put(user)
             return user
         }
         let tokens = try call.openSession(user, provider: "anonymous")
@@ -95,7 +95,7 @@ extension FirebaseProvider {
         guard let password = try call.text("password") else {
             throw FirebaseError("MISSING_PASSWORD", because: "password is missing")
         }
-        let user = call.update { state, _ in state.user(email: email) }
+        let user = call.read { $0.user(email: email, in: call.pool) }
         guard let user, user.password?.matches(password) ?? false else {
             let code =
                 call.project.hidesEmails
@@ -106,9 +106,7 @@ extension FirebaseProvider {
                 : user?.password == nil ? "the user has no password" : "the password is wrong"
             throw FirebaseError(code, because: reason)
         }
-        guard !user.disabled else {
-            throw FirebaseError("USER_DISABLED", because: "the user \"\(user.localId)\" is disabled")
-        }
+        guard !user.disabled else { throw .userIsDisabled(user) }
         let tokens = try call.signIn(user, provider: "password")
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyPasswordResponse"), ("localId", .string(user.localId)),

@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import EmulatorCore
+import Time
 
 // POST https://securetoken.googleapis.com/v1/token
 // https://cloud.google.com/identity-platform/docs/use-rest-api#section-refresh-token
@@ -44,29 +45,24 @@ extension FirebaseProvider {
         guard let refreshToken = try call.text("refreshToken") else {
             throw FirebaseError("MISSING_REFRESH_TOKEN", because: "refresh_token is missing")
         }
-        let (session, user, now) = call.update { state, context in
-            let session = state.sessions[refreshToken]
-            if let id = session?.localId, var user = state.users[id] {
-                user.lastRefreshAt = context.now
-                state.insert(user)
+        let (session, user, now) = try call.update { (tables) throws(FirebaseError) -> (Session, User, Instant) in
+            guard let session = tables.find(Session.self, refreshToken), session.user.pool == call.pool else {
+                throw FirebaseError(
+                    "INVALID_REFRESH_TOKEN",
+                    because: "the refresh token is unknown: was the user deleted, or the world reset?")
             }
-            return (session, session.flatMap { state.users[$0.localId] }, context.now)
+            guard var user = tables.find(User.self, session.user) else { throw .userIsGone }
+            user.lastRefreshAt = tables.now
+            tables.put(user)
+            return (session, user, tables.now)
         }
-        guard let session else {
-            throw FirebaseError(
-                "INVALID_REFRESH_TOKEN",
-                because: "the refresh token is unknown: was the user deleted, or the world reset?")
-        }
-        guard let user else { throw FirebaseError("USER_NOT_FOUND", because: "the user was deleted") }
-        guard !user.disabled else {
-            throw FirebaseError("USER_DISABLED", because: "the user \"\(user.localId)\" is disabled")
-        }
+        guard !user.disabled else { throw .userIsDisabled(user) }
         guard session.authTime >= user.validSince else {
             throw FirebaseError(
                 "TOKEN_EXPIRED", because: "the session began before validSince: it was revoked, or the password changed"
             )
         }
-        let tokens = try call.tokens(session, user, refreshToken: refreshToken, now: now)
+        let tokens = try call.tokens(session, user, now: now)
         return JSONObject([
             ("access_token", .string(tokens.idToken)), ("expires_in", .string(tokens.expiresIn)),
             ("token_type", "Bearer"),

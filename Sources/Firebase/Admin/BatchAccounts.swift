@@ -13,15 +13,13 @@ extension FirebaseProvider {
         let query = call.exchange.request.queryForm
         let limit = min(1000, max(1, query["maxResults"].flatMap { Int($0) } ?? 20))
         let after = query["nextPageToken"] ?? ""
-        let (users, next) = call.update { state, _ -> ([User], String?) in
-            // In the order of their IDs, as in production, so that a page's end is a place.
-            let ids = state.users.keys.sorted().filter { $0 > after }
-            let page = ids.prefix(limit)
-            return (page.compactMap { state.users[$0] }, ids.count > limit ? page.last : nil)
-        }
+        // In the order of their IDs, as in production, so that the last ID of a page says where the next one begins. One more
+        // tells whether there is a next one.
+        let users = call.read { $0.users(of: call.pool, after: after, limit: limit + 1) }
+        let page = users.prefix(limit)
         var body = JSONObject([("kind", "identitytoolkit#DownloadAccountResponse")])
-        body["users"] = .array(users.map { $0.document(forAdmin: true) })
-        body["nextPageToken"] = next.map { .string($0) }
+        body["users"] = .array(page.map { $0.document(forAdmin: true) })
+        if users.count > limit { body["nextPageToken"] = page.last.map { .string($0.localId) } }
         return FirebaseAnswer(body: body)
     }
 
@@ -30,12 +28,16 @@ extension FirebaseProvider {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", because: "expression isn't played: leave it out, and all users come")
         }
-        let users = call.update { state, _ in state.order.compactMap { state.users[$0] } }
-        var body = JSONObject([("recordsCount", .string(String(users.count)))])
-        if try call.flag("returnUserInfo") ?? true {
-            body["userInfo"] = .array(users.map { $0.document(forAdmin: true) })
+        guard try call.flag("returnUserInfo") ?? true else {
+            let count = call.read { $0.count(User.byPool, call.pool) }
+            return FirebaseAnswer(body: JSONObject([("recordsCount", .string(String(count)))]))
         }
-        return FirebaseAnswer(body: body)
+        let users = call.read { $0.rows(User.byPool, call.pool) }
+        return FirebaseAnswer(
+            body: JSONObject([
+                ("recordsCount", .string(String(users.count))),
+                ("userInfo", .array(users.map { $0.document(forAdmin: true) })),
+            ]))
     }
 
     func batchDelete(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
@@ -44,22 +46,19 @@ extension FirebaseProvider {
             throw FirebaseError("LOCAL_ID_LIST_EXCEEDS_LIMIT", because: "localIds must hold 1 to 1,000 IDs")
         }
         let isForced = try call.flag("force") ?? false
-        let errors = call.update { state, _ -> [JSONValue] in
-            var errors: [JSONValue] = []
-            var removed: Set<String> = []
+        let refused = call.update { tables in
+            var refused: [(place: Int, id: String)] = []
             for (place, id) in ids.enumerated() {
-                guard let user = state.users[id] else { continue }
-                if isForced || user.disabled {
-                    removed.insert(id)
-                } else {
-                    errors.append([
-                        "index": .integer(Int64(place)), "localId": .string(id),
-                        "message": "NOT_DISABLED : Disable the account before batch deletion.",
-                    ])
-                }
+                guard let user = tables.user(id, in: call.pool) else { continue }
+                if isForced || user.disabled { tables.delete(user) } else { refused.append((place: place, id: id)) }
             }
-            state.remove(removed)
-            return errors
+            return refused
+        }
+        let errors = refused.map { refusal -> JSONValue in
+            [
+                "index": .integer(Int64(refusal.place)), "localId": .string(refusal.id),
+                "message": "NOT_DISABLED : Disable the account before batch deletion.",
+            ]
         }
         return FirebaseAnswer(body: JSONObject(errors.isEmpty ? [] : [("errors", .array(errors))]))
     }
@@ -76,7 +75,7 @@ extension FirebaseProvider {
         for (place, item) in list.enumerated() {
             do throws(FirebaseError) {
                 let user = try imported(item, call)
-                call.update { state, _ in state.insert(user) }
+                call.update { $0.put(user) }
             } catch {
                 errors.append(["index": .integer(Int64(place)), "message": .string(error.message)])
             }
@@ -91,7 +90,8 @@ extension FirebaseProvider {
             throw FirebaseError("localId is missing", because: "each user needs a localId")
         }
         let now = call.exchange.world.now
-        var user = User(localId: localId, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
+        var user = User(
+            localId: localId, in: call.pool, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
         user.tenantId = call.tenant
         user.email = try item.text("email")?.lowercased()
         if let email = user.email, !TextRule.email.holds(email) {
@@ -102,13 +102,13 @@ extension FirebaseProvider {
         user.photoUrl = try item.text("photoUrl")
         user.phoneNumber = try item.text("phoneNumber")
         user.disabled = try item.flag("disabled") ?? false
-        user.customClaims = try AdminChange.claims(item.given("customAttributes")) ?? JSONObject()
+        user.customClaims = CustomClaims(try AdminChange.claims(item.given("customAttributes")) ?? JSONObject())
         if let last = try item.instant("lastLoginAt", { Instant(milliseconds: $0) }) { user.lastLoginAt = last }
         if let since = try item.instant("validSince", { Instant(seconds: $0) }) { user.validSince = since }
         if let raw = try item.text("rawPassword") {
             user.password = Password(raw, salt: Array(localId.utf8), now: now)
         } else if let hash = try item.text("passwordHash") {
-            user.importedHash = (hash: hash, salt: try item.text("salt"))
+            user.importedHash = User.ImportedHash(hash: hash, salt: try item.text("salt"))
         }
         for info in try item.list("providerUserInfo") {
             guard let provider = try info.text("providerId"), let rawId = try info.text("rawId"),

@@ -19,20 +19,18 @@ extension FirebaseProvider {
     private func outboxOperations(below scope: String) -> [Operation] {
         [
             operation("DELETE", "\(scope)/accounts") { (call) throws(FirebaseError) in
-                call.update { state, _ in state.removeAllUsers() }
+                call.exchange.world.deleteUsers(of: call.pool)
                 return FirebaseAnswer(body: JSONObject())
             },
             operation("GET", "\(scope)/oobCodes") { (call) throws(FirebaseError) in
-                let mails = call.update { state, context in
-                    state.outbox.mails.filter { !$0.isUsed && $0.expires > context.now }
-                }
-                return FirebaseAnswer(body: JSONObject([("oobCodes", .array(mails.map(\.json)))]))
+                let (mails, now) = call.read { ($0.rows(OutOfBandCode.byPool, call.pool), $0.now) }
+                let valid = mails.filter { !$0.isUsed && $0.expires > now }
+                return FirebaseAnswer(body: JSONObject([("oobCodes", .array(valid.map(\.json)))]))
             },
             operation("GET", "\(scope)/verificationCodes") { (call) throws(FirebaseError) in
-                let messages = call.update { state, context in
-                    state.outbox.messages.filter { !$0.isUsed && $0.expires > context.now }
-                }
-                return FirebaseAnswer(body: JSONObject([("verificationCodes", .array(messages.map(\.json)))]))
+                let (codes, now) = call.read { ($0.rows(PhoneCode.byPool, call.pool), $0.now) }
+                let valid = codes.filter { !$0.isUsed && $0.expires > now }
+                return FirebaseAnswer(body: JSONObject([("verificationCodes", .array(valid.map(\.json)))]))
             },
         ]
     }
@@ -42,7 +40,7 @@ extension FirebaseProvider {
             operation("GET", path) { (call) throws(FirebaseError) in emulatorConfig(call) },
             operation("PATCH", path) { (call) throws(FirebaseError) in
                 _ = try updateConfig(call)
-                let settings = call.exchange.world.update { $0[FirebaseState.self].settings[call.project.id] }
+                let settings = call.read { $0.find(ProjectSettings.self, call.project.id) }
                 let project = settings?.apply(to: call.project) ?? call.project
                 return emulatorConfig(FirebaseCall(call.exchange, project: project, body: JSONObject()))
             },

@@ -9,15 +9,28 @@ import Time
 // Quirks: resetPassword without a new password only says what a code is for. A code works once.
 
 extension FirebaseCall {
-    /// A code that works now; `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE` otherwise.
-    func mail(_ code: String?, _ kinds: [Outbox.Mail.Kind]) throws(FirebaseError) -> Outbox.Mail {
+    /// A code that works now.
+    ///
+    /// - Throws: `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
+    func mail(_ code: String?, _ kinds: [OutOfBandCode.Kind]) throws(FirebaseError) -> OutOfBandCode {
         guard let code else { throw FirebaseError("MISSING_OOB_CODE", because: "oobCode is missing") }
-        let (mail, now) = update { state, context in (state.outbox.mail(code), context.now) }
-        guard let mail, kinds.contains(mail.kind) else {
-            let reason =
-                mail.map { "the code is for \($0.kind.rawValue)" }
-                ?? "no such code was given out, or the world was reset"
-            throw FirebaseError("INVALID_OOB_CODE", because: reason)
+        return try read { (tables) throws(FirebaseError) in try tables.mail(code, kinds, in: pool) }
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// A code that works now.
+    ///
+    /// - Throws: `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
+    fileprivate func mail(
+        _ code: String, _ kinds: [OutOfBandCode.Kind], in pool: UserPool
+    ) throws(FirebaseError) -> OutOfBandCode {
+        let found = find(OutOfBandCode.self, code)
+        guard let mail = found, mail.pool == pool else {
+            throw FirebaseError("INVALID_OOB_CODE", because: "no such code was given out, or the world was reset")
+        }
+        guard kinds.contains(mail.kind) else {
+            throw FirebaseError("INVALID_OOB_CODE", because: "the code is for \(mail.kind.rawValue)")
         }
         guard !mail.isUsed else { throw FirebaseError("INVALID_OOB_CODE", because: "the code was used already") }
         guard mail.expires > now else {
@@ -29,11 +42,22 @@ extension FirebaseCall {
     }
 }
 
+extension Transaction {
+    /// Uses a code up, which works once.
+    fileprivate mutating func use(
+        _ code: String, _ kind: OutOfBandCode.Kind, in pool: UserPool
+    ) throws(FirebaseError) {
+        var mail = try mail(code, [kind], in: pool)
+        mail.isUsed = true
+        put(mail)
+    }
+}
+
 extension FirebaseProvider {
     func resetPassword(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let code = try call.text("oobCode")
         let password = try call.text("newPassword")
-        let kinds = password == nil ? Outbox.Mail.Kind.allCases : [.passwordReset]
+        let kinds = password == nil ? OutOfBandCode.Kind.allCases : [.passwordReset]
         let mail = try call.mail(code, kinds)
         var body = JSONObject([
             ("kind", "identitytoolkit#ResetPasswordResponse"), ("email", .string(mail.email)),
@@ -42,45 +66,42 @@ extension FirebaseProvider {
         body["requestType"] = .string(mail.kind.rawValue)
         guard let password else { return FirebaseAnswer(body: body) }
         try FirebaseProvider.checkStrength(password)
-        let isDone = call.update { state, context -> Bool in
-            guard var user = state.user(email: mail.email) else { return false }
-            user.password = Password(password, salt: context.random.bytes(16), now: context.now)
+        let hash = call.hashed(password)
+        try call.update { (tables) throws(FirebaseError) in
+            try tables.use(mail.code, mail.kind, in: call.pool)
+            guard var user = tables.user(email: mail.email, in: call.pool) else { throw .userIsGone }
+            user.password = hash
             // Whoever has the code reads the mail.
             user.emailVerified = true
-            user.validSince = context.now.wholeSecond
-            state.insert(user)
-            state.outbox.use(mail: mail.code)
-            return true
+            user.validSince = tables.now.wholeSecond
+            tables.put(user)
         }
-        guard isDone else { throw FirebaseError("USER_NOT_FOUND", because: "the user was deleted meanwhile") }
         return FirebaseAnswer(body: body)
     }
 
     /// `accounts:update` with a code and nothing else: it verifies, changes or recovers the address.
     func applyCode(_ call: FirebaseCall, _ code: String) throws(FirebaseError) -> FirebaseAnswer {
         let mail = try call.mail(code, [.verifyEmail, .verifyAndChangeEmail, .recoverEmail])
-        let user = call.update { state, context -> User? in
-            guard var user = state.user(email: mail.kind == .recoverEmail ? mail.newEmail ?? mail.email : mail.email)
-            else {
-                return nil
-            }
+        let user = try call.update { (tables) throws(FirebaseError) -> User in
+            try tables.use(mail.code, mail.kind, in: call.pool)
+            let address = mail.kind == .recoverEmail ? mail.newEmail ?? mail.email : mail.email
+            let gone = FirebaseError("USER_NOT_FOUND", because: "the user is gone, or another has the new address")
+            guard var user = tables.user(email: address, in: call.pool) else { throw gone }
             switch mail.kind {
             case .verifyAndChangeEmail:
-                guard let newEmail = mail.newEmail, state.user(email: newEmail) == nil else { return nil }
+                guard let newEmail = mail.newEmail, tables.user(email: newEmail, in: call.pool) == nil else {
+                    throw gone
+                }
                 user.email = newEmail
-                user.validSince = context.now.wholeSecond
+                user.validSince = tables.now.wholeSecond
             case .recoverEmail:
                 user.email = mail.email
-                user.validSince = context.now.wholeSecond
+                user.validSince = tables.now.wholeSecond
             default: break
             }
             user.emailVerified = true
-            state.insert(user)
-            state.outbox.use(mail: mail.code)
+            tables.put(user)
             return user
-        }
-        guard let user else {
-            throw FirebaseError("USER_NOT_FOUND", because: "the user is gone, or another has the new address")
         }
         if mail.kind == .verifyAndChangeEmail { offerRecovery(call, from: mail.email, to: user.email ?? "") }
         return FirebaseAnswer(
@@ -93,14 +114,14 @@ extension FirebaseProvider {
 
     /// The old address is told how to undo a change.
     func offerRecovery(_ call: FirebaseCall, from old: String, to new: String) {
-        call.update { state, context in
-            let code = Base64URL.encode(context.random.bytes(40))
-            let apiKey = call.project.apiKeys.first ?? call.project.id
-            state.outbox.add(
-                Outbox.Mail(
-                    kind: .recoverEmail, code: code, email: old, newEmail: new,
+        let apiKey = call.project.apiKeys.first ?? call.project.id
+        call.update { tables in
+            let code = Base64URL.encode(tables.random.bytes(40))
+            tables.send(
+                OutOfBandCode(
+                    code: code, pool: call.pool, kind: .recoverEmail, email: old, newEmail: new,
                     link: "\(call.actionPage)?mode=recoverEmail&lang=en&oobCode=\(code)&apiKey=\(apiKey)",
-                    expires: context.now + Outbox.Mail.Kind.recoverEmail.lifetime))
+                    expires: tables.now + OutOfBandCode.Kind.recoverEmail.lifetime))
         }
     }
 
@@ -122,17 +143,16 @@ extension FirebaseProvider {
         }
         let idToken = try call.text("idToken")
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
-        let outcome = call.update { state, context -> Result<(User, Bool), FirebaseError> in
-            let owner = state.user(email: email)
+        let (user, isNew) = try call.update { (tables) throws(FirebaseError) -> (User, Bool) in
+            try tables.use(mail.code, mail.kind, in: call.pool)
+            let owner = tables.user(email: email, in: call.pool)
             if let signedIn, let owner, owner.localId != signedIn.user.localId {
-                return .failure(FirebaseError("EMAIL_EXISTS", because: "another user has the address"))
+                throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
             }
-            if let owner, owner.disabled {
-                return .failure(FirebaseError("USER_DISABLED", because: "the user \"\(owner.localId)\" is disabled"))
-            }
+            if let owner, owner.disabled { throw .userIsDisabled(owner) }
             var user =
-                owner ?? signedIn.flatMap { state.users[$0.user.localId] }
-                ?? User(localId: ProjectState.localId(&context.random), now: context.now)
+                owner ?? signedIn.flatMap { tables.find(User.self, $0.user.key) }
+                ?? User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
             if owner != nil, !user.emailVerified {
                 // As with any trusted way in: what was linked before the address was shown to be theirs goes.
                 user.password = nil
@@ -141,11 +161,9 @@ extension FirebaseProvider {
             user.email = email
             user.emailVerified = true
             user.hasEmailLink = true
-            state.insert(user)
-            state.outbox.use(mail: mail.code)
-            return .success((user, owner == nil && signedIn == nil))
+            tables.put(user)
+            return (user, owner == nil && signedIn == nil)
         }
-        let (user, isNew) = try outcome.get()
         var body = JSONObject([
             ("kind", "identitytoolkit#EmailLinkSigninResponse"), ("localId", .string(user.localId)),
             ("email", .string(email)),

@@ -83,7 +83,7 @@ extension FirebaseProvider {
         exchange.request.header("Accept")?.contains("text/html") ?? false
     }
 
-    private func passwordPage(_ exchange: Exchange, _ form: Form, _ mail: Outbox.Mail, fault: String?) -> Response {
+    private func passwordPage(_ exchange: Exchange, _ form: Form, _ mail: OutOfBandCode, fault: String?) -> Response {
         let hidden = form.fields.filter { $0.name != "newPassword" }.map { HTML.hidden($0.name, $0.value) }
         let target = exchange.address.host == nil ? "/emulator/action" : "/__/auth/action"
         let base = exchange.address.host.map { exchange.address.base(of: $0) } ?? exchange.address.ownBase

@@ -1,104 +1,92 @@
-import JSON
-import OAuth
 import EmulatorCore
+import JSON
 import Time
 
-/// What would have been sent by e-mail or SMS. Readable at the Emulator Suite's addresses.
-struct Outbox: Sendable {
-    /// A code in an e-mail.
-    struct Mail: Sendable {
-        enum Kind: String, Sendable, CaseIterable {
-            case passwordReset = "PASSWORD_RESET"
-            case verifyEmail = "VERIFY_EMAIL"
-            case emailSignIn = "EMAIL_SIGNIN"
-            case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
-            case recoverEmail = "RECOVER_EMAIL"
+// What would have been sent by e-mail or text message. It can be read at the Emulator Suite's addresses.
 
-            /// In links.
-            var mode: String {
-                switch self {
-                case .passwordReset: "resetPassword"
-                case .verifyEmail: "verifyEmail"
-                case .emailSignIn: "signIn"
-                case .verifyAndChangeEmail: "verifyAndChangeEmail"
-                case .recoverEmail: "recoverEmail"
-                }
-            }
+/// A code that an e-mail would have carried, in a link.
+/// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode>
+struct OutOfBandCode: PoolRow {
+    static let table = Table<OutOfBandCode>("firebase.outOfBandCode", indexes: [byPool])
+    static let byPool = Index<OutOfBandCode, UserPool>("pool") { $0.pool }
 
-            /// How long a link for signing in works isn't documented.
-            var lifetime: TimeSpan {
-                switch self {
-                case .passwordReset: .hours(1)
-                case .emailSignIn: .hours(6)
-                case .verifyEmail, .verifyAndChangeEmail, .recoverEmail: .days(3)
-                }
+    enum Kind: String, CaseIterable, Codable, Sendable {
+        case passwordReset = "PASSWORD_RESET"
+        case verifyEmail = "VERIFY_EMAIL"
+        case emailSignIn = "EMAIL_SIGNIN"
+        case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
+        case recoverEmail = "RECOVER_EMAIL"
+
+        /// In links.
+        var mode: String {
+            switch self {
+            case .passwordReset: "resetPassword"
+            case .verifyEmail: "verifyEmail"
+            case .emailSignIn: "signIn"
+            case .verifyAndChangeEmail: "verifyAndChangeEmail"
+            case .recoverEmail: "recoverEmail"
             }
         }
 
-        let kind: Kind
-        let code: String
-        let email: String
-        var newEmail: String?
-        let link: String
-        let expires: Instant
-        /// What a mail server would have said: Apple's relay refuses senders that it doesn't know.
-        var delivery: String?
-        var isUsed = false
-
-        var json: JSONValue {
-            var mail = JSONObject([("email", .string(email))])
-            mail["newEmail"] = newEmail.map { .string($0) }
-            mail["requestType"] = .string(kind.rawValue)
-            mail["oobCode"] = .string(code)
-            mail["oobLink"] = .string(link)
-            mail["delivery"] = delivery.map { .string($0) }
-            return .object(mail)
+        /// How long a link for signing in works isn't documented.
+        var lifetime: TimeSpan {
+            switch self {
+            case .passwordReset: .hours(1)
+            case .emailSignIn: .hours(6)
+            case .verifyEmail, .verifyAndChangeEmail, .recoverEmail: .days(3)
+            }
         }
     }
 
-    /// A code in a text message.
-    struct Message: Sendable {
-        let phoneNumber: String
-        let code: String
-        let session: String
-        let expires: Instant
-        var isUsed = false
+    let code: String
+    let pool: UserPool
+    let kind: Kind
+    let email: String
+    var newEmail: String?
+    let link: String
+    let expires: Instant
+    /// What a mail server would have said: Apple's relay refuses senders that it doesn't know.
+    var delivery: String?
+    var isUsed = false
 
-        var json: JSONValue {
-            ["phoneNumber": .string(phoneNumber), "code": .string(code), "sessionInfo": .string(session)]
-        }
+    var key: String { code }
+
+    var json: JSONValue {
+        var mail = JSONObject([("email", .string(email))])
+        mail["newEmail"] = newEmail.map { .string($0) }
+        mail["requestType"] = .string(kind.rawValue)
+        mail["oobCode"] = .string(code)
+        mail["oobLink"] = .string(link)
+        mail["delivery"] = delivery.map { .string($0) }
+        return .object(mail)
     }
+}
 
-    /// The latest are kept.
-    private static let limit = 1000
-    private(set) var mails: [Mail] = []
-    private(set) var messages: [Message] = []
+/// A code that a text message would have carried.
+struct PhoneCode: PoolRow {
+    static let table = Table<PhoneCode>("firebase.phoneCode", indexes: [byPool])
+    static let byPool = Index<PhoneCode, UserPool>("pool") { $0.pool }
 
-    var isEmpty: Bool { mails.isEmpty && messages.isEmpty }
+    /// With what the client names it.
+    let session: String
+    let pool: UserPool
+    let phoneNumber: String
+    let code: String
+    let expires: Instant
+    var isUsed = false
 
-    mutating func add(_ mail: Mail) {
-        mails.append(mail)
-        if mails.count > Outbox.limit { mails.removeFirst() }
+    var key: String { session }
+
+    var json: JSONValue {
+        ["phoneNumber": .string(phoneNumber), "code": .string(code), "sessionInfo": .string(session)]
     }
+}
 
-    mutating func add(_ message: Message) {
-        messages.append(message)
-        if messages.count > Outbox.limit { messages.removeFirst() }
-    }
-
-    func mail(_ code: String) -> Mail? { mails.last { $0.code == code } }
-
-    func message(_ session: String) -> Message? { messages.last { $0.session == session } }
-
-    mutating func use(mail code: String) {
-        if let place = mails.lastIndex(where: { $0.code == code }) { mails[place].isUsed = true }
-    }
-
-    mutating func use(message session: String) {
-        if let place = messages.lastIndex(where: { $0.session == session }) { messages[place].isUsed = true }
-    }
-
-    mutating func note(_ delivery: String, on code: String) {
-        if let place = mails.lastIndex(where: { $0.code == code }) { mails[place].delivery = delivery }
+extension Transaction {
+    /// Puts a message into its pool's outbox, which keeps the latest thousand of a kind.
+    mutating func send<Message: PoolRow>(_ message: Message) {
+        put(message)
+        guard count(Message.byPool, message.pool) > 1_000 else { return }
+        if let oldest = first(Message.byPool, message.pool) { remove(Message.self, oldest.key) }
     }
 }

@@ -21,13 +21,13 @@ extension FirebaseCall {
                 because: "\(Diagnosis.quote(phoneNumber)) isn't a number in E.164: a plus sign and digits")
         }
         let fixed = project.providers.phone?.testNumbers[phoneNumber]
-        let (session, code) = update { state, context in
-            let code = fixed ?? context.random.text(6, from: Array("0123456789".utf8))
-            let session = Base64URL.encode(context.random.bytes(96))
-            state.outbox.add(
-                Outbox.Message(
-                    phoneNumber: phoneNumber, code: code, session: session, expires: context.now + FirebaseCall.lifetime
-                ))
+        let (session, code) = update { tables in
+            let code = fixed ?? tables.random.text(6, from: Array("0123456789".utf8))
+            let session = Base64URL.encode(tables.random.bytes(96))
+            tables.send(
+                PhoneCode(
+                    session: session, pool: pool, phoneNumber: phoneNumber, code: code,
+                    expires: tables.now + FirebaseCall.lifetime))
             return (session, code)
         }
         exchange.log(
@@ -40,23 +40,22 @@ extension FirebaseCall {
     func verifyCode(session: String?, code: String?) throws(FirebaseError) -> String {
         guard let session else { throw FirebaseError("MISSING_SESSION_INFO", because: "sessionInfo is missing") }
         guard let code else { throw FirebaseError("MISSING_CODE", because: "code is missing") }
-        let outcome = update { state, context -> Result<String, FirebaseError> in
-            guard let message = state.outbox.message(session) else {
-                return .failure(
-                    FirebaseError(
-                        "INVALID_SESSION_INFO", because: "no such session was given out, or the world was reset"))
+        return try update { (tables) throws(FirebaseError) -> String in
+            guard var sent = tables.find(PhoneCode.self, session), sent.pool == pool else {
+                throw FirebaseError(
+                    "INVALID_SESSION_INFO", because: "no such session was given out, or the world was reset")
             }
-            guard !message.isUsed, message.expires > context.now else {
-                let reason = message.isUsed ? "the code was used already" : "the code is older than ten minutes"
-                return .failure(FirebaseError("SESSION_EXPIRED", because: reason))
+            guard !sent.isUsed, sent.expires > tables.now else {
+                let reason = sent.isUsed ? "the code was used already" : "the code is older than ten minutes"
+                throw FirebaseError("SESSION_EXPIRED", because: reason)
             }
-            guard message.code == code else {
-                return .failure(FirebaseError("INVALID_CODE", because: "the code isn't the one in the outbox"))
+            guard sent.code == code else {
+                throw FirebaseError("INVALID_CODE", because: "the code isn't the one in the outbox")
             }
-            state.outbox.use(message: session)
-            return .success(message.phoneNumber)
+            sent.isUsed = true
+            tables.put(sent)
+            return sent.phoneNumber
         }
-        return try outcome.get()
     }
 }
 
@@ -82,9 +81,7 @@ extension FirebaseProvider {
         let phoneNumber: String
         if let proof = try call.text("temporaryProof") {
             let given = try call.text("phoneNumber")
-            let known = call.update { state, context in
-                state.temporaryProofs[proof].flatMap { $0.expires > context.now ? $0.value : nil }
-            }
+            let known = call.read { $0.valid(TemporaryProof.self, proof, in: call.pool)?.phoneNumber }
             guard let known, known == given else {
                 throw FirebaseError(
                     "INVALID_TEMPORARY_PROOF", because: "the proof is unknown, expired or another number's")
@@ -95,33 +92,11 @@ extension FirebaseProvider {
         }
         let idToken = try call.text("idToken")
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
-        let isReauthentication = ["REAUTH", "2"].contains(call.value("operation"))
-        let outcome = call.update { state, context -> PhoneOutcome in
-            let owner = state.user(phoneNumber: phoneNumber)
-            if let owner, owner.disabled { return .disabled }
-            if let signedIn, !isReauthentication {
-                if let owner, owner.localId != signedIn.user.localId {
-                    let proof = Base64URL.encode(context.random.bytes(48))
-                    state.temporaryProofs.insert(
-                        phoneNumber, as: proof, expires: context.now + .hours(1), now: context.now)
-                    return .taken(proof)
-                }
-                guard var user = state.users[signedIn.user.localId] else { return .unknown }
-                user.phoneNumber = phoneNumber
-                state.insert(user)
-                return .done(user, isNew: false)
-            }
-            if let owner { return .done(owner, isNew: false) }
-            guard !isReauthentication else { return .unknown }
-            var user = User(localId: ProjectState.localId(&context.random), now: context.now)
-            user.phoneNumber = phoneNumber
-            state.insert(user)
-            return .done(user, isNew: true)
-        }
-        switch outcome {
-        case .disabled: throw FirebaseError("USER_DISABLED", because: "the user with this number is disabled")
-        case .unknown: throw FirebaseError("USER_NOT_FOUND", because: "no user has this number, and none is to be made")
-        case .taken(let proof):
+        let request = PhoneSignIn(
+            phoneNumber: phoneNumber, signedIn: signedIn,
+            isReauthentication: ["REAUTH", "2"].contains(call.value("operation")))
+        switch try call.update({ (tables) throws(FirebaseError) in try request.decide(&tables, call.pool) }) {
+        case .numberIsTaken(let proof):
             return FirebaseAnswer(
                 body: JSONObject([
                     ("temporaryProof", .string(proof)), ("temporaryProofExpiresIn", "3600"),
@@ -135,11 +110,56 @@ extension FirebaseProvider {
             return FirebaseAnswer(body: body)
         }
     }
+}
 
-    private enum PhoneOutcome: Sendable {
-        case disabled
-        case unknown
-        case taken(String)
+/// What is to be done with a number that was proved: sign in with it, or give it to who is signed in.
+private struct PhoneSignIn: Sendable {
+    enum Decision: Sendable {
+        /// With a token that proves the number.
+        case numberIsTaken(proof: String)
         case done(User, isNew: Bool)
     }
+
+    let phoneNumber: String
+    let signedIn: FirebaseCall.SignedIn?
+    let isReauthentication: Bool
+
+    func decide(_ tables: inout Transaction, _ pool: UserPool) throws(FirebaseError) -> Decision {
+        let unknown = FirebaseError("USER_NOT_FOUND", because: "no user has this number, and none is to be made")
+        let owner = tables.user(phoneNumber: phoneNumber, in: pool)
+        if let owner, owner.disabled {
+            throw FirebaseError("USER_DISABLED", because: "the user with this number is disabled")
+        }
+        if let signedIn, !isReauthentication {
+            if let owner, owner.localId != signedIn.user.localId {
+                let proof = TemporaryProof(
+                    token: Base64URL.encode(tables.random.bytes(48)), pool: pool, phoneNumber: phoneNumber,
+                    expires: tables.now + .hours(1))
+                tables.put(proof)
+                return .numberIsTaken(proof: proof.token)
+            }
+            guard var user = tables.find(User.self, signedIn.user.key) else { throw unknown }
+            user.phoneNumber = phoneNumber
+            tables.put(user)
+            return .done(user, isNew: false)
+        }
+        if let owner { return .done(owner, isNew: false) }
+        guard !isReauthentication else { throw unknown }
+        var user = User(localId: User.randomID(&tables.random), in: pool, now: tables.now)
+        user.phoneNumber = phoneNumber
+        tables.put(user)
+        return .done(user, isNew: true)
+    }
+}
+
+/// A number that was proved but is another user's.
+struct TemporaryProof: TokenRow {
+    static let table = Table<TemporaryProof>(
+        "firebase.temporaryProof", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })
+    static let byPool = Index<TemporaryProof, UserPool>("pool") { $0.pool }
+
+    let token: String
+    let pool: UserPool
+    let phoneNumber: String
+    let expires: Instant
 }

@@ -13,12 +13,12 @@ import Time
 
 extension FirebaseProvider {
     func sendOobCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
-        guard let kind = Outbox.Mail.Kind(rawValue: call.value("requestType") ?? "") else {
+        guard let kind = OutOfBandCode.Kind(rawValue: call.value("requestType") ?? "") else {
             throw FirebaseError(
                 "MISSING_REQ_TYPE",
                 diagnosis: Diagnosis(
                     received: "requestType \(Diagnosis.quote(call.value("requestType") ?? ""))",
-                    expected: Outbox.Mail.Kind.allCases.map(\.rawValue).joined(separator: ", "), "send one of these"))
+                    expected: OutOfBandCode.Kind.allCases.map(\.rawValue).joined(separator: ", "), "send one of these"))
         }
         let continueURL = try checkContinueURL(call, kind)
         let (email, isKnown) = try recipient(call, kind)
@@ -30,7 +30,7 @@ extension FirebaseProvider {
                 throw FirebaseError(
                     "INVALID_NEW_EMAIL", because: "\(Diagnosis.quote(newEmail)) isn't an e-mail address")
             }
-            let isTaken = call.update { state, _ in state.user(email: newEmail) != nil }
+            let isTaken = call.read { $0.user(email: newEmail, in: call.pool) != nil }
             guard !isTaken else { throw FirebaseError("EMAIL_EXISTS", because: "another user has the address") }
         }
         var body = JSONObject([
@@ -51,7 +51,7 @@ extension FirebaseProvider {
     }
 
     /// Whose address it is, and whether anything is to be sent there.
-    private func recipient(_ call: FirebaseCall, _ kind: Outbox.Mail.Kind) throws(FirebaseError) -> (String, Bool) {
+    private func recipient(_ call: FirebaseCall, _ kind: OutOfBandCode.Kind) throws(FirebaseError) -> (String, Bool) {
         if [.verifyEmail, .verifyAndChangeEmail].contains(kind), !call.isAdmin {
             let signedIn = try call.signedIn(call.text("idToken"))
             guard let email = signedIn.user.email else {
@@ -66,7 +66,7 @@ extension FirebaseProvider {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
         }
         if kind == .emailSignIn { return (email, true) }
-        let user = call.update { state, _ in state.user(email: email) }
+        let user = call.read { $0.user(email: email, in: call.pool) }
         guard user == nil else {
             if user?.disabled ?? false { throw FirebaseError("USER_DISABLED", because: "the user is disabled") }
             return (email, true)
@@ -77,7 +77,7 @@ extension FirebaseProvider {
         return (email, false)
     }
 
-    private func checkContinueURL(_ call: FirebaseCall, _ kind: Outbox.Mail.Kind) throws(FirebaseError) -> String? {
+    private func checkContinueURL(_ call: FirebaseCall, _ kind: OutOfBandCode.Kind) throws(FirebaseError) -> String? {
         guard let text = try call.text("continueUrl") else {
             guard kind == .emailSignIn else { return nil }
             throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUrl is missing: a sign-in link leads there")
@@ -87,26 +87,26 @@ extension FirebaseProvider {
     }
 
     private func make(
-        _ call: FirebaseCall, _ kind: Outbox.Mail.Kind, email: String, newEmail: String?, continueURL: String?
-    ) -> Outbox.Mail {
+        _ call: FirebaseCall, _ kind: OutOfBandCode.Kind, email: String, newEmail: String?, continueURL: String?
+    ) -> OutOfBandCode {
         let apiKey = call.exchange.request.queryForm["key"] ?? call.project.apiKeys.first ?? call.project.id
-        return call.update { state, context in
-            let code = Base64URL.encode(context.random.bytes(40))
+        return call.update { tables in
+            let code = Base64URL.encode(tables.random.bytes(40))
             var fields = [("mode", kind.mode), ("lang", "en"), ("oobCode", code), ("apiKey", apiKey)]
             if let continueURL { fields.append(("continueUrl", continueURL)) }
             if let tenant = call.tenant { fields.append(("tenantId", tenant)) }
             let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
-            let mail = Outbox.Mail(
-                kind: kind, code: code, email: email, newEmail: newEmail,
-                link: "\(call.actionPage)?\(query)", expires: context.now + kind.lifetime)
-            state.outbox.add(mail)
+            let mail = OutOfBandCode(
+                code: code, pool: call.pool, kind: kind, email: email, newEmail: newEmail,
+                link: "\(call.actionPage)?\(query)", expires: tables.now + kind.lifetime)
+            tables.send(mail)
             return mail
         }
     }
 
     /// A message to a relay address: `550` unless the sender is registered with Apple. Firebase doesn't hear of it, so
     /// the answer doesn't tell; the outbox and the diagnosis do.
-    private func deliver(_ mail: Outbox.Mail, _ call: FirebaseCall) async -> Diagnosis? {
+    private func deliver(_ mail: OutOfBandCode, _ call: FirebaseCall) async -> Diagnosis? {
         let recipient = mail.kind == .verifyAndChangeEmail ? mail.newEmail ?? mail.email : mail.email
         guard recipient.hasSuffix("@privaterelay.appleid.com") else { return nil }
         let query = Form(fields: [
@@ -121,7 +121,7 @@ extension FirebaseProvider {
             ? "forwarded to \(verdict?["to"]?.string ?? "")"
             : verdict?["smtp"]?.string ?? verdict?["reason"]?.string ?? verdict?["error"]?["message"]?.string
                 ?? "refused"
-        call.update { state, _ in state.outbox.note(text, on: mail.code) }
+        call.update { _ = $0.change(OutOfBandCode.self, mail.code) { $0.delivery = text } }
         guard !isForwarded else { return nil }
         return Diagnosis(
             "Apple's relay refused the message: \(text); register noreply@\(call.project.id).firebaseapp.com as a sender"

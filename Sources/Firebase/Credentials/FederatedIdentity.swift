@@ -3,7 +3,7 @@ import JSON
 import EmulatorCore
 
 /// Who somebody is at a provider, as the provider's credential showed.
-struct FederatedIdentity: Sendable {
+struct FederatedIdentity: Codable, Sendable {
     let providerId: String
     /// The provider's own identifier.
     let rawId: String
@@ -23,8 +23,6 @@ struct FederatedIdentity: Sendable {
     var nonce: String?
     /// One of the official emulator's, whose word is taken for everything.
     var isFake = false
-
-    var key: ProjectState.IdentityKey { ProjectState.IdentityKey(provider: providerId, rawId: rawId) }
 
     /// Whether Firebase believes that the address is this person's.
     var isTrusted: Bool {

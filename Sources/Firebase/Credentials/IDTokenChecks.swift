@@ -132,14 +132,17 @@ extension FirebaseCall {
         }
         let comparison = NonceComparison(tokenNonce: nonce, rawNonce: rawNonce)
         guard let rawNonce else { throw refuse("Nonce is missing in the request.", comparison.explanation) }
-        let earlier = update { state, _ in
-            state.spend(
-                ProjectState.NonceUse(provider: provider, subject: subject, nonce: nonce), request: exchange.id)
+        let use = SpentNonce(
+            key: SpentNonce.Key(pool: pool, providerId: provider, subject: subject, nonce: nonce), request: exchange.id)
+        let earlier = update { tables -> SpentNonce? in
+            if let earlier = tables.find(SpentNonce.self, use.key) { return earlier }
+            tables.put(use)
+            return nil
         }
         if let earlier {
             throw refuse(
                 "Duplicate credential received. Please try again with a new credential.",
-                "request \(earlier) has used this credential up, whatever came of it: get a new one, or use the updated "
+                "request \(earlier.request) has used this credential up, whatever came of it: get a new one, or use the updated "
                     + "credential (pendingToken) of the refusal")
         }
         guard comparison == .matches else {
@@ -149,4 +152,23 @@ extension FirebaseCall {
         }
         return nonce
     }
+}
+
+/// A nonce that a request has presented. It stays spent when the user is deleted.
+struct SpentNonce: PoolRow {
+    struct Key: Codable, Hashable, Sendable {
+        let pool: UserPool
+        let providerId: String
+        let subject: String
+        let nonce: String
+    }
+
+    static let table = Table<SpentNonce>("firebase.spentNonce", indexes: [byPool])
+    static let byPool = Index<SpentNonce, UserPool>("pool") { $0.pool }
+
+    let key: Key
+    /// The request that presented it.
+    let request: String
+
+    var pool: UserPool { key.pool }
 }

@@ -26,22 +26,23 @@ extension FirebaseProvider {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneEnrollmentInfo or totpEnrollmentInfo")
         }
         try requireFactor("totp", call)
-        let (secret, session, deadline) = call.update { state, context in
-            let secret = context.random.bytes(20)
-            let session = Base64URL.encode(context.random.bytes(48))
-            let deadline = context.now + FirebaseProvider.enrollmentWindow
-            state.pendingSecrets.insert(secret, as: session, expires: deadline, now: context.now)
-            return (secret, session, deadline)
+        let pending = call.update { tables in
+            let secret = tables.random.bytes(20)
+            let pending = PendingSecret(
+                token: Base64URL.encode(tables.random.bytes(48)), pool: call.pool, secret: secret,
+                expires: tables.now + FirebaseProvider.enrollmentWindow)
+            tables.put(pending)
+            return pending
         }
         return FirebaseAnswer(
             body: JSONObject([
                 (
                     "totpSessionInfo",
                     [
-                        "sharedSecretKey": .string(Base32.encode(secret)),
+                        "sharedSecretKey": .string(Base32.encode(pending.secret)),
                         "verificationCodeLength": .integer(Int64(TOTP.digits)), "hashingAlgorithm": "SHA1",
-                        "periodSec": .integer(TOTP.period), "sessionInfo": .string(session),
-                        "finalizeEnrollmentTime": .string(deadline.text),
+                        "periodSec": .integer(TOTP.period), "sessionInfo": .string(pending.token),
+                        "finalizeEnrollmentTime": .string(pending.expires.text),
                     ]
                 )
             ]))
@@ -62,15 +63,14 @@ extension FirebaseProvider {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
         let displayName = try call.text("displayName")
-        let (user, factor) = call.update { state, context -> (User?, SecondFactor) in
-            let id = ProjectState.localId(&context.random)
-            let factor = SecondFactor(id: id, kind: kind, displayName: displayName, enrolledAt: context.now)
-            guard var user = state.users[signedIn.user.localId] else { return (nil, factor) }
+        let (user, factor) = try call.update { (tables) throws(FirebaseError) -> (User, SecondFactor) in
+            guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
+            let factor = SecondFactor(
+                id: User.randomID(&tables.random), kind: kind, displayName: displayName, enrolledAt: tables.now)
             user.factors.append(factor)
-            state.insert(user)
+            tables.put(user)
             return (user, factor)
         }
-        guard let user else { throw FirebaseError("USER_NOT_FOUND", because: "the user was deleted meanwhile") }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
         let tokens = try call.openSession(user, provider: signedIn.provider, secondFactor: use)
         return FirebaseAnswer(body: enrolled(tokens))
@@ -81,17 +81,15 @@ extension FirebaseProvider {
         guard let id = try call.text("mfaEnrollmentId") else {
             throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
         }
-        let user = call.update { state, context -> User? in
-            guard var user = state.users[signedIn.user.localId], user.factors.contains(where: { $0.id == id }) else {
-                return nil
+        let user = try call.update { (tables) throws(FirebaseError) -> User in
+            guard var user = tables.find(User.self, signedIn.user.key), user.factors.contains(where: { $0.id == id })
+            else {
+                throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")
             }
             user.factors.removeAll { $0.id == id }
-            user.validSince = context.now.wholeSecond
-            state.insert(user)
+            user.validSince = tables.now.wholeSecond
+            tables.put(user)
             return user
-        }
-        guard let user else {
-            throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")
         }
         return FirebaseAnswer(body: enrolled(try call.openSession(user, provider: signedIn.provider)))
     }
@@ -142,11 +140,10 @@ extension FirebaseProvider {
     private func enrolledSecret(_ totp: FirebaseCall) throws(FirebaseError) -> [UInt8] {
         let session = try totp.text("sessionInfo") ?? ""
         let code = try totp.text("verificationCode") ?? ""
-        let (secret, now) = totp.update { state, context -> ([UInt8]?, Instant) in
-            let entry = state.pendingSecrets[session]
-            return (entry.flatMap { $0.expires > context.now ? $0.value : nil }, context.now)
+        let (pending, now) = totp.read { tables in
+            (tables.valid(PendingSecret.self, session, in: totp.pool), tables.now)
         }
-        guard let secret else {
+        guard let secret = pending?.secret else {
             throw FirebaseError(
                 "INVALID_SESSION_INFO", because: "sessionInfo is unknown, used, or older than five minutes")
         }
@@ -155,7 +152,7 @@ extension FirebaseProvider {
                 "INVALID_CODE",
                 because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")
         }
-        totp.update { state, _ in state.pendingSecrets[session] = nil }
+        totp.update { _ = $0.remove(PendingSecret.self, session) }
         return secret
     }
 }

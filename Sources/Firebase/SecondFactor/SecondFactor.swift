@@ -4,8 +4,8 @@ import EmulatorCore
 import Time
 
 /// A second factor that a user has enrolled.
-struct SecondFactor: Sendable {
-    enum Kind: Sendable {
+struct SecondFactor: Codable, Sendable {
+    enum Kind: Codable, Sendable {
         case phone(String)
         /// The shared secret of an authenticator app.
         case totp([UInt8])
@@ -41,15 +41,36 @@ struct SecondFactor: Sendable {
 }
 
 /// The second factor that a session was opened with.
-struct SecondFactorUse: Sendable {
+struct SecondFactorUse: Codable, Sendable {
     let claim: String
     let id: String
 }
 
-/// A first factor that was right.
-struct PendingSecondFactor: Sendable {
-    let localId: String
+/// A first factor that was right, of a user who must show a second one.
+struct PendingSecondFactor: TokenRow {
+    static let table = Table<PendingSecondFactor>(
+        "firebase.pendingSecondFactor", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })
+    static let byPool = Index<PendingSecondFactor, UserPool>("pool") { $0.pool }
+
+    let token: String
+    let user: User.Key
+    /// `sign_in_provider`
     let provider: String
+    let expires: Instant
+
+    var pool: UserPool { user.pool }
+}
+
+/// The secret of an authenticator app whose enrolment waits for its first code.
+struct PendingSecret: TokenRow {
+    static let table = Table<PendingSecret>(
+        "firebase.pendingSecret", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })
+    static let byPool = Index<PendingSecret, UserPool>("pool") { $0.pool }
+
+    let token: String
+    let pool: UserPool
+    let secret: [UInt8]
+    let expires: Instant
 }
 
 /// One-time passwords by time: <https://www.rfc-editor.org/rfc/rfc6238>, with SHA-1, six digits and thirty seconds.

@@ -7,26 +7,27 @@ import EmulatorCore
 // Quirks: after the first factor there is no token, but mfaPendingCredential and the list of second factors.
 
 extension FirebaseProvider {
-    private func pending(_ call: FirebaseCall) throws(FirebaseError) -> (String, PendingSecondFactor, User) {
+    /// The first factor that the request goes on from, and its user.
+    private func pending(_ call: FirebaseCall) throws(FirebaseError) -> (PendingSecondFactor, User) {
         guard let text = try call.text("mfaPendingCredential") else {
             throw FirebaseError("MISSING_MFA_PENDING_CREDENTIAL", because: "mfaPendingCredential is missing")
         }
-        let found = call.update { state, context -> (PendingSecondFactor, User)? in
-            guard let entry = state.pendingFactors[text], entry.expires > context.now,
-                let user = state.users[entry.value.localId]
+        let found = call.read { tables -> (PendingSecondFactor, User)? in
+            guard let pending = tables.valid(PendingSecondFactor.self, text, in: call.pool),
+                let user = tables.find(User.self, pending.user)
             else { return nil }
-            return (entry.value, user)
+            return (pending, user)
         }
         guard let found else {
             throw FirebaseError(
                 "INVALID_MFA_PENDING_CREDENTIAL",
                 because: "mfaPendingCredential is unknown, used, or older than ten minutes")
         }
-        return (text, found.0, found.1)
+        return found
     }
 
     func startSecondFactor(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        let (_, _, user) = try pending(call)
+        let (_, user) = try pending(call)
         guard let id = try call.text("mfaEnrollmentId") else {
             throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
         }
@@ -43,7 +44,7 @@ extension FirebaseProvider {
     }
 
     func finalizeSecondFactor(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        let (text, waiting, user) = try pending(call)
+        let (pending, user) = try pending(call)
         let factor: SecondFactor
         if let phone = try call.nested("phoneVerificationInfo") {
             let number = try call.verifyCode(session: phone.text("sessionInfo"), code: phone.text("code"))
@@ -59,9 +60,9 @@ extension FirebaseProvider {
         } else {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
-        call.update { state, _ in state.pendingFactors[text] = nil }
+        call.update { _ = $0.remove(PendingSecondFactor.self, pending.token) }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
-        let tokens = try call.openSession(user, provider: waiting.provider, secondFactor: use)
+        let tokens = try call.openSession(user, provider: pending.provider, secondFactor: use)
         return FirebaseAnswer(
             body: JSONObject([("idToken", .string(tokens.idToken)), ("refreshToken", .string(tokens.refreshToken))]))
     }

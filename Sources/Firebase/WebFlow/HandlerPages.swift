@@ -56,24 +56,15 @@ extension FirebaseProvider {
             return FirebaseProvider.problem(400, error.message, error.diagnosis)
         }
         let scopes = (form["scopes"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
-        var flow = WebFlow(
-            providerId: providerId, redirectURI: project.handler,
-            sessionHash: form["sessionId"].flatMap { $0.isEmpty ? nil : $0 },
-            destination: destination)
-        flow.authType = form["authType"] ?? "signInWithRedirect"
-        flow.eventId = form["eventId"] ?? ""
-        flow.apiKey = apiKey
-        flow.appName = form["appName"] ?? ""
-        flow.tenantId = form["tid"]
-        let begun = flow
-        let state = exchange.withProject(project) { state, context -> String in
-            let text = "\(project.id)." + Base64URL.encode(context.random.bytes(24))
-            state.flows.insert(begun, as: text, expires: context.now + WebFlow.lifetime, now: context.now)
-            return text
+        let flow = exchange.world.update { tables in
+            let token = "\(project.id)." + Base64URL.encode(tables.random.bytes(24))
+            let flow = WebFlow(form, project, token: token, destination: destination, now: tables.now)
+            tables.put(flow)
+            return flow
         }
         do {
             let url = try authorizationURL(
-                providerId, state: state, redirectURI: project.handler, scopes: scopes, custom: custom, project,
+                providerId, state: flow.token, redirectURI: project.handler, scopes: scopes, custom: custom, project,
                 exchange)
             let reserved = custom.map(\.0).filter { FirebaseProvider.reservedParameters.contains($0) }
             let response = Response.redirect(to: url)
@@ -106,9 +97,7 @@ extension FirebaseProvider {
             (try? exchange.admit(project)) == nil ? nil : project
         }
         let flow = project.flatMap { project in
-            exchange.withProject(project) { state_, context -> WebFlow? in
-                state_.flows[state].flatMap { $0.expires > context.now ? $0.value : nil }
-            }
+            exchange.world.read { $0.valid(WebFlow.self, state, in: project.pool) }
         }
         guard let project, let flow else {
             return FirebaseProvider.problem(
@@ -119,7 +108,7 @@ extension FirebaseProvider {
             let link = "\(project.handler)?\(form.encoded)"
             return finish(exchange, flow, .success(link))
         }
-        exchange.withProject(project) { project, _ in project.flows[state] = nil }
+        exchange.world.update { _ = $0.remove(WebFlow.self, flow.token) }
         let isCancel = ["access_denied", "user_cancelled_authorize"].contains(error)
         let failure: Failure =
             isCancel

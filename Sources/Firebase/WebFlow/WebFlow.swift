@@ -6,9 +6,13 @@ import EmulatorCore
 import Time
 
 /// A sign-in that goes through the web handler or createAuthUri, from its beginning to verifyAssertion.
-struct WebFlow: Sendable {
+struct WebFlow: TokenRow {
+    static let table = Table<WebFlow>(
+        "firebase.webFlow", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
+    static let byPool = Index<WebFlow, UserPool>("pool") { $0.pool }
+
     /// Who gets the answer.
-    enum Destination: Sendable {
+    enum Destination: Codable, Sendable {
         /// An app, by its own URL scheme.
         case app(scheme: String)
         /// The window that opened the handler, or the page that redirected to it.
@@ -19,6 +23,10 @@ struct WebFlow: Sendable {
 
     static let lifetime = TimeSpan.hours(1)
 
+    /// `state` at the provider.
+    let token: String
+    let pool: UserPool
+    let expires: Instant
     let providerId: String
     /// Where the provider sends the person back to.
     let redirectURI: String
@@ -32,10 +40,25 @@ struct WebFlow: Sendable {
     var appName = ""
     var tenantId: String?
 
-    func holds(_ sessionID: String?) -> Bool {
+    func isBegunWith(_ sessionID: String?) -> Bool {
         guard let sessionHash else { return true }
         guard let sessionID else { return false }
         return Hex.encode(Digest.sha256(sessionID)) == sessionHash.lowercased()
+    }
+}
+
+extension WebFlow {
+    /// What the handler was asked for.
+    init(_ form: Form, _ project: Project, token: String, destination: Destination, now: Instant) {
+        self.init(
+            token: token, pool: project.pool, expires: now + WebFlow.lifetime, providerId: form["providerId"] ?? "",
+            redirectURI: project.handler, sessionHash: form["sessionId"].flatMap { $0.isEmpty ? nil : $0 },
+            destination: destination)
+        authType = form["authType"] ?? "signInWithRedirect"
+        eventId = form["eventId"] ?? ""
+        apiKey = form["apiKey"] ?? ""
+        appName = form["appName"] ?? ""
+        tenantId = form["tid"]
     }
 }
 
@@ -103,7 +126,7 @@ extension FirebaseProvider {
     /// Quirks: with an address alone it says which sign-in methods the address has, unless enumeration protection is on.
     func createAuthUri(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         var body = JSONObject([("kind", "identitytoolkit#CreateAuthUriResponse")])
-        let sessionID = call.update { _, context in Base64URL.encode(context.random.bytes(20)) }
+        let sessionID = call.update { Base64URL.encode($0.random.bytes(20)) }
         guard let continueURI = try call.text("continueUri") else {
             throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUri is missing")
         }
@@ -113,12 +136,13 @@ extension FirebaseProvider {
         if let providerId = try call.text("providerId") {
             let scopes = (try call.text("oauthScope") ?? "").split { $0 == " " || $0 == "," }.map(String.init)
             let custom = try call.customParameters()
-            let state = call.update { project, context -> String in
-                let state = Base64URL.encode(context.random.bytes(24))
-                let flow = WebFlow(
-                    providerId: providerId, redirectURI: continueURI, sessionHash: Hex.encode(Digest.sha256(sessionID)),
-                    destination: .client)
-                project.flows.insert(flow, as: state, expires: context.now + WebFlow.lifetime, now: context.now)
+            let sessionHash = Hex.encode(Digest.sha256(sessionID))
+            let state = call.update { tables in
+                let state = Base64URL.encode(tables.random.bytes(24))
+                tables.put(
+                    WebFlow(
+                        token: state, pool: call.pool, expires: tables.now + WebFlow.lifetime, providerId: providerId,
+                        redirectURI: continueURI, sessionHash: sessionHash, destination: .client))
                 return state
             }
             let url = try authorizationURL(
@@ -131,7 +155,7 @@ extension FirebaseProvider {
                 throw FirebaseError("INVALID_IDENTIFIER", because: "identifier isn't an e-mail address")
             }
             if !call.project.hidesEmails {
-                let user = call.update { state, _ in state.user(email: identifier) }
+                let user = call.read { $0.user(email: identifier, in: call.pool) }
                 let methods = user?.signInMethods ?? []
                 body["registered"] = .bool(user != nil)
                 if user != nil {

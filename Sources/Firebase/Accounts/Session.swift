@@ -1,0 +1,41 @@
+import EmulatorCore
+import JSON
+import Time
+
+/// A sign-in, for as long as its refresh token is used.
+struct Session: Row {
+    static let table = Table<Session>("firebase.session", indexes: [byUser])
+    static let byUser = Index<Session, User.Key>("user") { $0.user }
+
+    let refreshToken: String
+    let user: User.Key
+    /// `sign_in_provider`
+    let provider: String
+    let authTime: Instant
+    var secondFactor: SecondFactorUse?
+    /// Claims of the custom token that began it.
+    var customClaims = CustomClaims()
+
+    var key: String { refreshToken }
+}
+
+/// Claims that an administrator or a custom token adds to a user's. Written down as a JSON text, which keeps their order.
+struct CustomClaims: Codable, Sendable {
+    let object: JSONObject
+
+    init(_ object: JSONObject = JSONObject()) { self.object = object }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let object = (try? JSONValue(parsing: text))?.object else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "claims aren't a JSON object")
+        }
+        self.object = object
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(JSONValue.object(object).text)
+    }
+}

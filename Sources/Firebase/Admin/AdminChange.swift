@@ -1,0 +1,133 @@
+import EmulatorCore
+import JSON
+import Time
+
+/// What an administrator wants set, checked for itself.
+struct AdminChange: Sendable {
+    private let email: String?
+    private let password: Password?
+    private let displayName: String?
+    private let photoUrl: String?
+    private let phoneNumber: String?
+    private let emailVerified: Bool?
+    private let disabled: Bool?
+    private let validSince: Instant?
+    private let claims: JSONObject?
+    private let deletedAttributes: [String]
+    private let deletedProviders: [String]
+    private let link: User.Link?
+    private let factors: [SecondFactor]?
+
+    init(_ call: FirebaseCall) throws(FirebaseError) {
+        email = try call.text("email")?.lowercased()
+        let password = try call.text("password")
+        displayName = try call.given("displayName")
+        photoUrl = try call.given("photoUrl")
+        phoneNumber = try call.text("phoneNumber")
+        emailVerified = try call.flag("emailVerified")
+        let disableUser = try call.flag("disableUser")
+        disabled = try call.flag("disabled") ?? disableUser
+        validSince = try call.instant("validSince") { Instant(seconds: $0) }
+        deletedAttributes = try call.texts("deleteAttribute")
+        deletedProviders = try call.texts("deleteProvider")
+        claims = try AdminChange.claims(call.given("customAttributes"))
+        if let info = try call.nested("linkProviderUserInfo") {
+            guard let provider = try info.text("providerId"), let rawId = try info.text("rawId") else {
+                throw FirebaseError("INVALID_PROVIDER_ID", because: "linkProviderUserInfo needs providerId and rawId")
+            }
+            link = User.Link(
+                providerId: provider, rawId: rawId, displayName: try info.text("displayName"),
+                photoUrl: try info.text("photoUrl"), email: try info.text("email"),
+                screenName: try info.text("screenName"))
+        } else {
+            link = nil
+        }
+        let mfa = try call.nested("mfa")
+        if let mfa {
+            factors = try AdminChange.factors(mfa.list("enrollments"), call)
+        } else if call.has("mfaInfo") {
+            factors = try AdminChange.factors(call.list("mfaInfo"), call)
+        } else {
+            factors = nil
+        }
+        if let email, !TextRule.email.holds(email) {
+            throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
+        }
+        if let phoneNumber, !TextRule.phoneNumber.holds(phoneNumber) {
+            throw FirebaseError(
+                "INVALID_PHONE_NUMBER", "Invalid format.", because: "\(Diagnosis.quote(phoneNumber)) isn't in E.164")
+        }
+        if let password { try FirebaseProvider.checkStrength(password) }
+        self.password = password.map { call.hashed($0) }
+    }
+
+    static func claims(_ text: String?) throws(FirebaseError) -> JSONObject? {
+        guard let text else { return nil }
+        guard text.utf8.count <= 1000 else {
+            throw FirebaseError(
+                "CLAIMS_TOO_LARGE", because: "customAttributes has \(text.utf8.count) characters; 1,000 are allowed")
+        }
+        guard !text.isEmpty else { return JSONObject() }
+        guard let object = (try? JSONValue(parsing: text))?.object else {
+            throw FirebaseError("INVALID_CLAIMS", because: "customAttributes isn't a JSON object")
+        }
+        if let name = object.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
+            throw FirebaseError("FORBIDDEN_CLAIM", name, because: "the claim \"\(name)\" is reserved")
+        }
+        return object
+    }
+
+    private static func factors(_ list: [FirebaseCall], _ call: FirebaseCall) throws(FirebaseError) -> [SecondFactor] {
+        var factors: [SecondFactor] = []
+        for item in list {
+            guard let number = try item.text("phoneInfo"), TextRule.phoneNumber.holds(number) else {
+                throw FirebaseError(
+                    "INVALID_MFA_PHONE_NUMBER", "Invalid format.", because: "phoneInfo isn't a number in E.164")
+            }
+            let (made, now) = call.update { tables in (User.randomID(&tables.random), tables.now) }
+            let id = try item.text("mfaEnrollmentId") ?? made
+            factors.append(
+                SecondFactor(id: id, kind: .phone(number), displayName: try item.text("displayName"), enrolledAt: now))
+        }
+        return factors
+    }
+
+    /// Changes `user`, unless another user has the address, the number or the identity already.
+    func apply(
+        to user: inout User, _ tables: borrowing Transaction, _ project: Project
+    ) throws(FirebaseError) {
+        if let email, email != user.email {
+            if project.oneAccountPerEmail, let owner = tables.user(email: email, in: user.pool), owner.key != user.key {
+                throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
+            }
+            user.email = email
+            user.emailVerified = false
+        }
+        if let phoneNumber {
+            if let owner = tables.user(phoneNumber: phoneNumber, in: user.pool), owner.key != user.key {
+                throw FirebaseError("PHONE_NUMBER_EXISTS", because: "another user has the number")
+            }
+            user.phoneNumber = phoneNumber
+        }
+        if let link {
+            let identity = User.Identity(pool: user.pool, providerId: link.providerId, rawId: link.rawId)
+            if let owner = tables.user(identity), owner.key != user.key {
+                throw FirebaseError("FEDERATED_USER_ID_ALREADY_LINKED", because: "another user has this identity")
+            }
+            user.links.removeAll { $0.providerId == link.providerId }
+            user.links.append(link)
+        }
+        if let password {
+            user.password = password
+            user.validSince = tables.now.wholeSecond
+        }
+        if let displayName { user.displayName = displayName.isEmpty ? nil : displayName }
+        if let photoUrl { user.photoUrl = photoUrl.isEmpty ? nil : photoUrl }
+        if let emailVerified { user.emailVerified = emailVerified }
+        if let disabled { user.disabled = disabled }
+        if let validSince { user.validSince = validSince }
+        if let claims { user.customClaims = CustomClaims(claims) }
+        if let factors { user.factors = factors }
+        user.delete(attributes: deletedAttributes, providers: deletedProviders)
+    }
+}

@@ -1,0 +1,107 @@
+import EmulatorCore
+import JOSE
+import Time
+
+extension User: PoolRow {
+    struct Key: Codable, Hashable, Sendable {
+        let pool: UserPool
+        let localId: String
+    }
+
+    /// Who somebody is at a provider.
+    struct Identity: Codable, Hashable, Sendable {
+        let pool: UserPool
+        let providerId: String
+        let rawId: String
+    }
+
+    static let table = Table<User>("firebase.user", indexes: [byPool, byIdentity], sortedBy: order)
+    /// Users of all projects of a world.
+    static let limit = 500_000
+
+    var key: Key { Key(pool: pool, localId: localId) }
+
+    static let byPool = Index<User, UserPool>("pool") { $0.pool }
+    static let byIdentity = Index<User, Identity>(
+        "identity",
+        each: { user in
+            user.links.map { Identity(pool: user.pool, providerId: $0.providerId, rawId: $0.rawId) }
+        })
+    /// Users of a pool by their IDs, and those who share an address or a number by age.
+    static let order = SortedIndex<User>("order") { user in
+        let age = "\(String(user.createdAt.milliseconds + 1_000_000_000_000_000))\(user.localId)"
+        var texts = [place(.localId, user.pool) + user.localId]
+        if let email = user.email { texts.append(place(.email, user.pool, email) + age) }
+        if let number = user.phoneNumber { texts.append(place(.phoneNumber, user.pool, number) + age) }
+        return texts
+    }
+
+    private enum Field: String {
+        case localId
+        case email
+        case phoneNumber
+    }
+
+    /// What the texts of the users of a pool begin with who have this value.
+    private static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
+        let start = "\(field.rawValue)\0\(pool.project)\0\(pool.tenant ?? "")\0"
+        guard let value else { return start }
+        // A zero within the value must not be taken for its end.
+        let escaped = value.utf8.contains(0) ? value.replacing("\0", with: "\0\u{2}") : value
+        return "\(start)\(escaped)\0\u{1}"
+    }
+
+    fileprivate static func place(email: String, in pool: UserPool) -> String {
+        place(.email, pool, email.lowercased())
+    }
+
+    fileprivate static func place(phoneNumber: String, in pool: UserPool) -> String {
+        place(.phoneNumber, pool, phoneNumber)
+    }
+
+    fileprivate static func place(localId: String, in pool: UserPool) -> String { place(.localId, pool) + localId }
+
+    static func randomID(_ random: inout Randomness) -> String {
+        random.text(28, from: Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8))
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    func user(_ localId: String, in pool: UserPool) -> User? { find(User.self, User.Key(pool: pool, localId: localId)) }
+
+    /// The user whose address it is; with several, the oldest.
+    func user(email: String, in pool: UserPool) -> User? {
+        rows(User.order, prefix: User.place(email: email, in: pool), limit: 1).first?.row
+    }
+
+    /// The same for a phone number.
+    func user(phoneNumber: String, in pool: UserPool) -> User? {
+        rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: 1).first?.row
+    }
+
+    /// The user who has this identity; with several, which only an import can bring about, the one who got it last.
+    func user(_ identity: User.Identity) -> User? { last(User.byIdentity, identity) }
+
+    /// At most `limit` users in the order of their IDs, after the ID `localId`.
+    func users(of pool: UserPool, after localId: String, limit: Int) -> [User] {
+        let prefix = User.place(localId: "", in: pool)
+        return rows(User.order, prefix: prefix, after: prefix + localId, limit: limit).map(\.row)
+    }
+}
+
+extension Transaction {
+    /// Deletes a user, whose sessions are over with that.
+    mutating func delete(_ user: User) {
+        remove(User.self, user.key)
+        remove(Session.byUser, user.key)
+        guard count(User.byPool, user.pool) == 0 else { return }
+        change(UnseededPool.self, user.pool) { $0.mayBeEmpty = true }
+    }
+
+    /// Deletes at most `limit` users of a pool; how many.
+    mutating func deleteUsers(of pool: UserPool, limit: Int) -> Int {
+        let users = rows(User.byPool, pool, limit: limit)
+        for user in users { delete(user) }
+        return users.count
+    }
+}
