@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
+.PHONY: run test build setup format lint bench bench-growth bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -94,6 +94,11 @@ format:
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests
+
+# What a sign-in costs when much is stored: ten minutes.
+bench-growth: build
+	$(call need,wrk curl perl python3)
+	Benchmarks/growth $(BINARY)
 
 bench: build
 	$(call need,wrk curl perl)
