@@ -109,7 +109,7 @@ bench-worst: build
 	$(call need,python3)
 	Benchmarks/worst $(BINARY)
 
-# After a change of the seed's shape.
+# After a change of what a seed can hold.
 schema: build
 	$(BINARY) seed schema > seed-data/schema.json
 

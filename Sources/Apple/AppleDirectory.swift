@@ -1,4 +1,5 @@
 import JOSE
+import JSON
 import EmulatorCore
 import Time
 
@@ -8,7 +9,7 @@ struct AppleDirectory: Sendable {
         let id: String
         let keys: [String: Key]
         let notificationsURL: String?
-        let relay: AppleSeed.Team.Relay
+        let relay: AppleSection.Relay
     }
 
     /// An App ID or a Services ID.
@@ -28,37 +29,27 @@ struct AppleDirectory: Sendable {
         let usableReturnURLs: Set<String>
         let allowsInsecureReturnURLs: Bool
         let interaction: Interaction?
-        let transfer: Transfer?
-    }
-
-    /// An app that came from another team. For sixty days ID tokens name the person as that team's transfer identifier.
-    /// <https://developer.apple.com/documentation/technotes/tn3159-migrating-sign-in-with-apple-users-for-an-app-transfer>
-    struct Transfer: Sendable {
-        static let period = TimeSpan.days(60)
-
-        let fromTeam: String
-        let at: Instant
+        let transfer: AppleSection.Transfer?
     }
 
     let teams: [String: Team]
     let clients: [String: Client]
 
-    init(_ seed: Seed) {
+    /// `keys` are the seed's, by their PEM text.
+    init(_ seeded: [AppleSection.Team], keys known: [String: Key]) {
         var teams: [String: Team] = [:]
         var clients: [String: Client] = [:]
-        for team in seed.apple.teams {
-            let keys = team.keys.compactMap { named in seed.keys[named.publicKey].map { (named.id, $0) } }
+        for team in seeded {
+            let keys = team.keys.compactMap { named in known[named.publicKey].map { (named.id, $0) } }
             teams[team.id] = Team(
                 id: team.id, keys: Dictionary(keys) { first, _ in first }, notificationsURL: team.notificationsURL,
                 relay: team.relay)
             for app in team.apps {
-                let transfer = app.transfer.map { transfer in
-                    Transfer(fromTeam: transfer.fromTeam, at: transfer.at)
-                }
                 clients[app.bundleID] = Client(
                     id: app.bundleID, kind: .app, team: team.id, group: app.primaryApp ?? app.bundleID, returnURLs: [],
                     usableReturnURLs: [],
-                    allowsInsecureReturnURLs: false, interaction: app.interaction, transfer: transfer)
+                    allowsInsecureReturnURLs: false, interaction: app.interaction,
+                    transfer: app.transfer)
             }
             for service in team.services {
                 // A Services ID belongs to its primary app's group, whichever app leads that.

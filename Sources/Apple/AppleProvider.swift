@@ -8,15 +8,18 @@ import Time
 package struct AppleProvider: Provider {
     package static let host = "appleid.apple.com"
 
+    package static let section: (any SeedSection.Type)? = AppleSection.self
+    package static let profile: (any AccountProfile.Type)? = AppleProfile.self
+
     package let name = "apple"
     let directory: AppleDirectory
-    let settings: AppleSettings
+    let settings: AppleSection
     let secrets = ClientSecretCache()
     package let notifier: AppleNotifier
 
     package init(seed: Seed) {
-        directory = AppleDirectory(seed)
-        settings = AppleSettings(seed.apple)
+        settings = seed[AppleSection.self]
+        directory = AppleDirectory(settings.teams, keys: seed.keys)
         notifier = AppleNotifier()
     }
 
@@ -67,26 +70,5 @@ package struct AppleProvider: Provider {
         case .provider: "https://\(AppleProvider.host)"
         case .request: exchange.address.base(of: AppleProvider.host)
         }
-    }
-}
-
-/// The section's settings.
-struct AppleSettings: Sendable {
-    let issuer: AppleSeed.Issuer
-    let booleanClaims: AppleSeed.BooleanClaims
-    let accountDeletedEvent: String
-    let crossSiteFormPost: Bool
-    let codeLifetime: TimeSpan
-    let idTokenLifetime: TimeSpan
-    /// What `expires_in` says.
-    let accessTokenLifetime = TimeSpan.hours(1)
-
-    init(_ seed: AppleSeed) {
-        issuer = seed.issuer
-        booleanClaims = seed.booleanClaims
-        accountDeletedEvent = seed.accountDeletedEvent
-        crossSiteFormPost = seed.crossSiteFormPost
-        codeLifetime = seed.codeLifetime
-        idTokenLifetime = seed.idTokenLifetime
     }
 }

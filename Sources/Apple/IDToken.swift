@@ -23,7 +23,7 @@ struct IDToken: Sendable {
     /// Native, and the first sign-in of a new user only.
     var realUserStatus: Int64?
 
-    func claims(_ settings: AppleSettings) -> JSONObject {
+    func claims(_ settings: AppleSection) -> JSONObject {
         let team = grant.team
         var members: [(String, JSONValue)] = [
             ("iss", .string(issuer)), ("aud", .string(client.id)),
@@ -44,7 +44,7 @@ struct IDToken: Sendable {
         members += [("auth_time", .numericDate(authenticatedAt)), ("nonce_supported", .bool(true))]
         if let realUserStatus { members.append(("real_user_status", .integer(realUserStatus))) }
         if let transfer = client.transfer, issuedAt >= transfer.at,
-            issuedAt < transfer.at + AppleDirectory.Transfer.period
+            issuedAt < transfer.at + AppleSection.Transfer.period
         {
             let subject = AppleIdentifiers.transferSubject(account: account.id, from: transfer.fromTeam, to: team)
             members.append(("transfer_sub", .string(subject)))
@@ -53,23 +53,12 @@ struct IDToken: Sendable {
     }
 }
 
-extension AppleSettings {
+extension AppleSection {
     /// A Boolean claim in the form that the seed chose.
     func boolean(_ value: Bool) -> JSONValue {
         switch booleanClaims {
         case .boolean: .bool(value)
         case .string: .string(value ? "true" : "false")
-        }
-    }
-}
-
-extension Account.RealUserStatus {
-    /// `ASUserDetectionStatus`: <https://developer.apple.com/documentation/authenticationservices/asuserdetectionstatus>
-    var rawNumber: Int64 {
-        switch self {
-        case .unsupported: 0
-        case .unknown: 1
-        case .likelyReal: 2
         }
     }
 }

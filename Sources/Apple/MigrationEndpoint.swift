@@ -76,7 +76,7 @@ extension AppleProvider {
             (account.map { tables.grants(AppleGrant.self, of: $0.id) } ?? [], tables.now)
         }
         let hidesEmail = grants.contains { $0.team == transfer.fromTeam && !$0.sharesEmail }
-        guard now < transfer.at + AppleDirectory.Transfer.period else {
+        guard now < transfer.at + AppleSection.Transfer.period else {
             throw refuse("the sixty days after the transfer are over")
         }
         guard let account else { throw refuse("transfer_sub \(Diagnosis.quote(subject)) isn't for this team") }

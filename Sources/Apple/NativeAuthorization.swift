@@ -31,31 +31,40 @@ enum NativeError: String, CaseIterable {
 }
 
 extension AppleProvider {
-    private static let nativeBody = Shape.object([
-        .required("client", .text(.nonEmpty), "The App ID."),
-        .optional("scopes", .set(of: .choice(["fullName", "email"])), default: [], "What the app asks for."),
-        .optional("nonce", .nullable(.text(nonceRule)), default: .null, "What the app put in request.nonce."),
-        .optional("state", .nullable(.text(.any)), default: .null, "What the app put in request.state."),
-        .optional("account", .nullable(.text(.nonEmpty)), default: .null, "Who is signed in on the device."),
-    ])
+    private struct NativeRequest: SchemaObject {
+        let client: String
+        let scopes: [String]
+        let nonce: String?
+        let state: String?
+        let account: String?
 
-    private static let nonceRule = TextRule(
-        about: "a nonce of at most \(AuthorizationRequest.nonceLimit) bytes", pattern: nil
-    ) {
-        $0.utf8.count <= AuthorizationRequest.nonceLimit
+        init(_ fields: inout Fields) {
+            client = fields("client", .text(.nonEmpty), "The App ID.")
+            scopes = fields(
+                "scopes", .set(of: .choice(["fullName", "email"])), default: [], "What the app asks for.")
+            nonce = fields.nullable("nonce", .text(NativeRequest.nonceRule), "What the app put in request.nonce.")
+            state = fields.nullable("state", .text(.any), "What the app put in request.state.")
+            account = fields.nullable("account", .text(.nonEmpty), "Who is signed in on the device.")
+        }
+
+        private static let nonceRule = TextRule(
+            about: "a nonce of at most \(AuthorizationRequest.nonceLimit) bytes", pattern: nil
+        ) {
+            $0.utf8.count <= AuthorizationRequest.nonceLimit
+        }
     }
 
     func authorizeNatively(_ exchange: Exchange) -> Response {
-        let body: JSONValue
-        do { body = try exchange.body(AppleProvider.nativeBody) } catch { return error.response }
-        let clientID = body["client"]?.string ?? ""
+        let body: NativeRequest
+        do { body = try exchange.body(NativeRequest.self) } catch { return error.response }
+        let clientID = body.client
         guard let client = directory.clients[clientID], client.kind == .app else {
             let kind =
                 directory.clients[clientID] == nil ? "no such App ID is seeded" : "a Services ID can't sign in natively"
             return NativeError.unknown.response(
                 Diagnosis(received: "client \(Diagnosis.quote(clientID))", "\(kind)\(directory.hint(for: clientID))"))
         }
-        let requested = body["account"]?.string
+        let requested = body.account
         let decision = exchange.nativeDecision(
             provider: name, client: client.id, interaction: client.interaction, account: requested)
         switch decision {
@@ -70,14 +79,14 @@ extension AppleProvider {
     }
 
     private func signIn(
-        _ exchange: Exchange, _ body: JSONValue, _ client: AppleDirectory.Client, _ account: Account,
+        _ exchange: Exchange, _ body: NativeRequest, _ client: AppleDirectory.Client, _ account: Account,
         _ outcome: Outcome?
     ) -> Response {
         let asked = AppleScope.allCases.filter { scope in
-            body["scopes"]?.array?.contains(.string(scope.nativeName)) ?? false
+            body.scopes.contains(scope.nativeName)
         }
         let approval = Approval(account: account, asked: Set(asked), outcome: outcome)
-        let nonce = body["nonce"]?.string
+        let nonce = body.nonce
         let authorization = authorize(
             exchange, client: client, approval: approval, redirectURI: nil, nonce: nonce)
         let status = authorization.isFirst ? account.apple.realUserStatus.rawNumber : 0
@@ -90,7 +99,7 @@ extension AppleProvider {
             let minted = try exchange.mint(.apple, token.claims(settings), at: authorization.at)
             return ControlAnswer.ok(
                 credential(
-                    authorization, approval, code: code, state: body["state"], identityToken: minted,
+                    authorization, approval, code: code, state: body.state, identityToken: minted,
                     realUserStatus: status)
             )
         } catch {
@@ -99,12 +108,12 @@ extension AppleProvider {
     }
 
     private func credential(
-        _ authorization: Authorization, _ approval: Approval, code: String, state: JSONValue?, identityToken: String,
+        _ authorization: Authorization, _ approval: Approval, code: String, state: String?, identityToken: String,
         realUserStatus: Int64
     ) -> JSONValue {
         let subject = AppleIdentifiers.subject(account: approval.account.id, team: authorization.grant.team)
         var credential = JSONObject([("user", .string(subject))])
-        if let state, !state.isNull { credential["state"] = state }
+        credential["state"] = state.map { .string($0) }
         let granted = AppleScope.allCases.filter { approval.scopes.contains($0) }
         credential["authorizedScopes"] = .array(granted.map { .string($0.nativeName) })
         credential["authorizationCode"] = .string(code)

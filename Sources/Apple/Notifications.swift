@@ -52,20 +52,24 @@ extension AppleProvider {
 
     // MARK: - POST /_understudy/v1/apple/notifications
 
-    private static let notificationBody = Shape.object([
-        .required("type", .choice(AppleEvent.Kind.allCases.map(\.rawValue)), "What happened."),
-        .required("account", .text(.nonEmpty), "To whom."),
-        .required("client", .text(.nonEmpty), "For which client."),
-    ])
+    private struct NotificationOrder: SchemaObject {
+        let kind: AppleEvent.Kind
+        let account: String
+        let client: String
+
+        init(_ fields: inout Fields) {
+            kind = fields("type", .choice(AppleEvent.Kind.self), "What happened.")
+            account = fields("account", .text(.nonEmpty), "To whom.")
+            client = fields("client", .text(.nonEmpty), "For which client.")
+        }
+    }
 
     /// Makes the event happen, sends the notification and answers with what became of it.
     func notify(_ exchange: Exchange) async -> Response {
-        let body: JSONValue
-        do { body = try exchange.body(AppleProvider.notificationBody) } catch { return error.response }
-        let accountID = body["account"]?.string ?? ""
-        let clientID = body["client"]?.string ?? ""
-        guard let kind = AppleEvent.Kind(rawValue: body["type"]?.string ?? ""), let client = directory.clients[clientID]
-        else {
+        let body: NotificationOrder
+        do { body = try exchange.body(NotificationOrder.self) } catch { return error.response }
+        let (kind, accountID, clientID) = (body.kind, body.account, body.client)
+        guard let client = directory.clients[clientID] else {
             let message =
                 "no App ID or Services ID \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
             return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")

@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 import JOSE
 import OAuth
 import EmulatorCore

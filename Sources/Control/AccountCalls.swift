@@ -20,8 +20,8 @@ extension ControlAPI {
     /// The body is an account as a seed file writes it.
     func addAccount(_ exchange: Exchange) -> Response {
         let account: Account
-        do { account = try Account(try body(of: exchange)) } catch let faults as SeedFaults {
-            return ControlAnswer.error(faults.faults)
+        do { account = try self.account(try body(of: exchange), in: exchange) } catch let issues as Issues {
+            return ControlAnswer.error(issues.all)
         } catch {
             return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
         }
@@ -51,9 +51,9 @@ extension ControlAPI {
             if let id = patch["id"], id != .string(account.id) {
                 return ControlAnswer.error(400, "invalidBody", "an account keeps its id", path: "$.id")
             }
-            changed = try Account(ControlAPI.merge(account.json, patch))
-        } catch let faults as SeedFaults {
-            return ControlAnswer.error(faults.faults)
+            changed = try self.account(ControlAPI.merge(account.json, patch), in: exchange)
+        } catch let issues as Issues {
+            return ControlAnswer.error(issues.all)
         } catch {
             return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
         }
@@ -70,6 +70,10 @@ extension ControlAPI {
     }
 
     // MARK: -
+
+    private func account(_ json: JSONValue, in exchange: Exchange) throws(Issues) -> Account {
+        try exchange.world.seed.format.account.value(checking: LocatedJSON(json, file: "body"))
+    }
 
     private func find(_ exchange: Exchange) -> Account? {
         exchange.world.read { $0.account(exchange.parameters["id"] ?? "") }

@@ -1,5 +1,6 @@
 import HTTPServer
 import JOSE
+import JSON
 import EmulatorCore
 
 /// The control API, `/_understudy/v1/…`: orders given to a world from a test, and what a world knows.
@@ -7,6 +8,7 @@ package struct ControlAPI: Sendable {
     package static let root = Operation.controlRoot
 
     let providers: [any Provider]
+    let tokenOrder: ComposedRule<TokenOrder>
     let worlds: WorldRegistry
     let version: String
     private let allScenarios: Lazy<[Scenario]>
@@ -26,6 +28,8 @@ package struct ControlAPI: Sendable {
         self.masksSecrets = masksSecrets
         endpointCatalog = Lazy { OperationCatalog(providers: providers) }
         self.providers = providers
+        let names = providers.map(\.name)
+        tokenOrder = ComposedRule { TokenOrder(&$0, providers: names) }
         self.worlds = worlds
         self.version = version
         self.hosts = Set(hosts.map { $0.lowercased() })
@@ -58,7 +62,7 @@ package struct ControlAPI: Sendable {
             .control("GET", "scenarios") { listScenarios($0) },
             .control("GET", "scenarios/:name") { scenario($0) },
             .control("POST", "scenarios/:name") { await playScenario($0) },
-            .control("POST", "tokens", keys: KeyOwner.allCases) { await mintToken($0) },
+            .control("POST", "tokens", keys: worlds.main.seed.keyOwners) { await mintToken($0) },
             .control("GET", "accounts") { accounts($0) },
             .control("POST", "accounts") { addAccount($0) },
             .control("GET", "accounts/:id") { account($0) },

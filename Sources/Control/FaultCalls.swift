@@ -12,11 +12,11 @@ extension ControlAPI {
     }
 
     func addFault(_ exchange: Exchange) -> Response {
-        let body: JSONValue
-        do { body = try exchange.body(Fault.shape) } catch { return error.response }
-        let misfits = catalog.faults(in: SeedNode(body, file: "body"))
+        let body: LocatedJSON
+        do { body = try exchange.body(Fault.schema) } catch { return error.response }
+        let misfits = catalog.issues(in: body)
         guard misfits.isEmpty else { return ControlAnswer.error(misfits) }
-        guard let fault = exchange.world.order(body) else {
+        guard let fault = exchange.world.order(Fault(reading: body.value)) else {
             return ControlAnswer.error(
                 409, "tooMany",
                 "at most \(FaultQueue.limit) faults can be ordered, with \(FaultQueue.bodyLimit) bytes of bodies: DELETE faults first"

@@ -5,31 +5,24 @@ import EmulatorCore
 // GET, POST and DELETE /_understudy/v1/outcomes
 
 extension ControlAPI {
-    /// Firebase asks the providers; nobody authorizes anything at Firebase itself.
-    private var outcomeBody: Shape {
-        Outcome.shape(providers: providers.map(\.name).filter { $0 != "firebase" })
-    }
-
     func outcomes(_ exchange: Exchange) -> Response {
         let queued = exchange.world.update { $0.outcomes.queued }
         return ControlAnswer.ok(["outcomes": .array(queued.map(\.json))])
     }
 
     func addOutcome(_ exchange: Exchange) -> Response {
-        let body: JSONValue
-        do { body = try exchange.body(outcomeBody) } catch { return error.response }
-        if body["outcome"]?.string == Outcome.Kind.error.rawValue, body["error"]?.string == nil {
+        let order: Outcome
+        do { order = try exchange.body(exchange.world.seed.format.outcome) } catch { return error.response }
+        if order.kind == .error, order.error == nil {
             return ControlAnswer.error(
                 400, "invalidBody", "the outcome \"error\" needs the error's name", path: "$.error")
         }
-        if let account = body["account"]?.string, exchange.world.read({ $0.account(account) }) == nil {
+        if let account = order.account, exchange.world.read({ $0.account(account) }) == nil {
             return ControlAnswer.error(400, "noSuchAccount", exchange.noAccount(account), path: "$.account")
         }
         do {
             let added = try exchange.world.update { (tables) throws(ControlRefusal) -> Outcome in
-                guard let outcome = Outcome(id: tables.outcomes.nextID(), body) else {
-                    throw ControlRefusal(ControlAnswer.error(400, "invalidBody", "outcome is missing"))
-                }
+                let outcome = order.named(tables.outcomes.nextID())
                 guard tables.outcomes.add(outcome) else {
                     let message = "\(OutcomeQueue.limit) outcomes are queued: DELETE outcomes first"
                     throw ControlRefusal(ControlAnswer.error(409, "tooMany", message))

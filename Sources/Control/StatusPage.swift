@@ -109,31 +109,12 @@ package struct StatusPage: Sendable {
     }
 
     private func clients(_ seed: Seed) -> HTML {
-        let apple = seed.apple.teams.flatMap { team in
-            team.apps.map { [$0.bundleID, "App ID of team \(team.id)", "native"] }
-                + team.services.map { [$0.id, "Services ID of team \(team.id)", $0.returnURLs.joined(separator: " ")] }
-        }
-        func row(_ app: GitHubSeed.OAuthApp, _ kind: String) -> [String] {
-            let callbacks = (app.callbackURLs + app.exactCallbackURLs).joined(separator: " ")
-            return [app.clientID, app.suspended ? "\(kind), suspended" : kind, callbacks]
-        }
-        let others =
-            seed.google.clients.map { [$0.clientID, "client at Google", $0.redirectURIs.joined(separator: " ")] }
-            + seed.facebook.apps.map { [$0.appID, "app at Facebook", $0.redirectURIs.joined(separator: " ")] }
-            + seed.firebase.projects.map {
-                [$0.id, "Firebase project", "API keys: \($0.apiKeys.joined(separator: " "))"]
-            }
-        let rows =
-            apple + seed.github.oauthApps.map { row($0, "OAuth app at GitHub") }
-            + seed.github.githubApps.map { row($0.common, "GitHub App") } + others
-        return .element(
+        .element(
             "table", attributes: [],
-            children: rows.map { row in
-                .element(
-                    "tr", attributes: [],
-                    children: row.enumerated().map { place, text in
-                        place == 0 ? .tag("td", [], .tag("code", [], text)) : .tag("td", [], text)
-                    })
+            children: seed.sections.flatMap(\.seededClients).map { client in
+                .tag(
+                    "tr", [], .tag("td", [], .tag("code", [], client.id)), .tag("td", [], client.kind),
+                    .tag("td", [], client.addresses))
             })
     }
 }

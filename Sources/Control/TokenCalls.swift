@@ -6,40 +6,19 @@ import EmulatorCore
 // POST /_understudy/v1/tokens: an ID token without a sign-in, whole or broken
 
 extension ControlAPI {
-    private var tokenBody: Shape {
-        guard case .object(let tampering) = Tampering.shape else { return Tampering.shape }
-        return .object(
-            [
-                .required("provider", .choice(providers.map(\.name)), "Whose token."),
-                .required("client", .text(.nonEmpty), "For which client; at Firebase, for which project."),
-                .optional(
-                    "account", .nullable(.text(.nonEmpty)), default: .null,
-                    "Who; at Firebase a user's local ID or e-mail address."),
-                .optional("nonce", .nullable(.text(.any)), default: .null, "The claim `nonce`."),
-                .optional("scopes", .nullable(.set(of: .text(.nonEmpty))), default: .null, "What was granted."),
-            ] + tampering)
-    }
-
     func mintToken(_ exchange: Exchange) async -> Response {
-        let body: JSONValue
-        do throws(ControlRefusal) { body = try exchange.body(tokenBody) } catch { return error.response }
-        let tampering = Tampering(body)
-        if tampering.signature == .unknownKey { await exchange.world.keys[.apple].unpublishedIsReady() }
-        return mintToken(exchange, body, tampering)
-    }
-
-    private func mintToken(_ exchange: Exchange, _ body: JSONValue, _ tampering: Tampering) -> Response {
+        let order: TokenOrder
+        do throws(ControlRefusal) { order = try exchange.body(tokenOrder) } catch { return error.response }
+        if order.tampering.signature == .unknownKey { await exchange.world.keys.unpublishedIsReady() }
         do throws(ControlRefusal) {
-            let wanted = TokenRequest(
-                client: body["client"]?.string ?? "", account: body["account"]?.string, nonce: body["nonce"]?.string,
-                scopes: body["scopes"]?.array?.compactMap(\.string))
-            let name = body["provider"]?.string ?? ""
-            guard let draft = try providers.first(where: { $0.name == name })?.token(for: wanted, in: exchange) else {
+            let provider = providers.first { $0.name == order.provider }
+            guard let draft = try provider?.token(for: order.wanted, in: exchange) else {
                 return ControlAnswer.error(
-                    400, "noTokens", "\(name) gives OAuth apps no ID tokens: sign in, and use the access token",
+                    400, "noTokens",
+                    "\(order.provider) gives OAuth apps no ID tokens: sign in, and use the access token",
                     path: "$.provider")
             }
-            return try mint(draft, tampering, in: exchange)
+            return try mint(draft, order.tampering, in: exchange)
         } catch {
             return error.response
         }
@@ -64,5 +43,23 @@ extension ControlAPI {
         } catch {
             throw ControlRefusal(ControlAnswer.error(500, "signing", error.description))
         }
+    }
+}
+
+/// What a call for a token asks for.
+struct TokenOrder: Sendable {
+    let provider: String
+    let wanted: TokenRequest
+    let tampering: Tampering
+
+    init(_ fields: inout Fields, providers: [String]) {
+        provider = fields("provider", .choice(providers), "Whose token.")
+        wanted = TokenRequest(
+            client: fields("client", .text(.nonEmpty), "For which client; at Firebase, for which project."),
+            account: fields.nullable(
+                "account", .text(.nonEmpty), "Who; at Firebase a user's local ID or e-mail address."),
+            nonce: fields.nullable("nonce", .text(.any), "The claim `nonce`."),
+            scopes: fields.nullable("scopes", .set(of: .text(.nonEmpty)), "What was granted."))
+        tampering = Tampering(&fields)
     }
 }

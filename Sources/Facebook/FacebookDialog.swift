@@ -12,7 +12,7 @@ import Time
 
 extension FacebookProvider {
     struct DialogRequest: Sendable {
-        let app: FacebookSeed.App
+        let app: FacebookSection.App
         let redirectURI: String
         let permissions: [String]
         let form: Form

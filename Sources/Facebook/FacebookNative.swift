@@ -11,30 +11,44 @@ import Time
 // Quirks: Limited Login brings an ID token in place of an access token.
 
 extension FacebookProvider {
-    private static let nativeBody = Shape.object([
-        .required("client", .text(.nonEmpty), "The app ID."),
-        .optional("account", .nullable(.text(.nonEmpty)), default: .null, "Who signs in on the device."),
-        .optional("scopes", .set(of: .text(.nonEmpty)), default: ["public_profile", "email"], "Permissions."),
-        .optional(
-            "tracking", .choice(["enabled", "limited"]), default: "enabled",
-            "\"limited\" is Limited Login: an ID token in place of an access token."),
-        .optional("nonce", .nullable(.text(.nonEmpty)), default: .null, "What the app gave the SDK as nonce."),
-    ])
+    private struct NativeRequest: SchemaObject {
+        enum Tracking: String, CaseIterable {
+            case enabled
+            case limited
+        }
+
+        let client: String
+        let account: String?
+        let scopes: [String]
+        let tracking: Tracking
+        let nonce: String?
+
+        init(_ fields: inout Fields) {
+            client = fields("client", .text(.nonEmpty), "The app ID.")
+            account = fields.nullable("account", .text(.nonEmpty), "Who signs in on the device.")
+            scopes = fields(
+                "scopes", .set(of: .text(.nonEmpty)), default: ["public_profile", "email"], "Permissions.")
+            tracking = fields(
+                "tracking", .choice(Tracking.self), default: .enabled,
+                "\"limited\" is Limited Login: an ID token in place of an access token.")
+            nonce = fields.nullable("nonce", .text(.nonEmpty), "What the app gave the SDK as nonce.")
+        }
+    }
 
     /// What the Facebook SDK on a device would deliver.
     /// <https://developers.facebook.com/docs/facebook-login/limited-login/token>
     func authorizeNatively(_ exchange: Exchange) -> Response {
-        let body: JSONValue
-        do { body = try exchange.body(FacebookProvider.nativeBody) } catch { return error.response }
-        let id = body["client"]?.string ?? ""
+        let body: NativeRequest
+        do { body = try exchange.body(NativeRequest.self) } catch { return error.response }
+        let id = body.client
         guard let app = apps[id] else {
             return ControlAnswer.error(
                 404, "noSuchClient", "no app \(Diagnosis.quote(id)) is seeded\(hint(for: id))", path: "$.client")
         }
-        let requested = body["account"]?.string
+        let requested = body.account
         let interaction = app.interaction ?? exchange.world.seed.interaction
-        let permissions = (body["scopes"]?.array ?? []).compactMap(\.string)
-        let isLimited = body["tracking"]?.string == "limited"
+        let permissions = body.scopes
+        let isLimited = body.tracking == .limited
         let (outcome, found) = exchange.world.update { state -> (Outcome?, (Account, String, [UInt8], Instant)?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: id, interaction: interaction, account: requested)
@@ -55,7 +69,7 @@ extension FacebookProvider {
         let userID = JSONValue.string(account.facebook.id)
         guard isLimited else { return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)]) }
         let claims = FacebookProvider.limitedClaims(
-            account, app: id, permissions: permissions, nonce: body["nonce"]?.string, jti: jti, at: now)
+            account, app: id, permissions: permissions, nonce: body.nonce, jti: jti, at: now)
         do {
             let minted = try exchange.mint(.facebook, claims, at: now, withType: true)
             return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(minted)])

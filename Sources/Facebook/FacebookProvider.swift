@@ -16,12 +16,16 @@ package struct FacebookProvider: Provider {
     static let dialogPath = "/dialog/oauth"
     static let keysPath = "/.well-known/oauth/openid/jwks"
 
+    package static let section: (any SeedSection.Type)? = FacebookSection.self
+    package static let profile: (any AccountProfile.Type)? = FacebookProfile.self
+
     package let name = "facebook"
-    let apps: [String: FacebookSeed.App]
+    let apps: [String: FacebookSection.App]
     let pages = PersonPages(provider: "Facebook", host: host, path: dialogPath)
 
     package init(seed: Seed) {
-        apps = Dictionary(seed.facebook.apps.map { ($0.appID, $0) }, uniquingKeysWith: { first, _ in first })
+        apps = Dictionary(
+            seed[FacebookSection.self].apps.map { ($0.appID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     package var operations: [Operation] {

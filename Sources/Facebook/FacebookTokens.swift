@@ -91,7 +91,7 @@ extension FacebookProvider {
         }
     }
 
-    private func app(_ exchange: Exchange) throws(GraphError) -> FacebookSeed.App {
+    private func app(_ exchange: Exchange) throws(GraphError) -> FacebookSection.App {
         let id = parameter("client_id", exchange) ?? ""
         guard let app = apps[id] else {
             throw GraphError(
@@ -111,7 +111,7 @@ extension FacebookProvider {
         return app
     }
 
-    private func redeem(_ exchange: Exchange, _ app: FacebookSeed.App) throws(GraphError) -> FacebookState.Grant {
+    private func redeem(_ exchange: Exchange, _ app: FacebookSection.App) throws(GraphError) -> FacebookState.Grant {
         let text = parameter("code", exchange) ?? ""
         let redirectURI = parameter("redirect_uri", exchange)
         let result = exchange.world.update { state -> Result<FacebookState.Grant, GraphError> in

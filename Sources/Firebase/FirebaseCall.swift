@@ -31,7 +31,7 @@ struct FirebaseCall: Sendable {
     /// The tenant whose users are meant; `nil` for the project's own.
     var tenant: String? { pool.tenant }
 
-    var mfa: FirebaseSeed.MFA { project.mfa }
+    var mfa: MFA { project.mfa }
 
     /// Where links in e-mails lead.
     var actionPage: String {

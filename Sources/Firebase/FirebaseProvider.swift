@@ -13,14 +13,15 @@ package struct FirebaseProvider: Provider {
     package static let host = "identitytoolkit.googleapis.com"
     package static let tokenHost = "securetoken.googleapis.com"
     package static let legacyHost = "www.googleapis.com"
-    static let appleHost = "appleid.apple.com"
     static let handlerPath = "/__/auth/handler"
     static let legacyPrefix = "/identitytoolkit/v3/relyingparty"
+
+    package static let section: (any SeedSection.Type)? = FirebaseSection.self
 
     package let name = "firebase"
     let projects: ProjectDirectory
 
-    package init(seed: Seed) { projects = ProjectDirectory(seed.firebase) }
+    package init(seed: Seed) { projects = ProjectDirectory(seed[FirebaseSection.self].projects) }
 
     /// At `www.googleapis.com` only what lies below version 3 is Firebase's to refuse.
     package func notServed(_ exchange: Exchange) -> Response? {
@@ -60,7 +61,7 @@ package struct FirebaseProvider: Provider {
         run: @escaping Method
     ) -> Operation {
         Operation(
-            method, [host], path, cors: .any, keys: KeyOwner.allCases,
+            method, [host], path, cors: .any, keys: IdentitySources.keyOwners + [.firebase],
             .api(FirebaseError.ordered(dialect), mints: .firebase)
         ) { exchange in
             await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in

@@ -23,7 +23,7 @@ extension FirebaseCall {
         }
     }
 
-    private var lifetime: TimeSpan { exchange.world.seed.firebase.idTokenLifetime }
+    private var lifetime: TimeSpan { exchange.world.seed[FirebaseSection.self].idTokenLifetime }
 
     /// What a right first factor leads to.
     enum SignInResult: Sendable {
@@ -214,7 +214,7 @@ extension FirebaseCall {
     /// Sensitive changes want a sign-in within the last minutes.
     /// <https://firebase.google.com/docs/auth/ios/manage-users#re-authenticate_a_user>
     func requireRecent(_ signedIn: SignedIn) throws(FirebaseError) {
-        let window = exchange.world.seed.firebase.recentLoginWindow
+        let window = exchange.world.seed[FirebaseSection.self].recentLoginWindow
         let age = exchange.world.now.wholeSecond - signedIn.authTime
         guard age > window else { return }
         throw FirebaseError(

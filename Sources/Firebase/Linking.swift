@@ -45,7 +45,7 @@ struct IdpRequest: Sendable {
     /// Keeps the credential, so that the token that is returned may stand for it once.
     private func keep(_ tables: inout Transaction, _ call: FirebaseCall) -> String {
         let token = Base64URL.encode(tables.random.bytes(48))
-        let lifetime = call.exchange.world.seed.firebase.pendingTokenLifetime
+        let lifetime = call.exchange.world.seed[FirebaseSection.self].pendingTokenLifetime
         tables.put(
             PendingCredential(token: token, pool: call.pool, identity: identity, expires: tables.now + lifetime))
         return token

@@ -2,19 +2,27 @@ import JOSE
 import JSON
 import EmulatorCore
 
-/// A Firebase project, with what its providers need filled in from their own seeds.
-struct Project: Sendable {
-    let id: String
+/// A Firebase project.
+package struct Project: SchemaObject {
+    /// How Firebase ID tokens are signed.
+    enum IDTokenSignature: String, CaseIterable, Sendable {
+        /// RS256 for requests that named a real host, none for those in emulator mode.
+        case auto
+        case rs256 = "RS256"
+        case none
+    }
+
+    package let id: String
     let number: String
     let apiKeys: [String]
     let authorizedDomains: [String]
     var oneAccountPerEmail: Bool
     var hidesEmails: Bool
-    var mfa: FirebaseSeed.MFA
+    var mfa: MFA
     let takesFakes: Bool
-    let providers: FirebaseSeed.Providers
-    let idTokenSignature: FirebaseSeed.IDTokenSignature
-    let users: [FirebaseSeed.User]
+    package let providers: SignInMethods
+    let idTokenSignature: IDTokenSignature
+    let users: [SeededUser]
     /// Whether a seed holds it.
     let isSeeded: Bool
 
@@ -25,18 +33,28 @@ struct Project: Sendable {
     /// Where providers send people back to.
     var handler: String { "https://\(host)\(FirebaseProvider.handlerPath)" }
 
-    fileprivate init(_ seed: FirebaseSeed.Project) {
-        id = seed.id
-        number = seed.number ?? Project.number(of: seed.id)
-        apiKeys = seed.apiKeys
-        authorizedDomains = seed.authorizedDomains
-        oneAccountPerEmail = seed.oneAccountPerEmail
-        hidesEmails = seed.emailEnumerationProtection
-        providers = seed.providers
-        idTokenSignature = seed.idTokenSignature
-        mfa = seed.mfa
-        takesFakes = seed.acceptFakeCredentials
-        users = seed.users
+    package init(_ fields: inout Fields) {
+        id = fields("id", .text(.identifier), "The project ID.")
+        number =
+            fields.optional("number", .text(.nonEmpty), "The project number; made from the ID by default.")
+            ?? Project.number(of: id)
+        apiKeys = fields("apiKeys", .set(of: .text(.nonEmpty)), default: [], "API keys that name the project.")
+        authorizedDomains = fields(
+            "authorizedDomains", .set(of: .text(.nonEmpty)), default: ["localhost"],
+            "Domains of continue URLs, beside the project's own.")
+        oneAccountPerEmail = fields(
+            "oneAccountPerEmail", .boolean, default: true, "Whether an address belongs to one user only.")
+        hidesEmails = fields(
+            "emailEnumerationProtection", .boolean, default: true, "Whether answers hide which addresses exist.")
+        providers = fields.object("providers", SignInMethods.self, "Sign-in methods.")
+        takesFakes = fields(
+            "acceptFakeCredentials", .boolean, default: false,
+            "Take the official emulator's unsigned credentials, too.")
+        idTokenSignature = fields(
+            "idTokenSignature", .choice(IDTokenSignature.self), default: .auto,
+            "How Firebase ID tokens are signed.")
+        mfa = fields.object("mfa", MFA.self, "Multi-factor authentication.")
+        users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
         isSeeded = true
     }
 
@@ -61,19 +79,37 @@ struct Project: Sendable {
         return String(100_000_000_000 + number % 900_000_000_000)
     }
 
-    /// What Apple's, GitHub's … part of the project says, if it is there.
-    func isEnabled(_ provider: String) -> Bool? {
-        switch provider {
-        case "apple.com": providers.apple?.enabled
-        case "github.com": providers.github?.enabled
-        case "google.com": providers.google?.enabled
-        case "facebook.com": providers.facebook?.enabled
-        case "password": providers.password?.enabled
-        case "anonymous": providers.anonymous?.enabled
-        case "phone": providers.phone?.enabled
-        default: nil
+    /// What the project says of a sign-in method or provider, if it says anything.
+    func isEnabled(_ method: String) -> Bool? {
+        switch method {
+        case "password": providers.password
+        case "anonymous": providers.anonymous
+        case "phone": providers.phone?.isEnabled
+        default: providers.source(method)?.isEnabled
         }
     }
+}
+
+/// Multi-factor authentication in a project.
+struct MFA: SchemaObject, Codable {
+    let state: String
+    let providers: [String]
+
+    static let all = MFA(state: "ENABLED", providers: ["phone", "totp"])
+
+    init(state: String, providers: [String]) {
+        self.state = state
+        self.providers = providers
+    }
+
+    init(_ fields: inout Fields) {
+        state = fields(
+            "state", .choice(["ENABLED", "DISABLED", "MANDATORY"]), default: "DISABLED", "Second factors.")
+        providers = fields(
+            "providers", .set(of: .choice(["phone", "totp"])), default: [], "Kinds of second factor.")
+    }
+
+    func allows(_ provider: String) -> Bool { state != "DISABLED" && providers.contains(provider) }
 }
 
 /// The projects of a seed, by what requests name.
@@ -81,10 +117,10 @@ struct ProjectDirectory: Sendable {
     private let projects: [String: Project]
     private let keys: [String: String]
 
-    init(_ seed: FirebaseSeed) {
-        projects = Dictionary(seed.projects.map { ($0.id, Project($0)) }, uniquingKeysWith: { first, _ in first })
+    init(_ seeded: [Project]) {
+        projects = Dictionary(seeded.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         keys = Dictionary(
-            seed.projects.flatMap { project in project.apiKeys.map { ($0, project.id) } },
+            seeded.flatMap { project in project.apiKeys.map { ($0, project.id) } },
             uniquingKeysWith: { first, _ in first })
     }
 
@@ -112,12 +148,6 @@ struct ProjectDirectory: Sendable {
 struct ProjectSettings: Row {
     static let table = Table<ProjectSettings>("firebase.projectSettings")
 
-    /// How the second factors are set up.
-    struct MFA: Codable, Sendable {
-        let state: String
-        let providers: [String]
-    }
-
     let project: String
     var oneAccountPerEmail: Bool?
     var hidesEmails: Bool?
@@ -129,7 +159,7 @@ struct ProjectSettings: Row {
         var project = project
         if let oneAccountPerEmail { project.oneAccountPerEmail = oneAccountPerEmail }
         if let hidesEmails { project.hidesEmails = hidesEmails }
-        if let mfa { project.mfa = FirebaseSeed.MFA(state: mfa.state, providers: mfa.providers) }
+        if let mfa { project.mfa = mfa }
         return project
     }
 }

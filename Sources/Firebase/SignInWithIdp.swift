@@ -112,31 +112,15 @@ extension FirebaseProvider {
         }
         let credential = Credential(providerId: providerId, fields: fields, redirectURI: redirectURI)
         if let fake = try fakeIdentity(credential, call) { return fake }
-        guard let isEnabled = call.project.isEnabled(providerId),
-            let judge = judges[providerId]
-        else { throw FirebaseProvider.notConfigured(providerId) }
-        guard isEnabled else {
+        guard let source = call.project.providers.source(providerId) else {
+            throw FirebaseProvider.notConfigured(providerId)
+        }
+        guard source.isEnabled else {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
                 because: "the seed says \"enabled\": false for \"\(providerId)\"")
         }
-        return try await judge(credential, call)
-    }
-
-    private typealias Judge = @Sendable (Credential, FirebaseCall) async throws(FirebaseError) -> FederatedIdentity
-
-    private var judges: [String: Judge] {
-        [
-            "apple.com": { (credential, call) async throws(FirebaseError) in try await appleIdentity(credential, call)
-            },
-            "github.com": { (credential, call) async throws(FirebaseError) in try await gitHubIdentity(credential, call)
-            },
-            "google.com": { (credential, call) async throws(FirebaseError) in try await googleIdentity(credential, call)
-            },
-            "facebook.com": { (credential, call) async throws(FirebaseError) in
-                try await facebookIdentity(credential, call)
-            },
-        ]
+        return try await source.identity(of: credential, in: call)
     }
 
     /// Takes the web flow that ended at this URL up again; the address that its code was sent to.

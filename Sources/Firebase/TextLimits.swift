@@ -1,3 +1,4 @@
+import JSON
 import EmulatorCore
 
 /// How long a text of a request may be.

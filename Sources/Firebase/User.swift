@@ -55,7 +55,7 @@ struct User: Codable, Sendable {
         validSince = now.wholeSecond
     }
 
-    init(_ seed: FirebaseSeed.User, in pool: UserPool, now: Instant) {
+    init(_ seed: SeededUser, in pool: UserPool, now: Instant) {
         self.init(localId: seed.localId, in: pool, now: now)
         email = seed.email.map { $0.lowercased() }
         emailVerified = seed.emailVerified
@@ -64,21 +64,11 @@ struct User: Codable, Sendable {
         phoneNumber = seed.phoneNumber
         disabled = seed.disabled
         if let text = seed.password { password = Password(text, salt: Array(seed.localId.utf8), now: now) }
-        if let claims = seed.customClaims, let object = (try? JSONValue(parsing: claims))?.object {
-            customClaims = CustomClaims(object)
-        }
-        links = seed.links.map { link in
-            Link(
-                providerId: link.providerId, rawId: link.rawId, displayName: link.displayName, photoUrl: link.photoUrl,
-                email: link.email ?? seed.email, screenName: link.screenName)
-        }
+        customClaims = CustomClaims(seed.customClaims)
+        links = seed.links
         factors = seed.factors.compactMap { factor in
-            let kind: SecondFactor.Kind? =
-                factor.phoneNumber.map { .phone($0) }
-                ?? factor.totpSecret.flatMap { Base32.decode($0) }.map { .totp($0) }
-            return kind.map {
-                SecondFactor(
-                    id: factor.id, kind: $0, displayName: factor.displayName, enrolledAt: now)
+            factor.kind.map {
+                SecondFactor(id: factor.id, kind: $0, displayName: factor.displayName, enrolledAt: now)
             }
         }
     }
@@ -90,14 +80,9 @@ struct User: Codable, Sendable {
 
     func link(_ provider: String) -> Link? { links.first { $0.providerId == provider } }
 
-    /// Providers whose word is enough for an address: <https://firebase.google.com/docs/auth/users#verified_email_addresses>
+    /// Whether the provider's word is enough for an address.
     static func isTrusted(_ provider: String, email: String?, isVerified: Bool) -> Bool {
-        switch provider {
-        case "apple.com": true
-        case "google.com":
-            isVerified && ["@gmail.com", "@googlemail.com"].contains { email?.lowercased().hasSuffix($0) ?? false }
-        default: false
-        }
+        IdentitySources.source(provider)?.isTrusted(email: email, isVerified: isVerified) ?? false
     }
 
     /// Takes away what `deleteAttribute` and `deleteProvider` name.

@@ -15,14 +15,17 @@ package struct GitHubProvider: Provider {
     /// `iss` on callbacks; GitHub gives OAuth apps no ID tokens.
     static let issuer = "https://github.com/login/oauth"
 
+    package static let section: (any SeedSection.Type)? = GitHubSection.self
+    package static let profile: (any AccountProfile.Type)? = GitHubProfile.self
+
     package let name = "github"
     let directory: GitHubDirectory
-    let settings: GitHubSettings
+    let settings: GitHubSection
     let webhooks = WebhookSender()
 
     package init(seed: Seed) {
-        directory = GitHubDirectory(seed.github)
-        settings = GitHubSettings(seed.github)
+        settings = seed[GitHubSection.self]
+        directory = GitHubDirectory(settings)
     }
 
     package var operations: [Operation] {
@@ -131,36 +134,5 @@ package struct GitHubProvider: Provider {
             let keys = state[GitHubState.self].grants.keys.filter { $0.account == account }
             for key in keys { state[GitHubState.self].end(key, because: "the account is gone") }
         }
-    }
-}
-
-/// The section's settings.
-struct GitHubSettings: Sendable {
-    let addsIssuer: Bool
-    let redirectMismatch: GitHubSeed.RedirectMismatch
-    let hasValidChecksums: Bool
-    let codeLifetime: TimeSpan
-    let deviceCodeLifetime: TimeSpan
-    let accessTokenLifetime: TimeSpan
-    let refreshTokenLifetime: TimeSpan
-    /// How early a poll may come. Polls exactly five seconds apart have been told to slow down, so how strict github.com
-    /// is seems to vary.
-    let pollingTolerance: TimeSpan
-    let deviceErrorStatus: Int
-    let rateLimit: Int
-    let anonymousRateLimit: Int
-
-    init(_ seed: GitHubSeed) {
-        addsIssuer = seed.callbackIssuer
-        redirectMismatch = seed.redirectMismatch
-        hasValidChecksums = seed.tokenChecksum == .valid
-        codeLifetime = seed.codeLifetime
-        deviceCodeLifetime = seed.deviceCodeLifetime
-        accessTokenLifetime = seed.accessTokenLifetime
-        refreshTokenLifetime = seed.refreshTokenLifetime
-        pollingTolerance = seed.devicePolling == .strict ? .zero : .seconds(1)
-        deviceErrorStatus = seed.deviceErrorStatus == "400" ? 400 : 200
-        rateLimit = seed.rateLimit
-        anonymousRateLimit = seed.anonymousRateLimit
     }
 }

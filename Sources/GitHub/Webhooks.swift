@@ -18,7 +18,7 @@ struct GitHubWebhook: Sendable {
     let headers: [(name: String, value: String)]
     let body: [UInt8]
 
-    init(_ event: String, _ payload: JSONValue, to url: String, app: GitHubDirectory.App.Details, delivery: [UInt8]) {
+    init(_ event: String, _ payload: JSONValue, to url: String, app: GitHubSection.App.Details, delivery: [UInt8]) {
         self.url = url
         body = payload.serialized()
         var headers = [
@@ -79,7 +79,7 @@ final class WebhookSender: Sendable {
 
 extension GitHubProvider {
     /// Ends a person's grant; the webhook that tells of it, for a GitHub App that has an address for it.
-    func revoke(_ app: GitHubDirectory.App, of account: Account, in exchange: Exchange) -> GitHubWebhook? {
+    func revoke(_ app: GitHubSection.App, of account: Account, in exchange: Exchange) -> GitHubWebhook? {
         let key = GitHubState.GrantKey(account: account.id, client: app.clientID)
         let delivery = exchange.world.update { state -> [UInt8]? in
             guard state[GitHubState.self].grants[key] != nil else { return nil }
@@ -94,17 +94,21 @@ extension GitHubProvider {
 
     // MARK: - POST /_understudy/v1/github/revocations
 
-    private static let revocationBody = Shape.object([
-        .required("account", .text(.nonEmpty), "Who revokes."),
-        .required("client", .text(.nonEmpty), "Which app, by its client ID."),
-    ])
+    private struct Revocation: SchemaObject {
+        let account: String
+        let client: String
+
+        init(_ fields: inout Fields) {
+            account = fields("account", .text(.nonEmpty), "Who revokes.")
+            client = fields("client", .text(.nonEmpty), "Which app, by its client ID.")
+        }
+    }
 
     /// Revokes as the settings page does, and says what became of the webhook.
     func revokeByOrder(_ exchange: Exchange) async -> Response {
-        let body: JSONValue
-        do { body = try exchange.body(GitHubProvider.revocationBody) } catch { return error.response }
-        let clientID = body["client"]?.string ?? ""
-        let accountID = body["account"]?.string ?? ""
+        let body: Revocation
+        do { body = try exchange.body(Revocation.self) } catch { return error.response }
+        let (clientID, accountID) = (body.client, body.account)
         guard let app = directory.apps[clientID] else {
             let message = "no app \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
             return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")

@@ -11,7 +11,7 @@ import Time
 // with access_type=offline and only with the first consent, or with prompt=consent.
 
 struct GoogleRequest: Sendable {
-    let client: GoogleSeed.Client
+    let client: GoogleSection.Client
     let redirectURI: String
     let responseTypes: Set<String>
     let scopes: [String]
@@ -186,7 +186,8 @@ extension GoogleProvider {
                 state[GoogleState.self].codes.insert(
                     GoogleState.Code(
                         grant: grant, redirectURI: request.redirectURI, isOffline: isOffline,
-                        challenge: request.challenge, usedBy: exchange.spentBy), as: text, expires: now + codeLifetime,
+                        challenge: request.challenge, usedBy: exchange.spentBy), as: text,
+                    expires: now + settings.codeLifetime,
                     now: now)
                 code = text
             }

@@ -14,14 +14,17 @@ package struct GoogleProvider: Provider {
     package static let issuer = "https://accounts.google.com"
     static let authorizePath = "/o/oauth2/v2/auth"
 
+    package static let section: (any SeedSection.Type)? = GoogleSection.self
+    package static let profile: (any AccountProfile.Type)? = GoogleProfile.self
+
     package let name = "google"
-    let clients: [String: GoogleSeed.Client]
-    let codeLifetime: TimeSpan
+    let clients: [String: GoogleSection.Client]
+    let settings: GoogleSection
     let pages = PersonPages(provider: "Google", host: host, path: authorizePath)
 
     package init(seed: Seed) {
-        clients = Dictionary(seed.google.clients.map { ($0.clientID, $0) }, uniquingKeysWith: { first, _ in first })
-        codeLifetime = seed.google.codeLifetime
+        settings = seed[GoogleSection.self]
+        clients = Dictionary(settings.clients.map { ($0.clientID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     package var operations: [Operation] {

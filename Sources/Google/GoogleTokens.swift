@@ -83,7 +83,7 @@ extension GoogleProvider {
     }
 
     private func redeem(
-        _ exchange: Exchange, _ form: Form, _ client: GoogleSeed.Client
+        _ exchange: Exchange, _ form: Form, _ client: GoogleSection.Client
     ) throws(TokenError) -> Response {
         let text = form["code"] ?? ""
         let result = exchange.world.update { state -> Result<(GoogleState.Grant, Tokens, Account), TokenError> in
@@ -107,7 +107,7 @@ extension GoogleProvider {
     }
 
     private func fault(
-        of code: GoogleState.Code, expires: Instant, _ form: Form, _ client: GoogleSeed.Client, _ now: Instant
+        of code: GoogleState.Code, expires: Instant, _ form: Form, _ client: GoogleSection.Client, _ now: Instant
     ) -> TokenError? {
         if code.grant.client != client.clientID {
             return TokenError(
@@ -137,7 +137,7 @@ extension GoogleProvider {
     }
 
     private func refresh(
-        _ exchange: Exchange, _ form: Form, _ client: GoogleSeed.Client
+        _ exchange: Exchange, _ form: Form, _ client: GoogleSection.Client
     ) throws(TokenError) -> Response {
         let text = form["refresh_token"] ?? ""
         let found = exchange.world.update { state -> (GoogleState.Grant, Tokens, Account)? in

@@ -145,26 +145,34 @@ extension GoogleProvider {
 
     // MARK: - POST /_understudy/v1/google/authorizations
 
-    private static let nativeBody = Shape.object([
-        .required("client", .text(.nonEmpty), "The app's client ID."),
-        .optional("account", .nullable(.text(.nonEmpty)), default: .null, "Who signs in on the device."),
-        .optional("nonce", .nullable(.text(.nonEmpty)), default: .null, "What the app gave the Google SDK as nonce."),
-        .optional(
-            "scopes", .set(of: .text(.nonEmpty)), default: ["openid", "email", "profile"], "What the app asks for."),
-    ])
+    private struct NativeRequest: SchemaObject {
+        let client: String
+        let account: String?
+        let nonce: String?
+        let scopes: [String]
+
+        init(_ fields: inout Fields) {
+            client = fields("client", .text(.nonEmpty), "The app's client ID.")
+            account = fields.nullable("account", .text(.nonEmpty), "Who signs in on the device.")
+            nonce = fields.nullable("nonce", .text(.nonEmpty), "What the app gave the Google SDK as nonce.")
+            scopes = fields(
+                "scopes", .set(of: .text(.nonEmpty)), default: ["openid", "email", "profile"],
+                "What the app asks for.")
+        }
+    }
 
     /// What the Google SDK on a device would deliver: an ID token and an access token.
     func authorizeNatively(_ exchange: Exchange) -> Response {
-        let body: JSONValue
-        do { body = try exchange.body(GoogleProvider.nativeBody) } catch { return error.response }
-        let id = body["client"]?.string ?? ""
+        let body: NativeRequest
+        do { body = try exchange.body(NativeRequest.self) } catch { return error.response }
+        let id = body.client
         guard let client = clients[id] else {
             return ControlAnswer.error(
                 404, "noSuchClient", "no client \(Diagnosis.quote(id)) is seeded\(hint(for: id))", path: "$.client")
         }
-        let requested = body["account"]?.string
+        let requested = body.account
         let interaction = client.interaction ?? exchange.world.seed.interaction
-        let scopes = (body["scopes"]?.array ?? []).compactMap(\.string).map { GoogleProvider.fullName(ofScope: $0) }
+        let scopes = body.scopes.map { GoogleProvider.fullName(ofScope: $0) }
         let (outcome, found) = exchange.world.update { state -> (Outcome?, (Account, String, Instant)?) in
             let outcome = exchange.outcome(
                 &state, provider: name, client: id, interaction: interaction, account: requested)
@@ -172,7 +180,7 @@ extension GoogleProvider {
                 let account = requested.map({ state.account($0) }) ?? state.personSigningIn(interaction, outcome)
             else { return (outcome, nil) }
             let grant = GoogleState.Grant(
-                account: account.id, client: id, scopes: scopes, nonce: body["nonce"]?.string)
+                account: account.id, client: id, scopes: scopes, nonce: body.nonce)
             state[GoogleState.self].consent(grant)
             return (
                 outcome, (account, GoogleProvider.issueAccessToken(&state, grant), state.clock.now)
@@ -184,7 +192,7 @@ extension GoogleProvider {
         guard let (account, access, now) = found else {
             return ControlAnswer.error(404, "noSuchAccount", "there is no such account to sign in", path: "$.account")
         }
-        let grant = GoogleState.Grant(account: account.id, client: id, scopes: scopes, nonce: body["nonce"]?.string)
+        let grant = GoogleState.Grant(account: account.id, client: id, scopes: scopes, nonce: body.nonce)
         let claims = idToken(grant, account, at: now, accessToken: access)
         do {
             let minted = try exchange.mint(.google, claims, at: now, withType: true)

@@ -1,3 +1,4 @@
+import JSON
 import EmulatorCore
 
 /// The scenarios that are built in: `seed-data/scenarios/*.json`, embedded.
@@ -49,21 +50,19 @@ public enum BuiltInScenarios {
     }
 
     /// By its name, or read from a file: a text with a `/` or `.json` at its end is a path.
-    static func find(_ text: String) throws(SeedFaults) -> Scenario {
-        func fault(_ message: String) -> SeedFaults {
-            SeedFaults(faults: [SeedFault(file: text, path: "$", message: message)])
-        }
+    static func find(_ text: String) throws(Issues) -> Scenario {
         guard text.contains("/") || text.hasSuffix(".json") else {
             let all = all
             guard let scenario = all.first(where: { $0.name == text }) else {
                 let hint = Spelling.hint(text, among: all.map(\.name))
-                throw fault(
+                throw Issues(
+                    file: text,
                     "no such scenario" + (hint.isEmpty ? ": \(all.map(\.name).joined(separator: ", "))" : hint))
             }
             return scenario
         }
         let bytes: [UInt8]
-        do { bytes = try File.read(text) } catch { throw fault("the file can't be read: \(error.reason)") }
+        do { bytes = try File.read(text) } catch { throw Issues(file: text, "the file can't be read: \(error.reason)") }
         let file = text.split(separator: "/").last ?? Substring(text)
         return try Scenario(
             name: String(file.hasSuffix(".json") ? file.dropLast(".json".count) : file), bytes, file: text)

@@ -1,25 +1,13 @@
-import Apple
 import Control
 import EmulatorCore
-import Facebook
-import Firebase
-import GitHub
-import Google
 import HTTPServer
+import JSON
 
 /// What is played, put together.
 package enum Composition {
-    /// The list of providers.
-    static func providers(for seed: Seed) -> [any Provider] {
-        [
-            AppleProvider(seed: seed), GitHubProvider(seed: seed), GoogleProvider(seed: seed),
-            FacebookProvider(seed: seed), FirebaseProvider(seed: seed),
-        ]
-    }
-
     /// Where something can be ordered to go wrong.
     package static func catalog(for seed: Seed) -> OperationCatalog {
-        OperationCatalog(providers: providers(for: seed))
+        OperationCatalog(providers: Providers.playing(seed))
     }
 
     /// Everything but the sockets: what answers the requests to a daemon that starts with `seed`.
@@ -27,7 +15,7 @@ package enum Composition {
         _ seed: Seed, _ worlds: WorldRegistry, _ options: RunningServer.Options,
         _ gauges: ProcessGauges = ProcessGauges()
     ) throws -> Dispatcher {
-        let providers = providers(for: seed)
+        let providers = Providers.playing(seed)
         let chosen = try scenarios(options.scenarios)
         let scenarios = Lazy {
             let others = BuiltInScenarios.all.filter { scenario in !chosen.contains { $0.name == scenario.name } }
@@ -50,7 +38,7 @@ package enum Composition {
     }
 
     private static func scenarios(_ names: [String]) throws -> [Scenario] {
-        do throws(SeedFaults) {
+        do throws(Issues) {
             var scenarios: [Scenario] = []
             for name in names { scenarios.append(try BuiltInScenarios.find(name)) }
             return scenarios

@@ -243,7 +243,7 @@ public struct Explanation: Sendable {
     }
 
     private func registrationFindings(_ secret: ClientSecret, _ seed: Seed) -> [Finding] {
-        let teams = seed.apple.teams
+        let teams = seed[AppleSection.self].teams
         guard let team = teams.first(where: { $0.id == secret.teamID }) else {
             let known = teams.map(\.id).joined(separator: ", ")
             return [Finding(holds: false, text: "no team \(Diagnosis.quote(secret.teamID ?? "")) is seeded (\(known))")]

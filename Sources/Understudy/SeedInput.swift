@@ -10,7 +10,7 @@ public enum SeedInput: Sendable {
     /// JSON text. Files that it names are looked for in `directory`.
     case json(String, directory: String = ".")
 
-    /// Checks seed files and returns their faults, one line each: file, JSON path, what is wrong. Empty when all is well.
+    /// Checks seed files and returns what is wrong in them, one line each: file, JSON path, what is wrong. Empty when all is well.
     public static func faults(in seeds: [SeedInput]) -> [String] {
         do {
             _ = try load(seeds)
@@ -23,25 +23,25 @@ public enum SeedInput: Sendable {
     }
 
     /// The JSON Schema (2020-12) of a seed file.
-    public static var schema: String { Shape.schemaDocument.indented() + "\n" }
+    public static var schema: String { Providers.seedFormat.jsonSchema.indented() + "\n" }
 
     package static func load(_ inputs: [SeedInput]) throws -> Seed {
-        do throws(SeedFaults) {
+        do throws(Issues) {
             var sources: [SeedSource] = []
             for input in inputs { sources += try input.sources() }
-            let seed = try Seed(sources)
-            guard !seed.faultNodes.isEmpty else { return seed }
+            let seed = try Seed(sources, format: Providers.seedFormat)
+            guard !seed.writtenFaults.isEmpty else { return seed }
             // Only the providers know what can go wrong where.
             let catalog = Composition.catalog(for: seed)
-            let misfits = seed.faultNodes.flatMap { catalog.faults(in: $0) }
-            guard misfits.isEmpty else { throw SeedFaults(faults: misfits) }
+            let misfits = seed.writtenFaults.flatMap { catalog.issues(in: $0) }
+            guard misfits.isEmpty else { throw Issues(misfits) }
             return seed
         } catch {
             throw StartError(description: error.description)
         }
     }
 
-    private func sources() throws(SeedFaults) -> [SeedSource] {
+    private func sources() throws(Issues) -> [SeedSource] {
         switch self {
         case .builtIn: return [BuiltInSeed.source]
         case .path(let path): return try SeedSource.files(at: path)

@@ -93,7 +93,7 @@ struct WorldTests {
     func idle() throws {
         let time = Mutex(0)
         let registry = WorldRegistry(
-            seed: try Seed([]), generator: KeyGenerator(), now: { time.withLock { $0 } })
+            seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator(), now: { time.withLock { $0 } })
         _ = registry.world("idle")
         let kept = try #require(registry.world("kept"))
         time.withLock { $0 = 3_500 }
@@ -109,7 +109,7 @@ struct WorldTests {
 
     @Test("never more than ten thousand worlds: those that were only looked at make way; one costs less than 20 kB")
     func limit() throws {
-        let registry = WorldRegistry(seed: try Seed([]), generator: KeyGenerator())
+        let registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator())
         let before = try WorldTests.residentBytes()
         for number in 1..<10_000 { #expect(registry.world("w\(number)") != nil) }
         let cost = (try WorldTests.residentBytes() - before) / 9_999
@@ -128,7 +128,8 @@ struct WorldTests {
     @Test("worlds that hold something go only when nobody has used them for a minute, and that is counted")
     func inUse() throws {
         let time = Mutex(0)
-        let registry = WorldRegistry(seed: try Seed([]), generator: KeyGenerator(), now: { time.withLock { $0 } })
+        let registry = WorldRegistry(
+            seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator(), now: { time.withLock { $0 } })
         for number in 1..<10_000 {
             let world = try #require(registry.world("w\(number)"))
             world.update { _ = $0.random.bytes(1) }

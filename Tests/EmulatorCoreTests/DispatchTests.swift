@@ -9,6 +9,9 @@ import Understudy
 /// A provider with one operation that scripts of any origin may read, and one that they may not.
 private struct OpenProvider: Provider {
     let name = "open"
+
+    init(seed: Seed) {}
+
     func accountDeleted(_ account: String, in exchange: Exchange) {}
 
     var operations: [Operation] {
@@ -22,10 +25,10 @@ private struct OpenProvider: Provider {
 @Suite("Dispatching")
 struct DispatchTests {
     private func handle(_ method: String, _ path: String, _ headers: [String: String] = [:]) throws -> Response {
-        let seed = try Seed([SeedSource(name: "seed", text: "{}", directory: ".")])
+        let seed = try Seed([], format: SeedFormat([]))
         let worlds = WorldRegistry(seed: seed, generator: KeyGenerator())
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let dispatcher = Dispatcher(providers: [OpenProvider()], own: [], worlds: worlds, logger: logger)
+        let dispatcher = Dispatcher(providers: [OpenProvider(seed: seed)], own: [], worlds: worlds, logger: logger)
         let all = headers.map { (name: $0.key, value: $0.value) } + [(name: "Host", value: "localhost")]
         switch dispatcher.handle(Request(method: method, target: path, headers: all)) {
         case .now(let response): return response

@@ -1,6 +1,8 @@
 import JOSE
+import JSON
 import Testing
 import Time
+import Understudy
 
 @testable import EmulatorCore
 
@@ -22,10 +24,12 @@ struct TableTests {
 
     private struct Refusal: Error {}
 
-    private static func person(_ id: String) throws -> Account { try Account(["id": .string(id)]) }
+    private static func person(_ id: String) throws -> Account {
+        try Providers.seedFormat.account.value(checking: LocatedJSON(["id": .string(id)], file: "test"))
+    }
 
     private func store(_ seed: String = "{}") throws -> MemoryStore {
-        MemoryStore(try Seed([SeedSource(name: "seed", text: seed, directory: ".")]))
+        MemoryStore(try Seed([SeedSource(name: "seed", text: seed, directory: ".")], format: Providers.seedFormat))
     }
 
     private static func keys(_ rows: [Note]) -> String { rows.map(\.key).joined() }
@@ -132,7 +136,7 @@ struct TableTests {
     @Test("what a seed brings is shared: a world's changes are its own, and places stay")
     func seeded() throws {
         let people = #"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#
-        let seed = try Seed([SeedSource(name: "seed", text: people, directory: ".")])
+        let seed = try Seed([SeedSource(name: "seed", text: people, directory: ".")], format: Providers.seedFormat)
         let dan = try TableTests.person("dan")
         let (one, other) = (MemoryStore(seed), MemoryStore(seed))
         one.update { tables in

@@ -3,6 +3,7 @@ import JOSE
 import JSON
 import TestSupport
 import Testing
+import Understudy
 import Time
 
 @testable import Firebase
@@ -12,7 +13,9 @@ import Time
 struct RoomTests {
     private let registry: WorldRegistry
 
-    init() throws { registry = WorldRegistry(seed: try Seed([]), generator: KeyGenerator()) }
+    init() throws {
+        registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator())
+    }
 
     private static func pool(_ number: Int) -> UserPool { UserPool(project: "demo-\(number)", tenant: nil) }
 
@@ -102,7 +105,7 @@ struct RoomTests {
 struct KeySetCacheTests {
     @Test("belong to their world: gone with it and with its reset, and a rotated key verifies nothing more")
     func cache() throws {
-        let registry = WorldRegistry(seed: try Seed([]), generator: KeyGenerator())
+        let registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator())
         let world = try #require(registry.world("one"))
         weak let cache = world.caches[KeySetCache.self]
         #expect(cache === world.caches[KeySetCache.self])

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import Testing
 import Time
+import Understudy
 
 @testable import Firebase
 
@@ -36,7 +37,7 @@ struct RowTests {
         try check(user)
         try check(flow)
         try check(session)
-        try check(ProjectSettings(project: "demo-app", mfa: ProjectSettings.MFA(state: "ENABLED", providers: [])))
+        try check(ProjectSettings(project: "demo-app", mfa: MFA(state: "ENABLED", providers: [])))
         #expect(try copy(user).password?.matches("secret!") == true)
     }
 
@@ -50,7 +51,7 @@ struct RowTests {
 
     @Test("a user is found by nothing but the whole address, whatever it holds")
     func addresses() throws {
-        let world = WorldRegistry(seed: try Seed([]), generator: KeyGenerator()).main
+        let world = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator()).main
         let addresses = ["a\0b", "a", "a\0", "a\0\u{2}b", "a\0\u{1}b"]
         let users = try addresses.enumerated().map { try user("u\($0)", email: $1) }
         world.update { tables in users.forEach { tables.put($0) } }

@@ -3,29 +3,61 @@ import JSON
 import EmulatorCore
 
 /// What is asked of exchanges: in the query of `GET requests`, and in an expectation of `POST verify`.
-struct Criteria: Sendable {
-    var host: String?
+struct Criteria: SchemaObject {
+    let host: String?
     /// `*` stands for any characters.
-    var path: String?
-    var method: String?
-    var client: String?
+    let path: String?
+    let method: String?
+    let client: String?
     /// `401`, or `4xx`.
-    var status: String?
-    var flow: String?
-    var isRefused: Bool?
+    let status: String?
+    let flow: String?
+    let isRefused: Bool?
     /// Fields of the query, the form or the JSON body, and their values.
-    var fields: [(name: String, value: String)] = []
+    let fields: [(name: String, value: String)]
 
-    static let fields: [Shape.Field] = [
-        .optional("host", .text(.nonEmpty), "The provider's host; \"*\" stands for any characters."),
-        .optional("path", .text(.nonEmpty), "The path; \"*\" stands for any characters."),
-        .optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…"),
-        .optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project."),
-        .optional("status", .either(.integer(100...599), .text(statusRule)), "The status, or a class such as \"4xx\"."),
-        .optional("flow", .text(.nonEmpty), "The ID of the first exchange of a sign-in."),
-        .optional("refused", .boolean, "Whether it was refused, and so has a diagnosis."),
-        .optional("fields", .map(of: .text(.any)), "Fields of the query, form or JSON body."),
-    ]
+    init(_ fields: inout Fields) {
+        (host, path, method, client) = Criteria.place(&fields)
+        let status = fields.optional(
+            "status", .either(.integer(100...599), .text(Criteria.statusRule)),
+            "The status, or a class such as \"4xx\".")
+        switch status {
+        case .first(let number): self.status = String(number)
+        case .second(let text): self.status = text
+        case nil: self.status = nil
+        }
+        flow = Criteria.flow(&fields)
+        isRefused = fields.optional("refused", .boolean, "Whether it was refused, and so has a diagnosis.")
+        self.fields =
+            fields.optional("fields", .map(of: .text(.any)), "Fields of the query, form or JSON body.") ?? []
+    }
+
+    /// In a query all values are texts.
+    init(query fields: inout Fields) {
+        (host, path, method, client) = Criteria.place(&fields)
+        flow = Criteria.flow(&fields)
+        status = fields.optional("status", .text(.any), "The status, or a class such as \"4xx\".")
+        let refused = fields.optional(
+            "refused", .choice(["true", "false"]), "Whether it was refused, and so has a diagnosis.")
+        isRefused = refused.map { $0 == "true" }
+        self.fields = []
+    }
+
+    private static func place(
+        _ fields: inout Fields
+    ) -> (host: String?, path: String?, method: String?, client: String?) {
+        (
+            fields.optional("host", .text(.nonEmpty), "The provider's host; \"*\" stands for any characters.")?
+                .lowercased(),
+            fields.optional("path", .text(.nonEmpty), "The path; \"*\" stands for any characters."),
+            fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased(),
+            fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
+        )
+    }
+
+    private static func flow(_ fields: inout Fields) -> String? {
+        fields.optional("flow", .text(.nonEmpty), "The ID of the first exchange of a sign-in.")
+    }
 
     private static let statusRule = TextRule(
         about: "a status such as \"401\", or a class such as \"4xx\"", pattern: "^[1-5]([0-9]{2}|xx)$"
@@ -33,18 +65,6 @@ struct Criteria: Sendable {
         let digits = Array(text.utf8)
         return digits.count == 3 && (0x31...0x35).contains(digits[0])
             && (text.hasSuffix("xx") || digits.allSatisfy { (0x30...0x39).contains($0) })
-    }
-
-    /// `value` has the shape of `fields`.
-    init(_ value: JSONValue) {
-        host = value["host"]?.string?.lowercased()
-        path = value["path"]?.string
-        method = value["method"]?.string?.uppercased()
-        client = value["client"]?.string
-        status = value["status"].map { $0.string ?? $0.text }
-        flow = value["flow"]?.string
-        isRefused = value["refused"]?.bool
-        fields = (value["fields"]?.object?.members ?? []).map { (name: $0.key, value: $0.value.string ?? "") }
     }
 
     /// How an exchange differs from what is asked, one line each. Empty when it doesn't.

@@ -10,12 +10,12 @@ import Time
 
 extension ControlAPI {
     struct Query: Sendable {
-        var criteria = Criteria([:])
-        var after: String?
-        var limit: Int?
-        var wait: TimeSpan?
-        var count = 1
-        var isHAR = false
+        let criteria: Criteria
+        let after: String?
+        let limit: Int?
+        let wait: TimeSpan?
+        let count: Int
+        let isHAR: Bool
 
         func matches(_ known: KnownExchange) -> Bool { criteria.differences(known).isEmpty }
     }
@@ -77,51 +77,57 @@ extension ControlAPI {
 
     // MARK: -
 
-    private static let parameters = Shape.object(
-        Criteria.fields.filter { !["fields", "status", "refused"].contains($0.name) } + [
-            .optional("status", .text(.any), ""), .optional("refused", .choice(["true", "false"]), ""),
-            .optional("after", .text(.nonEmpty), ""), .optional("limit", .text(.any), ""),
-            .optional("wait", .text(.duration), ""), .optional("count", .text(.any), ""),
-            .optional("format", .choice(["json", "har"]), ""),
-        ])
+    /// The query's parameters, as they are written.
+    private struct Parameters: SchemaObject {
+        let criteria: Criteria
+        let after: String?
+        let limit: String?
+        let wait: TimeSpan?
+        let count: String?
+        let format: String?
+
+        init(_ fields: inout Fields) {
+            criteria = Criteria(query: &fields)
+            after = fields.optional("after", .text(.nonEmpty), "The ID of the exchange after which to begin.")
+            limit = fields.optional("limit", .text(.any), "How many at most.")
+            wait = fields.optional("wait", .duration, "How long to wait for exchanges that are still to come.")
+            count = fields.optional("count", .text(.any), "How many to wait for.")
+            format = fields.optional("format", .choice(["json", "har"]), "What the answer is written in.")
+        }
+    }
 
     private func read(_ request: Request) throws(ControlRefusal) -> Query {
-        let form = request.queryForm
-        var object = JSONObject(form.fields.map { ($0.name, .string($0.value)) })
-        let faults = ControlAPI.parameters.faults(in: SeedNode(.object(object), file: "query"))
-        guard faults.isEmpty else { throw ControlRefusal(ControlAnswer.error(faults)) }
-        func number(_ name: String, _ range: ClosedRange<Int>) throws(ControlRefusal) -> Int? {
-            guard let text = form[name] else { return nil }
-            guard let number = Int(text), range.contains(number) else {
-                let message =
-                    "found \(Diagnosis.quote(text)), expected a number from \(range.lowerBound) to \(range.upperBound)"
-                throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.\(name)"))
-            }
-            return number
+        let form = JSONObject(request.queryForm.fields.map { ($0.name, .string($0.value)) })
+        let parameters: Parameters
+        do throws(Issues) { parameters = try Parameters(checking: LocatedJSON(.object(form), file: "query")) } catch {
+            throw ControlRefusal(ControlAnswer.error(error.all))
         }
-        object["refused"] = form["refused"].map { .bool($0 == "true") }
-        var query = Query()
-        query.criteria = Criteria(.object(object))
-        query.after = form["after"] ?? request.header("Last-Event-ID")
-        query.limit = try number("limit", 1...Recording.countLimit)
-        query.count = try number("count", 1...Recording.countLimit) ?? 1
-        query.wait = form["wait"].flatMap { TimeSpan($0) }
-        query.isHAR = form["format"] == "har"
+        let query = Query(
+            criteria: parameters.criteria, after: parameters.after ?? request.header("Last-Event-ID"),
+            limit: try ControlAPI.count("limit", parameters.limit), wait: parameters.wait,
+            count: try ControlAPI.count("count", parameters.count) ?? 1, isHAR: parameters.format == "har")
         if let wait = query.wait, wait > ControlAPI.waitLimit {
             let message = "a minute is the longest wait"
             throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.wait"))
         }
-        if let status = form["status"] {
-            let shape = Shape.object(Criteria.fields)
-            let value: JSONValue = ["status": .string(status)]
-            let faults = shape.faults(in: SeedNode(value, file: "query"))
-            guard faults.isEmpty else { throw ControlRefusal(ControlAnswer.error(faults)) }
+        if let status = parameters.criteria.status {
+            let issues = Criteria.schema.issues(in: LocatedJSON(["status": .string(status)], file: "query"))
+            guard issues.isEmpty else { throw ControlRefusal(ControlAnswer.error(issues)) }
         }
         if let after = query.after, RecordedExchange.number(of: after) == nil {
             let message = "found \(Diagnosis.quote(after)), expected the ID of a request, such as \"r12\""
             throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.after"))
         }
         return query
+    }
+
+    private static func count(_ name: String, _ text: String?) throws(ControlRefusal) -> Int? {
+        guard let text else { return nil }
+        guard let number = Int(text), (1...Recording.countLimit).contains(number) else {
+            let message = "found \(Diagnosis.quote(text)), expected a number from 1 to \(Recording.countLimit)"
+            throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.\(name)"))
+        }
+        return number
     }
 
     /// Those that the query asks for, the oldest first. With `limit`, the latest; with `after`, too, those that come next, so

@@ -5,16 +5,31 @@ import EmulatorCore
 // POST /_understudy/v1/verify: were these requests made? 200, or 409 with the differences
 
 extension ControlAPI {
-    private static let expectation = Shape.object(
-        Criteria.fields + [
-            .optional("times", .integer(0...1_000_000), "Exactly how many."),
-            .optional("atLeast", .integer(0...1_000_000), "How many at least; 1 unless something else is said."),
-            .optional("atMost", .integer(0...1_000_000), "How many at most."),
-        ])
+    private struct Expectation: SchemaObject {
+        let criteria: Criteria
+        let times: Int?
+        let atLeast: Int?
+        let atMost: Int?
+        /// As it was written.
+        let document: JSONValue
 
-    private static let several = Shape.object([
-        .required("expectations", .sequence(of: expectation), "All of these.")
-    ])
+        init(_ fields: inout Fields) {
+            document = .object(fields.written)
+            criteria = Criteria(&fields)
+            times = fields.optional("times", .integer(0...1_000_000), "Exactly how many.")
+            atLeast = fields.optional(
+                "atLeast", .integer(0...1_000_000), "How many at least; 1 unless something else is said.")
+            atMost = fields.optional("atMost", .integer(0...1_000_000), "How many at most.")
+        }
+    }
+
+    private struct Expectations: SchemaObject {
+        let all: [Expectation]
+
+        init(_ fields: inout Fields) {
+            all = fields("expectations", .sequence(of: Expectation.self), "All of these.")
+        }
+    }
 
     /// Each is compared with the whole recording.
     private static let expectationLimit = 100
@@ -27,23 +42,24 @@ extension ControlAPI {
     }
 
     private func verification(_ exchange: Exchange) -> Response {
-        let body: JSONValue
+        let expectations: [Expectation]
         do {
             let value = try JSONValue(parsing: exchange.request.body, limits: .control)
-            let shape = value["expectations"] == nil ? ControlAPI.expectation : ControlAPI.several
-            let faults = shape.faults(in: SeedNode(value, file: "body"))
-            guard faults.isEmpty else { return ControlAnswer.error(faults) }
-            body = value
+            let json = LocatedJSON(value, file: "body")
+            expectations =
+                value["expectations"] == nil
+                ? [try Expectation(checking: json)] : try Expectations(checking: json).all
+        } catch let issues as Issues {
+            return ControlAnswer.error(issues.all)
         } catch {
             return ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$")
         }
-        let expectations = body["expectations"]?.array ?? [body]
         guard expectations.count <= ControlAPI.expectationLimit else {
             let message =
                 "\(expectations.count) expectations; at most \(ControlAPI.expectationLimit) are verified at once"
             return ControlAnswer.error(400, "tooMuch", message, path: "$.expectations")
         }
-        let fields = expectations.reduce(0) { $0 + ($1["fields"]?.object?.members.count ?? 0) }
+        let fields = expectations.reduce(0) { $0 + $1.criteria.fields.count }
         guard fields <= ControlAPI.fieldLimit else {
             let message = "\(fields) fields in all expectations; at most \(ControlAPI.fieldLimit) are verified at once"
             return ControlAnswer.error(400, "tooMuch", message, path: "$.expectations")
@@ -77,20 +93,21 @@ extension ControlAPI {
         let json: JSONValue
     }
 
-    private func check(_ expectation: JSONValue, _ known: [KnownExchange], _ sent: SentFields) -> Result {
-        let criteria = Criteria(expectation)
+    private func check(_ expectation: Expectation, _ known: [KnownExchange], _ sent: SentFields) -> Result {
+        let criteria = expectation.criteria
         let compared = known.map { (known: $0, differences: criteria.differences($0, sent)) }
         let matched = compared.filter { $0.differences.isEmpty }.map { JSONValue.string($0.known.exchange.id) }
-        let times = expectation["times"]?.integer
-        let most = times ?? expectation["atMost"]?.integer
-        let least = times ?? expectation["atLeast"]?.integer ?? (expectation["atMost"] == nil ? 1 : 0)
-        let count = Int64(matched.count)
+        let times = expectation.times
+        let most = times ?? expectation.atMost
+        let least = times ?? expectation.atLeast ?? (expectation.atMost == nil ? 1 : 0)
+        let count = matched.count
         let isMet = count >= least && most.map { count <= $0 } ?? true
         let wanted =
             times.map { "exactly \($0)" } ?? (most.map { "\(least) to \($0)" } ?? "at least \(least)")
-        let message = "expected \(wanted) of \(Place.shortened(expectation.text, to: 1_000)), found \(count)"
+        let message = "expected \(wanted) of \(Place.shortened(expectation.document.text, to: 1_000)), found \(count)"
         var json = JSONObject([
-            ("expected", expectation), ("met", .bool(isMet)), ("found", .integer(count)), ("matched", .array(matched)),
+            ("expected", expectation.document), ("met", .bool(isMet)), ("found", .integer(Int64(count))),
+            ("matched", .array(matched)),
         ])
         guard !isMet else { return Result(isMet: true, message: "", json: .object(json)) }
         json["message"] = .string(message)

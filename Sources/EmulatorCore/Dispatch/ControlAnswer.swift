@@ -16,17 +16,17 @@ package enum ControlAnswer {
         return ok(["error": .object(error)], status: status).diagnosed(Diagnosis(place + message))
     }
 
-    /// How many of a body's faults are listed, and in how many bytes at most.
-    private static let listed = (faults: 20, bytes: 12_000)
+    /// How many of a body's issues are listed, and in how many bytes at most.
+    private static let listed = (issues: 20, bytes: 12_000)
 
-    /// The faults of a body: the first one's path and message, and the first twenty of them in `faults`.
-    package static func error(_ faults: [SeedFault], status: Int = 400) -> Response {
-        guard let first = faults.first else { return error(status, "invalidBody", "the body can't be used") }
+    /// The issues of a body: the first one's path and message, and the first twenty of them in `faults`.
+    package static func error(_ issues: [Issue], status: Int = 400) -> Response {
+        guard let first = issues.first else { return error(status, "invalidBody", "the body can't be used") }
         var response = error(status, "invalidBody", first.message, path: first.path)
         var list: [JSONValue] = []
         var size = 0
-        for fault in faults.prefix(listed.faults) {
-            let entry: JSONValue = ["path": .string(fault.path), "message": .string(fault.message)]
+        for issue in issues.prefix(listed.issues) {
+            let entry: JSONValue = ["path": .string(issue.path), "message": .string(issue.message)]
             size += entry.serialized().count
             guard size <= listed.bytes || list.isEmpty else { break }
             list.append(entry)
@@ -35,7 +35,7 @@ package enum ControlAnswer {
             ("code", "invalidBody"), ("message", .string(first.message)), ("path", .string(first.path)),
             ("faults", .array(list)),
         ])
-        if faults.count > list.count { error["more"] = .string(SeedFaults.more(faults.count - list.count)) }
+        if issues.count > list.count { error["more"] = .string(Issues.more(issues.count - list.count)) }
         response.body = Array((JSONValue.object(JSONObject([("error", .object(error))])).text + "\n").utf8)
         return response
     }
@@ -49,15 +49,26 @@ package struct ControlRefusal: Error, Sendable {
 }
 
 extension Exchange {
-    /// The body as JSON of a shape, with the shape's defaults filled in. An empty body is an empty object.
-    package func body(_ shape: Shape) throws(ControlRefusal) -> JSONValue {
+    /// The body as JSON that suits `schema`. An empty body is an empty object.
+    package func body(_ schema: Schema) throws(ControlRefusal) -> LocatedJSON {
         let value: JSONValue
         do { value = request.body.isEmpty ? [:] : try JSONValue(parsing: request.body, limits: .control) } catch {
             throw ControlRefusal(
                 ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$"))
         }
-        let faults = shape.faults(in: SeedNode(value, file: "body"))
-        guard faults.isEmpty else { throw ControlRefusal(ControlAnswer.error(faults)) }
-        return shape.completed(value)
+        let json = LocatedJSON(value, file: "body")
+        let issues = schema.issues(in: json)
+        guard issues.isEmpty else { throw ControlRefusal(ControlAnswer.error(issues)) }
+        return json
+    }
+
+    /// The body, read.
+    package func body<Body: SchemaObject>(_ type: Body.Type) throws(ControlRefusal) -> Body {
+        Body(reading: try body(type.schema).value)
+    }
+
+    /// The body, read.
+    package func body<Body>(_ rule: ComposedRule<Body>) throws(ControlRefusal) -> Body {
+        rule.value(reading: try body(rule.schema).value)
     }
 }

@@ -2,6 +2,13 @@ import HTTPServer
 
 /// A provider, as the dispatcher sees it: what it serves, and its words for what it doesn't.
 package protocol Provider: Sendable {
+    /// Its section of the seed; `nil` for a provider that needs none.
+    static var section: (any SeedSection.Type)? { get }
+    /// Its part of an account; `nil` for a provider at which people have none, and so authorize nothing.
+    static var profile: (any AccountProfile.Type)? { get }
+
+    init(seed: Seed)
+
     /// As the control API names it: `apple`.
     var name: String { get }
     /// All that the provider serves, at its hosts, at the daemon's own address and in the control API.
@@ -23,6 +30,9 @@ package protocol Provider: Sendable {
 }
 
 extension Provider {
+    package static var section: (any SeedSection.Type)? { nil }
+    package static var profile: (any AccountProfile.Type)? { nil }
+
     package func notServed(_ exchange: Exchange) -> Response? { nil }
 
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }

@@ -11,7 +11,7 @@ extension AppliedFault {
         }
         if fault.effect.token?.signature == .unknownKey {
             return .later { [self] done in
-                exchange.world.keys[.apple].whenUnpublishedIsReady { [self] in
+                exchange.world.keys.whenUnpublishedIsReady { [self] in
                     proceed(exchange, at: operation, run: run).deliver(done)
                 }
             }

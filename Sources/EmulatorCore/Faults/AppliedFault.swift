@@ -76,7 +76,9 @@ extension Exchange {
     ) -> Outcome? {
         if let appliedFault, let error = appliedFault.fault.effect.error {
             appliedFault.use()
-            return Outcome(id: appliedFault.fault.id, provider: provider, kind: .error, error: error)
+            var details = Outcome.Details()
+            details.error = error
+            return Outcome(id: appliedFault.fault.id, provider: provider, kind: .error, details: details)
         }
         if let ordered = state.outcomes.take(provider: provider, client: client, account: account) {
             world.noteChange()

@@ -3,48 +3,46 @@ import JOSE
 import JSON
 
 /// Something that is ordered to go wrong: at which requests, how often, and how.
-package struct Fault: Sendable {
-    package let id: String
+package struct Fault: SchemaObject {
+    /// Empty until it is ordered.
+    package private(set) var id = ""
     package let match: FaultMatch
     /// How many matching requests go by first.
-    package let after: Int64
+    package let after: Int
     /// How many it holds for; `nil` is for ever.
-    package let times: Int64?
+    package let times: Int?
     /// From 0 to 1, drawn from the world's generator.
     package let probability: Double
     package let effect: FaultEffect
-    package fileprivate(set) var seen: Int64 = 0
-    package fileprivate(set) var done: Int64 = 0
+    package fileprivate(set) var seen = 0
+    package fileprivate(set) var done = 0
 
-    /// `value` has the shape `Fault.shape`, with its defaults filled in.
-    package init(id: String, _ value: JSONValue) {
-        self.id = id
-        match = FaultMatch(value["match"] ?? [:])
-        after = value["after"]?.integer ?? 0
-        times = value["times"].map(\.integer) ?? 1
-        probability = value["probability"]?.number ?? 1
-        effect = FaultEffect(value["effect"] ?? [:])
+    package init(_ fields: inout Fields) {
+        match = fields.object("match", FaultMatch.self, "Which requests; all of them by default.")
+        after = fields("after", .integer(0...1_000_000), default: 0, "How many matching requests go by first.")
+        times = fields(
+            "times", .nullable(.integer(1...1_000_000)), default: 1,
+            "How many requests it holds for; null is for ever.")
+        probability = fields(
+            "probability", .number(0...1), default: 1,
+            "How likely it is at each request, drawn from the world's generator.")
+        effect = fields("effect", .object(FaultEffect.self), "What happens.")
     }
 
-    package static let shape = Shape.object([
-        .optional("match", FaultMatch.shape, default: [:], "Which requests; all of them by default."),
-        .optional("after", .integer(0...1_000_000), default: 0, "How many matching requests go by first."),
-        .optional(
-            "times", .nullable(.integer(1...1_000_000)), default: 1, "How many requests it holds for; null is for ever."
-        ),
-        .optional(
-            "probability", .number(0...1), default: 1,
-            "How likely it is at each request, drawn from the world's generator."),
-        .required("effect", FaultEffect.shape, "What happens."),
-    ])
+    /// The same with an ID.
+    package func named(_ id: String) -> Fault {
+        var fault = self
+        fault.id = id
+        return fault
+    }
 
     package var json: JSONValue {
-        var object = JSONObject([("id", .string(id)), ("match", match.json), ("after", .integer(after))])
-        object["times"] = times.map { .integer($0) } ?? .null
+        var object = JSONObject([("id", .string(id)), ("match", match.document), ("after", .integer(Int64(after)))])
+        object["times"] = times.map { .integer(Int64($0)) } ?? .null
         object["probability"] = Int64(exactly: probability).map { .integer($0) } ?? .number(probability)
         object["effect"] = effect.document
-        object["seen"] = .integer(seen)
-        object["done"] = .integer(done)
+        object["seen"] = .integer(Int64(seen))
+        object["done"] = .integer(Int64(done))
         return .object(object)
     }
 

@@ -2,7 +2,7 @@ import JSON
 import Time
 
 /// What an ordered fault does to an answer.
-package struct FaultEffect: Sendable {
+package struct FaultEffect: SchemaObject {
     /// An answer in place of the endpoint's.
     package struct Answer: Sendable {
         package let status: Int
@@ -48,42 +48,47 @@ package struct FaultEffect: Sendable {
     package let state: State?
     /// Whether the authorization code has been used already.
     package let isCodeUsed: Bool
+    /// As it was ordered, with defaults.
     package let document: JSONValue
 
-    /// `value` has the shape `FaultEffect.shape`.
-    package init(_ value: JSONValue) {
-        document = value
-        answer = value["status"]?.integer.map { status in
-            let members = value["headers"]?.object?.members ?? []
-            var headers = members.map { (name: $0.key, value: $0.value.string ?? "") }
-            let body: [UInt8]
-            switch value["body"] {
-            case nil: body = []
-            case .string(let text)?: body = Array(text.utf8)
-            case let other?: body = other.serialized()
-            }
-            if !body.isEmpty, !headers.contains(where: { $0.name.lowercased() == "content-type" }) {
-                let isText = value["body"]?.string != nil
-                headers.append((name: "Content-Type", value: isText ? "text/plain" : "application/json"))
-            }
-            return Answer(status: Int(status), headers: headers, body: body)
-        }
-        delay = value["delay"]?.string.flatMap { TimeSpan($0) }
-        disconnect = FaultEffect.read(value["disconnect"], whenTrue: .beforeHeaders)
-        error = value["error"]?.string
-        description = value["description"]?.string
-        token = value["token"].map { Tampering($0) }
-        rotation = FaultEffect.read(value["rotateKeys"], whenTrue: .keep)
-        keySet = FaultEffect.read(value["jwks"])
-        isMalformed = value["malformedJSON"]?.bool ?? false
-        state = FaultEffect.read(value["state"])
-        isCodeUsed = value["code"]?.string == "used"
+    package init(_ fields: inout Fields) {
+        var document = fields.written
+        answer = Answer(&fields)
+        delay = fields.optional(
+            "delay", .delay, "Answer this much later, at most an hour. The endpoint does its work at once.")
+        disconnect = FaultEffect.choice(
+            fields.optional(
+                "disconnect", .either(.boolean, .choice(Disconnect.self)),
+                "Close the connection: before the header, or in the middle of the body."), whenTrue: .beforeHeaders)
+        error = fields.optional(
+            "error", .text(.nonEmpty), "The endpoint's own error, by name, in the endpoint's own form.")
+        description = fields.optional(
+            "description", .text(.any), "With `error`: its description in place of the usual one.")
+        token = fields.optional("token", .object(Tampering.self), "Break the tokens that are minted.")
+        if let token { document["token"] = token.document }
+        rotation = FaultEffect.choice(
+            fields.optional(
+                "rotateKeys", .either(.boolean, .choice(Rotation.self)),
+                "Sign with a new key from now on; keep publishing the old ones (`true`), or drop them."),
+            whenTrue: .keep)
+        keySet = fields.optional(
+            "jwks", .choice(KeySet.self), "Publish no keys, or those from before the one that signs.")
+        isMalformed =
+            fields.optional("malformedJSON", .boolean, "Break the JSON of the body off in the middle.") ?? false
+        state = fields.optional("state", .choice(State.self), "Redirect without `state`, or with another one.")
+        let code = fields.optional(
+            "code", .choice(["used"]), "Give out an authorization code that has been used already.")
+        isCodeUsed = code != nil
+        self.document = .object(document)
     }
 
-    private static func read<Choice: RawRepresentable<String>>(
-        _ value: JSONValue?, whenTrue: Choice? = nil
-    ) -> Choice? {
-        value?.bool == true ? whenTrue : value?.string.flatMap { Choice(rawValue: $0) }
+    /// `true` stands for the usual choice, and `false` is as if nothing had been ordered.
+    private static func choice<Choice>(_ value: Either<Bool, Choice>?, whenTrue usual: Choice) -> Choice? {
+        switch value {
+        case .first(true): usual
+        case .second(let choice): choice
+        case .first(false), nil: nil
+        }
     }
 
     /// Whether the endpoint isn't asked at all.
@@ -96,28 +101,24 @@ package struct FaultEffect: Sendable {
     }
 }
 
-extension FaultEffect {
-    package static let shape = Shape.object([
-        .optional("status", .integer(200...599), "Answer with this status in place of the endpoint."),
-        .optional("headers", .map(of: .text(.any)), "With `status`: the answer's headers."),
-        .optional("body", .any, "With `status`: a text, or JSON."),
-        .optional(
-            "delay", .text(.delay), "Answer this much later, at most an hour. The endpoint does its work at once."),
-        .optional(
-            "disconnect", .either(.boolean, .choice(Disconnect.allCases.map(\.rawValue))),
-            "Close the connection: before the header, or in the middle of the body."),
-        .optional("error", .text(.nonEmpty), "The endpoint's own error, by name, in the endpoint's own form."),
-        .optional("description", .text(.any), "With `error`: its description in place of the usual one."),
-        .optional("token", Tampering.shape, "Break the tokens that are minted."),
-        .optional(
-            "rotateKeys", .either(.boolean, .choice(Rotation.allCases.map(\.rawValue))),
-            "Sign with a new key from now on; keep publishing the old ones (`true`), or drop them."),
-        .optional(
-            "jwks", .choice(KeySet.allCases.map(\.rawValue)),
-            "Publish no keys, or those from before the one that signs."),
-        .optional("malformedJSON", .boolean, "Break the JSON of the body off in the middle."),
-        .optional(
-            "state", .choice(State.allCases.map(\.rawValue)), "Redirect without `state`, or with another one."),
-        .optional("code", .choice(["used"]), "Give out an authorization code that has been used already."),
-    ])
+extension FaultEffect.Answer {
+    /// `nil` when there is no `status`.
+    fileprivate init?(_ fields: inout Fields) {
+        let status = fields.optional("status", .integer(200...599), "Answer with this status in place of the endpoint.")
+        let given = fields.optional("headers", .map(of: .text(.any)), "With `status`: the answer's headers.") ?? []
+        let content = fields.optional("body", .any, "With `status`: a text, or JSON.")
+        guard let status else { return nil }
+        var headers = given
+        let body: [UInt8]
+        switch content {
+        case nil: body = []
+        case .string(let text)?: body = Array(text.utf8)
+        case let other?: body = other.serialized()
+        }
+        if !body.isEmpty, !headers.contains(where: { $0.name.lowercased() == "content-type" }) {
+            headers.append(
+                (name: "Content-Type", value: content?.string != nil ? "text/plain" : "application/json"))
+        }
+        self.init(status: status, headers: headers, body: body)
+    }
 }

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 
 /// Which requests a fault is for. What is left out matches everything.
-package struct FaultMatch: Sendable {
+package struct FaultMatch: SchemaObject {
     package let host: String?
     /// `*` stands for any characters.
     package let path: String?
@@ -10,25 +10,22 @@ package struct FaultMatch: Sendable {
     package let client: String?
     /// Fields of the query, the form or the JSON body that must have these values.
     package let fields: [(name: String, value: String)]
-    package let json: JSONValue
+    /// As it was ordered.
+    package let document: JSONValue
 
-    package init(_ value: JSONValue) {
-        json = value
-        host = value["host"]?.string?.lowercased()
-        path = value["path"]?.string
-        method = value["method"]?.string?.uppercased()
-        client = value["client"]?.string
-        fields = (value["fields"]?.object?.members ?? []).map { (name: $0.key, value: $0.value.string ?? "") }
+    package init(_ fields: inout Fields) {
+        document = .object(fields.written)
+        host = fields.optional("host", .text(FaultMatch.host), "The provider's host, such as \"appleid.apple.com\".")?
+            .lowercased()
+        path = fields.optional(
+            "path", .text(FaultMatch.path), "The path on that host; \"*\" stands for any characters.")
+        method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
+        client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
+        self.fields =
+            fields.optional(
+                "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\".")
+            ?? []
     }
-
-    package static let shape = Shape.object([
-        .optional("host", .text(host), "The provider's host, such as \"appleid.apple.com\"."),
-        .optional("path", .text(path), "The path on that host; \"*\" stands for any characters."),
-        .optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…"),
-        .optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project."),
-        .optional(
-            "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\"."),
-    ])
 
     /// Patterns are compared with every endpoint's path.
     private static let path = TextRule(

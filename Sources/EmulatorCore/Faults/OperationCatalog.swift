@@ -1,5 +1,6 @@
 import HTTPServer
 import JOSE
+import JSON
 
 /// Every endpoint at which something can be ordered to go wrong, and whether an order fits.
 package struct OperationCatalog: Sendable {
@@ -60,18 +61,18 @@ package struct OperationCatalog: Sendable {
     }
 
     /// Why the order in `node`, which has the shape of a fault, can't be carried out. Empty when it can.
-    package func faults(in node: SeedNode) -> [SeedFault] {
+    package func issues(in node: LocatedJSON) -> [Issue] {
         guard let effect = node["effect"] else { return [] }
         let contradictions = OperationCatalog.contradictions(in: effect)
         guard contradictions.isEmpty else { return contradictions }
-        let match = FaultMatch(node["match"]?.value ?? [:])
+        let match = FaultMatch(reading: node["match"]?.value ?? [:])
         let place = node["match"] ?? node
         let atHost = entries.filter { match.takes(host: $0.host) }
         guard !atHost.isEmpty else {
             let hosts = Set(entries.compactMap(\.host)).sorted()
             let hint = Spelling.hint(match.host ?? "", among: hosts)
             return [
-                SeedFault(
+                Issue(
                     place["host"] ?? place,
                     "no such host is played" + (hint.isEmpty ? ": \(hosts.joined(separator: ", "))" : hint))
             ]
@@ -82,7 +83,7 @@ package struct OperationCatalog: Sendable {
             let hint = Spelling.hint(match.path ?? "", among: paths)
             let known = Set(paths).sorted().prefix(12).joined(separator: ", ")
             return [
-                SeedFault(
+                Issue(
                     place["path"] ?? place,
                     "nothing is served at this path" + (hint.isEmpty ? "; at this host: \(known)" : hint))
             ]
@@ -90,20 +91,20 @@ package struct OperationCatalog: Sendable {
         let matched = atPath.filter { entry in match.method.map { $0 == entry.method } ?? true }
         guard !matched.isEmpty else {
             let methods = Set(atPath.map(\.method)).sorted().joined(separator: ", ")
-            return [SeedFault(place["method"] ?? place, "the endpoint takes \(methods)")]
+            return [Issue(place["method"] ?? place, "the endpoint takes \(methods)")]
         }
         return misfits(effect, matched)
     }
 
-    private func misfits(_ node: SeedNode, _ matched: [Entry]) -> [SeedFault] {
-        let effect = FaultEffect(node.value)
+    private func misfits(_ node: LocatedJSON, _ matched: [Entry]) -> [Issue] {
+        let effect = FaultEffect(reading: node.value)
         let misfits = matched.map { $0.traits.misfit(effect) }
         guard !misfits.contains(nil), let entry = matched.first, let member = misfits.first.flatMap({ $0 }) else {
             return []
         }
         let hint = Spelling.hint(effect.error ?? "", among: member == "error" ? entry.traits.errors?.names ?? [] : [])
         return [
-            SeedFault(
+            Issue(
                 node[member] ?? node,
                 "\(member) doesn't fit \(entry.name)\(hint); what fits there: \(entry.traits.fitting)")
         ]
@@ -120,35 +121,34 @@ package struct OperationCatalog: Sendable {
     }()
 
     /// A header that HTTP has no room for: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
-    private static func headerFault(in effect: SeedNode) -> SeedFault? {
-        guard case .object(let headers)? = effect["headers"]?.content else { return nil }
+    private static func headerIssue(in effect: LocatedJSON) -> Issue? {
         let separators = Array("\"(),/:;<=>?@[\\]{}".utf8)
-        for (name, node) in headers {
+        for (name, node) in effect["headers"]?.members ?? [] {
             let isName =
                 !name.isEmpty && name.utf8.allSatisfy { (0x21..<0x7F).contains($0) && !separators.contains($0) }
-            guard isName else { return SeedFault(node, "\(Diagnosis.quote(name)) can't be a header's name") }
+            guard isName else { return Issue(node, "\(Diagnosis.quote(name)) can't be a header's name") }
             if let reason = serverHeaders[name.lowercased()] {
-                return SeedFault(node, "\(name) can't be ordered: \(reason)")
+                return Issue(node, "\(name) can't be ordered: \(reason)")
             }
             let isValue = (node.string ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-            guard isValue else { return SeedFault(node, "a header's value can't hold control characters") }
+            guard isValue else { return Issue(node, "a header's value can't hold control characters") }
         }
         return nil
     }
 
     /// What an effect can't be, wherever it is for.
-    private static func contradictions(in effect: SeedNode) -> [SeedFault] {
-        let value = FaultEffect(effect.value)
+    private static func contradictions(in effect: LocatedJSON) -> [Issue] {
+        let value = FaultEffect(reading: effect.value)
         func has(_ name: String) -> Bool { effect[name] != nil }
         for (part, whole) in [("headers", "status"), ("body", "status"), ("description", "error")]
         where has(part) && !has(whole) {
-            return [SeedFault(effect[part] ?? effect, "\(part) goes with \(whole), which is missing")]
+            return [Issue(effect[part] ?? effect, "\(part) goes with \(whole), which is missing")]
         }
-        if let fault = headerFault(in: effect) { return [fault] }
+        if let issue = headerIssue(in: effect) { return [issue] }
         let replacing = ["status", "error"].filter(has) + (value.disconnect == .beforeHeaders ? ["disconnect"] : [])
         if replacing.count > 1 {
             return [
-                SeedFault(
+                Issue(
                     effect[replacing[1]] ?? effect,
                     "an answer is replaced once: give \(replacing.joined(separator: " or "))")
             ]
@@ -157,8 +157,8 @@ package struct OperationCatalog: Sendable {
             value.answer == nil && value.delay == nil && value.disconnect == nil && value.error == nil
             && value.token == nil && value.rotation == nil && value.keySet == nil && !value.isMalformed
             && value.state == nil && !value.isCodeUsed
-        guard isNothing, case .object(let fields) = FaultEffect.shape else { return [] }
-        let names = fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }
-        return [SeedFault(effect, "nothing would happen: give one of \(names.joined(separator: ", "))")]
+        guard isNothing, case .object(let members) = FaultEffect.schema else { return [] }
+        let names = members.fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }
+        return [Issue(effect, "nothing would happen: give one of \(names.joined(separator: ", "))")]
     }
 }

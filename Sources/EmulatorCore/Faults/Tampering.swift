@@ -3,7 +3,7 @@ import JSON
 import Time
 
 /// How a token is broken: claims changed or removed, and the signature.
-package struct Tampering: Sendable {
+package struct Tampering: SchemaObject {
     package enum Signature: String, Sendable, CaseIterable {
         case valid
         /// Of the right length and form, of something else.
@@ -20,21 +20,26 @@ package struct Tampering: Sendable {
     package let header: JSONObject
     package let signature: Signature
 
-    /// `value` has the shape `Tampering.shape`.
-    package init(_ value: JSONValue) {
-        claims = value["claims"]?.object ?? JSONObject()
-        header = value["header"]?.object ?? JSONObject()
-        signature = value["signature"]?.string.flatMap { Signature(rawValue: $0) } ?? .valid
+    /// As it was ordered, with defaults.
+    let document: JSONValue
+
+    package init(_ fields: inout Fields) {
+        var document = fields.written
+        claims = Tampering.object(
+            fields.optional(
+                "claims", .map(of: .any),
+                "Claims to set; null removes one. Times may be relative to now: \"exp\": \"-1h\"."))
+        header = Tampering.object(
+            fields.optional("header", .map(of: .any), "Members of the header to set; null removes one."))
+        signature = fields(
+            "signature", .choice(Signature.self), default: .valid, "What the signature is like.")
+        document["signature"] = .string(signature.rawValue)
+        self.document = .object(document)
     }
 
-    package static let shape = Shape.object([
-        .optional(
-            "claims", .map(of: .any),
-            "Claims to set; null removes one. Times may be relative to now: \"exp\": \"-1h\"."),
-        .optional("header", .map(of: .any), "Members of the header to set; null removes one."),
-        .optional(
-            "signature", .choice(Signature.allCases.map(\.rawValue)), default: "valid", "What the signature is like."),
-    ])
+    private static func object(_ members: [(name: String, value: JSONValue)]?) -> JSONObject {
+        JSONObject((members ?? []).map { ($0.name, $0.value) })
+    }
 
     private static let times = ["exp", "iat", "nbf", "auth_time"]
 

@@ -11,7 +11,7 @@ package struct Scenario: Sendable {
     }
 
     /// A call, of the control API or of a host.
-    package struct Call: Sendable {
+    package struct Call: SchemaObject {
         package let method: String
         /// Below the control API, or with a host in front: `//api.github.com/user`.
         package let target: String
@@ -19,6 +19,53 @@ package struct Scenario: Sendable {
         package let body: JSONValue?
         /// Refusals that don't matter: the names of their errors.
         let accepted: [String]
+
+        package init(_ fields: inout Fields) {
+            let words = fields("call", .text(Call.rule), "Method and call.").split(separator: " ", maxSplits: 1)
+            method = words.first.map(String.init) ?? ""
+            target = words.count > 1 ? String(words[1]) : ""
+            headers = fields.map("headers", of: .text(.any), "Headers of the call.")
+            body = fields.optional("body", .any, "The body, as JSON.")
+            accepted = fields(
+                "accept", .set(of: .text(.nonEmpty)), default: [],
+                "Names of errors that don't matter, such as that something is there already.")
+        }
+
+        private static let rule = TextRule(
+            about: "a method and a call, such as \"POST faults\" or \"GET //api.github.com/user\"",
+            pattern: "^(GET|POST|PATCH|DELETE) \\S+$"
+        ) { text in
+            let words = text.split(separator: " ", omittingEmptySubsequences: false)
+            return words.count == 2 && ["GET", "POST", "PATCH", "DELETE"].contains(words[0]) && !words[1].isEmpty
+        }
+    }
+
+    /// A scenario's file.
+    private struct Contents: SchemaObject {
+        struct Parameter: SchemaObject {
+            let fallback: String
+            let about: String
+
+            init(_ fields: inout Fields) {
+                fallback = fields("default", .text(.any), "Its value when none is given.")
+                about = fields("about", .text(.nonEmpty), "What it is.")
+            }
+        }
+
+        let title: String
+        let happens: String
+        let advice: String
+        let parameters: [(name: String, value: Parameter)]
+        let calls: [Call]
+
+        init(_ fields: inout Fields) {
+            title = fields("title", .text(.nonEmpty), "What it is called.")
+            happens = fields("happens", .text(.nonEmpty), "What a client meets.")
+            advice = fields("advice", .text(.nonEmpty), "What a correct client does.")
+            parameters = fields.map(
+                "parameters", of: .object(Parameter.self), "Values that the orders refer to as {name}.")
+            calls = fields("orders", .sequence(of: Call.self), "The calls, in order.")
+        }
     }
 
     /// Why it can't be played.
@@ -40,64 +87,23 @@ package struct Scenario: Sendable {
     package let document: JSONValue
 
     /// Reads a scenario's file.
-    package init(name: String, _ bytes: [UInt8], file: String? = nil) throws(SeedFaults) {
+    package init(name: String, _ bytes: [UInt8], file: String? = nil) throws(Issues) {
         self.name = name
         let file = file ?? name
         let value: JSONValue
         do { value = try JSONValue(parsing: bytes, limits: .file) } catch {
-            throw SeedFaults(faults: [SeedFault(file: file, path: "$", message: "not JSON: \(error)")])
+            throw Issues(file: file, "not JSON: \(error)")
         }
-        let faults = Scenario.shape.faults(in: SeedNode(value, file: file))
-        guard faults.isEmpty else { throw SeedFaults(faults: faults) }
-        document = Scenario.shape.completed(value)
-        title = document["title"]?.string ?? ""
-        happens = document["happens"]?.string ?? ""
-        advice = document["advice"]?.string ?? ""
-        parameters = (document["parameters"]?.object?.members ?? []).map { member in
-            Parameter(
-                name: member.key, fallback: member.value["default"]?.string ?? "",
-                about: member.value["about"]?.string ?? "")
+        let contents = try Contents(checking: LocatedJSON(value, file: file))
+        document = Contents.schema.completed(value)
+        title = contents.title
+        happens = contents.happens
+        advice = contents.advice
+        parameters = contents.parameters.map {
+            Parameter(name: $0.name, fallback: $0.value.fallback, about: $0.value.about)
         }
-        calls = (document["orders"]?.array ?? []).map { order in
-            let words = (order["call"]?.string ?? "").split(separator: " ", maxSplits: 1).map(String.init)
-            return Call(
-                method: words.first ?? "", target: words.count > 1 ? words[1] : "",
-                headers: (order["headers"]?.object?.members ?? []).map { (name: $0.key, value: $0.value.string ?? "") },
-                body: order["body"], accepted: (order["accept"]?.array ?? []).compactMap(\.string))
-        }
+        calls = contents.calls
     }
-
-    private static let call = TextRule(
-        about: "a method and a call, such as \"POST faults\" or \"GET //api.github.com/user\"",
-        pattern: "^(GET|POST|PATCH|DELETE) \\S+$"
-    ) { text in
-        let words = text.split(separator: " ", omittingEmptySubsequences: false)
-        return words.count == 2 && ["GET", "POST", "PATCH", "DELETE"].contains(words[0]) && !words[1].isEmpty
-    }
-
-    static let shape = Shape.object([
-        .required("title", .text(.nonEmpty), "What it is called."),
-        .required("happens", .text(.nonEmpty), "What a client meets."),
-        .required("advice", .text(.nonEmpty), "What a correct client does."),
-        .optional(
-            "parameters",
-            .map(
-                of: .object([
-                    .required("default", .text(.any), "Its value when none is given."),
-                    .required("about", .text(.nonEmpty), "What it is."),
-                ])), default: [:], "Values that the orders refer to as {name}."),
-        .required(
-            "orders",
-            .sequence(
-                of: .object([
-                    .required("call", .text(call), "Method and call."),
-                    .optional("headers", .map(of: .text(.any)), default: [:], "Headers of the call."),
-                    .optional("body", .any, "The body, as JSON."),
-                    .optional(
-                        "accept", .set(of: .text(.nonEmpty)), default: [],
-                        "Names of errors that don't matter, such as that something is there already."),
-                ])), "The calls, in order."),
-    ])
 
     /// Gives the orders in `world`. `values` are the parameters' values by name.
     package func play(in world: String, with values: JSONObject, by network: any Network) async throws(Failure) {

@@ -1,9 +1,8 @@
 import FoundationEssentials
-import JOSE
 import JSON
 
-/// A person who can sign in.
-package struct Account: Codable, Sendable, Equatable {
+/// A person who can sign in: what all providers know, and each provider's own profile.
+package struct Account: Sendable {
     package struct Name: Codable, Sendable, Equatable {
         package var given: String
         package var family: String
@@ -14,91 +13,108 @@ package struct Account: Codable, Sendable, Equatable {
         }
     }
 
-    package struct AppleProfile: Codable, Sendable, Equatable {
-        package var shareEmail: Bool
-        package var realUserStatus: RealUserStatus
-    }
-
-    package enum RealUserStatus: String, Codable, Sendable {
-        case unsupported
-        case unknown
-        case likelyReal
-    }
-
-    package struct GitHubProfile: Codable, Sendable, Equatable {
-        package struct Email: Codable, Sendable, Equatable {
-            package var email: String
-            package var primary: Bool
-            package var verified: Bool
-            package var visibility: String?
-
-            package init(email: String, primary: Bool, verified: Bool, visibility: String?) {
-                self.email = email
-                self.primary = primary
-                self.verified = verified
-                self.visibility = visibility
-            }
-        }
-
-        package var login: String
-        package var id: Int
-        package var twoFactorAuthentication: Bool
-        package var emails: [Email]
-        package var orgs: [String]
-        package var name: String?
-        package var company: String?
-        package var blog: String?
-        package var location: String?
-        package var bio: String?
-        package var hireable: Bool?
-        package var twitterUsername: String?
-        package var siteAdmin: Bool
-        package var followers: Int
-        package var following: Int
-        package var publicRepos: Int
-        package var privateRepos: Int
-        package var publicGists: Int
-        package var privateGists: Int
-        package var plan: String
-        package var createdAt: String
-        package var updatedAt: String
-
-        package var primaryEmail: Email? { emails.first { $0.primary } ?? emails.first }
-    }
-
-    package struct GoogleProfile: Codable, Sendable, Equatable {
-        package var sub: String
-        package var hostedDomain: String?
-    }
-
-    package struct FacebookProfile: Codable, Sendable, Equatable {
-        package var id: String
-    }
-
     package let id: String
     package var name: Name
     package var email: String
     package var emailVerified: Bool
     package var phoneNumber: String?
-    package var apple: AppleProfile
-    package var github: GitHubProfile
-    package var google: GoogleProfile
-    package var facebook: FacebookProfile
+    private var profiles: [any AccountProfile] = []
 
     package var fullName: String {
         [name.given, name.family].filter { !$0.isEmpty }.joined(separator: " ")
     }
+
+    /// What a provider knows of the person.
+    package subscript<Profile: AccountProfile>(type: Profile.Type) -> Profile {
+        for profile in profiles where Swift.type(of: profile) == type {
+            if let profile = profile as? Profile { return profile }
+        }
+        // The seed's format doesn't know the provider: all is as by default.
+        var fields = Fields(reading: [:])
+        return Profile(&fields, of: self)
+    }
+
+    /// What the providers call the person: `AccountProfile.identifiers`.
+    var identifiers: [String] { profiles.flatMap(\.identifiers) }
+
+    /// How one may begin to write who is meant.
+    var searchNames: [String] {
+        [id, email] + profiles.flatMap(\.searchNames) + fullName.split(separator: " ").map(String.init)
+    }
 }
 
 extension Account {
-    /// Reads an account as a seed file writes it, for the control API. Throws every fault.
-    package init(_ value: JSONValue) throws(SeedFaults) {
-        let faults = Shape.account.faults(in: SeedNode(value, file: "body"))
-        guard faults.isEmpty else { throw SeedFaults(faults: faults) }
-        let complete = Shape.account.completed(Account.withDerivedDefaults(value))
-        do { self = try Seed.decode(Account.self, complete) } catch {
-            throw SeedFaults(faults: [SeedFault(file: "body", path: "$", message: "not an account: \(error)")])
+    /// Names and address follow from the ID by default, and the providers' own numbers, the same in every run.
+    init(_ fields: inout Fields, profiles types: [any AccountProfile.Type]) {
+        let id = fields("id", .text(.identifier), "How this file and the control API name the person.")
+        self.id = id
+        name = fields.object("name", "The person's name.") { fields in
+            let given = fields.optional("given", .text(.name), "Given name; the id, capitalized, by default.")
+            return Name(
+                given: given ?? id.prefix(1).uppercased() + id.dropFirst(),
+                family: fields("family", .text(.name), default: "Example", "Family name."))
         }
+        email =
+            fields.optional("email", .text(.email), "The primary address; the id at example.com by default.")
+            ?? "\(id)@example.com"
+        emailVerified = fields(
+            "emailVerified", .boolean, default: true, "Whether the primary address is verified.")
+        phoneNumber = fields.nullable("phoneNumber", .text(.phoneNumber), "Phone number in E.164.")
+        profiles.reserveCapacity(types.count)
+        for type in types { profiles.append(profile(type, &fields)) }
+    }
+
+    private func profile<Profile: AccountProfile>(_ type: Profile.Type, _ fields: inout Fields) -> Profile {
+        fields.object(Profile.name, Profile.about) { Profile(&$0, of: self) }
+    }
+}
+
+extension Account: Equatable {
+    package static func == (left: Account, right: Account) -> Bool {
+        left.id == right.id && left.name == right.name && left.email == right.email
+            && left.emailVerified == right.emailVerified && left.phoneNumber == right.phoneNumber
+            && left.profiles.count == right.profiles.count
+            && zip(left.profiles, right.profiles).allSatisfy { $0.equals($1) }
+    }
+}
+
+extension Account: Codable {
+    private struct Member: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(_ name: String) { stringValue = name }
+
+        init?(stringValue: String) { self.init(stringValue) }
+
+        init?(intValue: Int) { nil }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Member.self)
+        try container.encode(id, forKey: Member("id"))
+        try container.encode(name, forKey: Member("name"))
+        try container.encode(email, forKey: Member("email"))
+        try container.encode(emailVerified, forKey: Member("emailVerified"))
+        try container.encodeIfPresent(phoneNumber, forKey: Member("phoneNumber"))
+        for profile in profiles { try container.encode(profile, forKey: Member(type(of: profile).name)) }
+    }
+
+    /// Needs the types of the profiles, in the decoder's `userInfo`.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Member.self)
+        let known = CodingUserInfoKey.accountProfiles.flatMap { decoder.userInfo[$0] }
+        guard let types = known as? [any AccountProfile.Type] else {
+            let context = DecodingError.Context(
+                codingPath: decoder.codingPath, debugDescription: "the types of the profiles aren't known")
+            throw DecodingError.dataCorrupted(context)
+        }
+        id = try container.decode(String.self, forKey: Member("id"))
+        name = try container.decode(Name.self, forKey: Member("name"))
+        email = try container.decode(String.self, forKey: Member("email"))
+        emailVerified = try container.decode(Bool.self, forKey: Member("emailVerified"))
+        phoneNumber = try container.decodeIfPresent(String.self, forKey: Member("phoneNumber"))
+        for type in types { profiles.append(try container.decode(type, forKey: Member(type.name))) }
     }
 
     /// As a seed file would write it, with every default.
@@ -108,42 +124,9 @@ extension Account {
         let data = (try? encoder.encode(self)) ?? Data("null".utf8)
         return (try? JSONValue(parsing: Array(data), limits: .answer)) ?? .null
     }
+}
 
-    /// Defaults that follow from the id: names, addresses and the providers' own numbers, the same in every run.
-    static func withDerivedDefaults(_ value: JSONValue) -> JSONValue {
-        guard case .object(var account) = value, let id = account["id"]?.string else { return value }
-        func fill(_ object: inout JSONObject, _ key: String, _ fallback: @autoclosure () -> JSONValue) {
-            if object[key] == nil { object[key] = fallback() }
-        }
-        func nested(_ key: String, _ change: (inout JSONObject) -> Void) {
-            var object = account[key]?.object ?? JSONObject()
-            change(&object)
-            account[key] = .object(object)
-        }
-        fill(&account, "email", .string("\(id)@example.com"))
-        let email = account["email"] ?? .null
-        let verified = account["emailVerified"] ?? true
-        nested("name") { fill(&$0, "given", .string(id.prefix(1).uppercased() + id.dropFirst())) }
-        let name = account["name"]?.object
-        let fullName = [name?["given"]?.string ?? "", name?["family"]?.string ?? "Example"].filter { !$0.isEmpty }
-        nested("github") {
-            fill(&$0, "login", .string(id))
-            fill(&$0, "name", .string(fullName.joined(separator: " ")))
-            fill(&$0, "id", .integer(Int64(number(from: "github:\(id)") % 100_000_000 + 1_000)))
-            fill(
-                &$0, "emails", [["email": email, "primary": true, "verified": verified, "visibility": "private"]])
-        }
-        nested("google") { fill(&$0, "sub", .string("1\(pad(number(from: "google:\(id)"), to: 20))")) }
-        nested("facebook") { fill(&$0, "id", .string("1015\(pad(number(from: "facebook:\(id)"), to: 13))")) }
-        return .object(account)
-    }
-
-    private static func number(from text: String) -> UInt64 {
-        Digest.sha256(text).prefix(7).reduce(0) { $0 << 8 | UInt64($1) }
-    }
-
-    private static func pad(_ number: UInt64, to width: Int) -> String {
-        let digits = String(number)
-        return String((String(repeating: "0", count: max(0, width - digits.count)) + digits).suffix(width))
-    }
+extension CodingUserInfoKey {
+    /// The types of the profiles that an account has: `SeedFormat.profiles`.
+    package static let accountProfiles = CodingUserInfoKey(rawValue: "accountProfiles")
 }

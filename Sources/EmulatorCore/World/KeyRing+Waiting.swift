@@ -5,6 +5,9 @@ extension KeyRing {
         await withCheckedContinuation { continuation in rotate { continuation.resume(returning: $0) } }
     }
 
+}
+
+extension KeyRings {
     /// Returns once the key that is never published is there.
     package func unpublishedIsReady() async {
         await withCheckedContinuation { continuation in whenUnpublishedIsReady { continuation.resume() } }

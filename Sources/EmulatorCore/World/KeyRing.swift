@@ -3,44 +3,46 @@ import JSON
 import Synchronization
 import Time
 
-/// Whose keys sign.
-package enum KeyOwner: String, CaseIterable, Sendable {
-    case apple
-    case google
-    case facebook
-    case firebase
+/// Whose keys sign. Each provider that signs names its own.
+package struct KeyOwner: Hashable, Sendable {
+    package let name: String
 
-    /// The providers at which a person authorizes a client, by name.
-    static let providers = ["apple", "github", "google", "facebook"]
+    package init(_ name: String) { self.name = name }
 }
 
-/// The key rings of a world, one for each owner: nobody's tokens are another's.
+/// The key rings of a world, one for each owner, so that each provider publishes its own keys only.
 package struct KeyRings: Sendable {
-    private let rings: [KeyRing]
+    private let rings: [KeyOwner: KeyRing]
+    /// For an owner of which the seed's format doesn't know.
+    private let others: KeyRing
 
-    /// The keys that a seed brings, by owner; worlds share them.
+    /// The keys that a seed brings, in the order of its sections; worlds share them.
     static func seeded(_ seed: Seed) -> [[KeyGenerator.NamedKey]] {
-        let all = seed.signingKeys
-        return KeyOwner.allCases.map { owner in
-            (all[owner] ?? []).compactMap { named in
+        seed.sections.map { section in
+            section.signingKeys.compactMap { named in
                 seed.keys[named.privateKey].map { KeyGenerator.NamedKey(id: named.id, key: $0) }
             }
         }
     }
 
     init(seed: Seed, keys: [[KeyGenerator.NamedKey]], generator: KeyGenerator) {
-        rings = zip(KeyOwner.allCases, keys).map { owner, keys in
-            let ring = KeyRing(
-                keys: keys, rotation: owner == .apple ? seed.apple.keyRotation : nil, generator: generator)
-            if owner == .apple { ring.prepare() }
-            return ring
+        var rings: [KeyOwner: KeyRing] = [:]
+        for (section, keys) in zip(seed.sections, keys) {
+            guard let owner = type(of: section).keyOwner else { continue }
+            let ring = KeyRing(keys: keys, rotation: section.keyRotation, generator: generator)
+            // All rings without keys of their own share the generator's. They are made before anybody asks when the first
+            // provider needs them.
+            if rings.isEmpty { ring.prepare() }
+            rings[owner] = ring
         }
+        self.rings = rings
+        others = KeyRing(keys: [], rotation: nil, generator: generator)
     }
 
-    package subscript(owner: KeyOwner) -> KeyRing {
-        // The cases are in the order of the rings.
-        rings[KeyOwner.allCases.firstIndex(of: owner) ?? 0]
-    }
+    package subscript(owner: KeyOwner) -> KeyRing { rings[owner] ?? others }
+
+    /// Calls back once the key is there that is never published: at once, if it is.
+    package func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) { others.whenUnpublishedIsReady(done) }
 
     func areReady(_ owners: [KeyOwner]) -> Bool { owners.allSatisfy { self[$0].isReady } }
 
@@ -49,7 +51,10 @@ package struct KeyRings: Sendable {
         self[missing].whenReady { whenReady(owners, done) }
     }
 
-    func reset() { rings.forEach { $0.reset() } }
+    func reset() {
+        rings.values.forEach { $0.reset() }
+        others.reset()
+    }
 }
 
 /// The RSA keys of one owner in a world, oldest first: several are published at once, the last one signs.
@@ -135,7 +140,7 @@ package final class KeyRing: Sendable {
     var unpublished: KeyGenerator.NamedKey? { generator.unpublished }
 
     /// Calls back once the unpublished key is there: at once, if it is.
-    package func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
+    func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
         generator.whenUnpublishedIsReady(done)
     }
 

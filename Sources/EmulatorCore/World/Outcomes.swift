@@ -8,37 +8,80 @@ package struct Outcome: Sendable, Equatable {
         case error
     }
 
-    package let id: String
+    /// What an outcome and an interaction say beside the kind.
+    package struct Details: SchemaObject, Equatable {
+        /// The error's name, for `error`.
+        package var error: String?
+        package var shareEmail: Bool?
+        package var name: Account.Name?
+        /// The scopes that the person grants; `nil` grants what is asked for.
+        package var scopes: [String]?
+
+        package init() {}
+
+        package init(_ fields: inout Fields) {
+            error = fields.nullable("error", .text(.nonEmpty), "The error's name, for \"error\".")
+            shareEmail = fields.nullable("shareEmail", .boolean, "Share the address or hide it.")
+            name = fields.nullable("name", .object(EditedName.self), "The name as the person edits it.")?.name
+            scopes = fields.nullable("scopes", .set(of: .text(.nonEmpty)), "The scopes that are granted.")
+        }
+    }
+
+    private struct EditedName: SchemaObject {
+        let name: Account.Name
+
+        init(_ fields: inout Fields) {
+            name = Account.Name(
+                given: fields("given", .text(.any), default: "", "Given name."),
+                family: fields("family", .text(.any), default: "", "Family name."))
+        }
+    }
+
+    /// Empty until it is queued.
+    package private(set) var id: String
     package let provider: String
     /// `nil` matches every client.
     package let client: String?
     /// Who signs in; `nil` leaves it to the request or the interaction.
     package let account: String?
     package let kind: Kind
-    /// The error's name, for `error`.
-    package let error: String?
-    package let shareEmail: Bool?
-    package let name: Account.Name?
-    /// The scopes that the person grants; `nil` grants what is asked for.
-    package let scopes: [String]?
+    private let details: Details
     /// `nil` is for ever.
-    package var times: Int64?
+    package fileprivate(set) var times: Int?
 
-    package init(
-        id: String, provider: String, client: String? = nil, account: String? = nil, kind: Kind,
-        error: String? = nil, shareEmail: Bool? = nil, name: Account.Name? = nil, scopes: [String]? = nil,
-        times: Int64? = 1
-    ) {
+    package var error: String? { details.error }
+    package var shareEmail: Bool? { details.shareEmail }
+    package var name: Account.Name? { details.name }
+    package var scopes: [String]? { details.scopes }
+
+    init(id: String, provider: String, account: String? = nil, kind: Kind, details: Details, times: Int? = 1) {
         self.id = id
         self.provider = provider
-        self.client = client
+        client = nil
         self.account = account
         self.kind = kind
-        self.error = error
-        self.shareEmail = shareEmail
-        self.name = name
-        self.scopes = scopes
+        self.details = details
         self.times = times
+    }
+
+    /// An order. `providers` are the names that are taken.
+    init(_ fields: inout Fields, providers: [String]) {
+        id = ""
+        provider = fields("provider", .choice(providers), "Whose authorization.")
+        client = fields.nullable("client", .text(.nonEmpty), "Which client's; any by default.")
+        account = fields.nullable("account", .text(.nonEmpty), "Who signs in.")
+        kind = fields("outcome", .choice(Kind.self), "What happens.")
+        details = Details(&fields)
+        times = fields(
+            "times", .nullable(.integer(1...1_000_000)), default: 1,
+            "How many authorizations it holds for; null is for ever.")
+    }
+
+    /// The same with an ID.
+    package func named(_ id: String) -> Outcome {
+        var outcome = self
+        outcome.id = id
+        return outcome
     }
 
     package var json: JSONValue {
@@ -50,51 +93,8 @@ package struct Outcome: Sendable, Equatable {
         object["shareEmail"] = shareEmail.map { .bool($0) }
         object["name"] = name.map { ["given": .string($0.given), "family": .string($0.family)] }
         object["scopes"] = scopes.map { .array($0.map { .string($0) }) }
-        object["times"] = times.map { .integer($0) } ?? .null
+        object["times"] = times.map { .integer(Int64($0)) } ?? .null
         return .object(object)
-    }
-}
-
-extension Outcome {
-    /// The parts of an outcome that an interaction has, too.
-    package static let details: [Shape.Field] = [
-        .optional("error", .nullable(.text(.nonEmpty)), default: .null, "The error's name, for \"error\"."),
-        .optional("shareEmail", .nullable(.boolean), default: .null, "Share the address or hide it."),
-        .optional(
-            "name",
-            .nullable(
-                .object([
-                    .optional("given", .text(.any), default: "", "Given name."),
-                    .optional("family", .text(.any), default: "", "Family name."),
-                ])), default: .null, "The name as the person edits it."),
-        .optional("scopes", .nullable(.set(of: .text(.nonEmpty))), default: .null, "The scopes that are granted."),
-    ]
-
-    /// `providers` are the names that are taken.
-    package static func shape(providers: [String]) -> Shape {
-        .object(
-            [
-                .required("provider", .choice(providers), "Whose authorization."),
-                .optional("client", .nullable(.text(.nonEmpty)), default: .null, "Which client's; any by default."),
-                .optional("account", .nullable(.text(.nonEmpty)), default: .null, "Who signs in."),
-                .required("outcome", .choice(Kind.allCases.map(\.rawValue)), "What happens."),
-            ] + details + [
-                .optional(
-                    "times", .nullable(.integer(1...1_000_000)), default: 1,
-                    "How many authorizations it holds for; null is for ever.")
-            ])
-    }
-
-    /// `value` has the shape, with its defaults filled in. `nil` when it doesn't say what happens.
-    package init?(id: String, _ value: JSONValue) {
-        guard let kind = Kind(rawValue: value["outcome"]?.string ?? "") else { return nil }
-        self.init(
-            id: id, provider: value["provider"]?.string ?? "", client: value["client"]?.string,
-            account: value["account"]?.string, kind: kind, error: value["error"]?.string,
-            shareEmail: value["shareEmail"]?.bool,
-            name: value["name"]?.object.map { name in
-                Account.Name(given: name["given"]?.string ?? "", family: name["family"]?.string ?? "")
-            }, scopes: value["scopes"]?.array?.compactMap(\.string), times: value["times"].map(\.integer) ?? 1)
     }
 }
 

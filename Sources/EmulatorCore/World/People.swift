@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 
 extension Account: Row {
     package static let table = Table<Account>(
@@ -8,18 +8,11 @@ extension Account: Row {
 
     package static let byEmail = Index<Account, String>("email") { $0.email.lowercased() }
     package static let byPhoneNumber = Index<Account, String>("phoneNumber") { $0.phoneNumber }
-    /// What a provider calls a person: the provider, a colon, and its own identifier.
-    package static let byIdentifier = Index<Account, String>("identifier") { account in
-        [
-            "github.login:\(account.github.login.lowercased())", "github.id:\(account.github.id)",
-            "google.sub:\(account.google.sub)", "facebook.id:\(account.facebook.id)",
-        ] + account.github.orgs.map { "github.org:\($0.lowercased())" }
-    }
+    /// What a provider calls a person, and the groups to which the person belongs: `AccountProfile.identifiers`.
+    package static let byIdentifier = Index<Account, String>("identifier", each: { $0.identifiers })
     /// For a search: every way in which one may begin to write who is meant.
     package static let names = SortedIndex<Account>("names") { account in
-        let words =
-            [account.id, account.email, account.github.login] + account.fullName.split(separator: " ").map(String.init)
-        return Set(words.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
+        Set(account.searchNames.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
     }
 }
 

@@ -72,9 +72,9 @@ package final class World: Sendable {
     // MARK: - Faults
 
     /// Orders a fault. `nil` when there are too many.
-    package func order(_ value: JSONValue) -> Fault? {
+    package func order(_ fault: Fault) -> Fault? {
         let fault = update { state -> Fault? in
-            let fault = Fault(id: state.faults.nextID(), value)
+            let fault = fault.named(state.faults.nextID())
             return state.faults.add(fault) ? fault : nil
         }
         mayHaveFaults.store(true, ordering: .relaxed)

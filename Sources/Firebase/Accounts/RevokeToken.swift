@@ -20,8 +20,10 @@ extension FirebaseProvider {
                     received: "providerId \(Diagnosis.quote(providerId))", expected: "apple.com",
                     "only Apple's tokens can be revoked"))
         }
-        guard let part = call.project.providers.apple else { throw FirebaseProvider.notConfigured("apple.com") }
-        guard part.enabled else {
+        guard let part = call.project.providers[AppleSource.self] else {
+            throw FirebaseProvider.notConfigured("apple.com")
+        }
+        guard part.isEnabled else {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
                 because: "the seed says \"enabled\": false for \"apple.com\"")
@@ -42,13 +44,13 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject())
     }
 
-    private func clients(_ part: FirebaseSeed.ApplePart) -> [String] {
+    private func clients(_ part: AppleSource) -> [String] {
         guard let servicesID = part.servicesID else { return part.bundleIDs }
-        return [servicesID] + (part.revokeNativeCodes ? part.bundleIDs : [])
+        return [servicesID] + (part.revokesNativeCodes ? part.bundleIDs : [])
     }
 
     private func revoke(
-        code: String, _ part: FirebaseSeed.ApplePart, _ call: FirebaseCall
+        code: String, _ part: AppleSource, _ call: FirebaseCall
     ) async throws(FirebaseError) {
         // A code from the web was sent to the handler; one from a device has no redirect URI.
         var attempts: [(client: String, redirectURI: String?)] = []
@@ -58,8 +60,8 @@ extension FirebaseProvider {
         var failures: [FirebaseError] = []
         for attempt in attempts {
             do throws(FirebaseError) {
-                let tokens = try await appleTokens(
-                    code: code, redirectURI: attempt.redirectURI, client: attempt.client, phrase: phrase, part, call)
+                let tokens = try await part.tokens(
+                    code: code, redirectURI: attempt.redirectURI, client: attempt.client, phrase: phrase, in: call)
                 let refreshToken = tokens["refresh_token"]?.string ?? ""
                 return try await post(refreshToken, type: "refresh_token", client: attempt.client, part, call)
             } catch {
@@ -77,19 +79,19 @@ extension FirebaseProvider {
     }
 
     private func revoke(
-        _ token: String, type: String, _ part: FirebaseSeed.ApplePart, _ call: FirebaseCall
+        _ token: String, type: String, _ part: AppleSource, _ call: FirebaseCall
     ) async throws(FirebaseError) {
         for client in clients(part) { try await post(token, type: type, client: client, part, call) }
     }
 
     /// Apple says 200 to any token; what is revoked twice is revoked.
     private func post(
-        _ token: String, type: String, client: String, _ part: FirebaseSeed.ApplePart, _ call: FirebaseCall
+        _ token: String, type: String, client: String, _ part: AppleSource, _ call: FirebaseCall
     ) async throws(FirebaseError) {
-        let secret = try appleClientSecret(client, part, call)
+        let secret = try part.clientSecret(client, call)
         let answer = await call.exchange.fetch(
             form: [("client_id", client), ("client_secret", secret), ("token", token), ("token_type_hint", type)],
-            FirebaseProvider.appleHost, "/auth/revoke")
+            AppleSource.host, "/auth/revoke")
         guard answer.status != 200 else { return }
         let inner = answer.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
         throw .invalidIdP(

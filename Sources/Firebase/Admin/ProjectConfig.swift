@@ -9,9 +9,9 @@ extension FirebaseProvider {
         let project = call.project
         let providers = project.providers
         let signIn: JSONValue = [
-            "email": ["enabled": .bool(providers.password?.enabled ?? false), "passwordRequired": false],
-            "anonymous": ["enabled": .bool(providers.anonymous?.enabled ?? false)],
-            "phoneNumber": ["enabled": .bool(providers.phone?.enabled ?? false)],
+            "email": ["enabled": .bool(providers.password ?? false), "passwordRequired": false],
+            "anonymous": ["enabled": .bool(providers.anonymous ?? false)],
+            "phoneNumber": ["enabled": .bool(providers.phone?.isEnabled ?? false)],
             "allowDuplicateEmails": .bool(!project.oneAccountPerEmail),
         ]
         let domains = project.returnDomains
@@ -24,7 +24,7 @@ extension FirebaseProvider {
             ]))
     }
 
-    private static func document(_ mfa: FirebaseSeed.MFA) -> JSONValue {
+    private static func document(_ mfa: MFA) -> JSONValue {
         var body = JSONObject([("state", .string(mfa.state))])
         if mfa.providers.contains("phone") { body["enabledProviders"] = ["PHONE_SMS"] }
         if mfa.providers.contains("totp") {
@@ -38,13 +38,13 @@ extension FirebaseProvider {
     func updateConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let duplicates = try call.nested("signIn")?.flag("allowDuplicateEmails")
         let privacy = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
-        var mfa: ProjectSettings.MFA?
+        var mfa: MFA?
         if let given = try call.nested("mfa") {
             let isTOTP = try given.list("providerConfigs").contains {
                 $0.has("totpProviderConfig") && $0.value("state") == "ENABLED"
             }
             let isPhone = try given.texts("enabledProviders").contains("PHONE_SMS")
-            mfa = ProjectSettings.MFA(
+            mfa = MFA(
                 state: given.value("state") ?? "DISABLED",
                 providers: (isPhone ? ["phone"] : []) + (isTOTP ? ["totp"] : []))
         }

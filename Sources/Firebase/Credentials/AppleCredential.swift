@@ -10,10 +10,70 @@ import Time
 // Quirks: an access_token that is there but empty is an "Invalid OAuth response". The name comes from the client, the
 // first time only; there is never a photo.
 
-extension FirebaseProvider {
-    func appleIdentity(_ credential: Credential, _ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity
-    {
-        guard let part = call.project.providers.apple else { throw FirebaseProvider.notConfigured("apple.com") }
+/// Sign in with Apple in a project.
+struct AppleSource: IdentitySource {
+    static let id = "apple.com"
+    static let about = "Sign in with Apple."
+    static let keyOwner: KeyOwner? = KeyOwner("apple")
+    static let host = "appleid.apple.com"
+
+    let isEnabled: Bool
+    let bundleIDs: [String]
+    let servicesID: String?
+    let teamID: String?
+    let keyID: String?
+    let revokesNativeCodes: Bool
+    /// PEM.
+    let privateKey: String?
+
+    init(_ fields: inout Fields) {
+        isEnabled = fields.enabled()
+        bundleIDs = fields(
+            "bundleIDs", .set(of: .text(.identifier)), default: [], "App IDs whose ID tokens are taken.")
+        servicesID = fields.optional("servicesID", .text(.identifier), "The Services ID.")
+        teamID = fields.optional("teamID", .text(.teamID), "The Team ID.")
+        keyID = fields.optional("keyID", .text(.teamID), "The key ID.")
+        revokesNativeCodes = fields(
+            "revokeNativeCodes", .boolean, default: true,
+            "Whether revokeToken takes codes from an app on a device though a Services ID is set; reports say "
+                + "that production doesn't.")
+        privateKey = fields.privateKey()
+    }
+
+    static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
+        let list = references.root["apple"]?["teams"]
+        let teams = list?.items ?? []
+        let apps = teams.reduce(KnownNames([])) { $0 + KnownNames($1["apps"], "bundleID") }
+        let services = teams.reduce(KnownNames([])) { $0 + KnownNames($1["services"], "id") }
+        references.expect(settings["teamID"], among: KnownNames(list, "id"), "team", in: " in apple.teams")
+        for bundleID in settings["bundleIDs"]?.items ?? [] {
+            references.expect(bundleID, among: apps, "app", in: " in any of apple.teams")
+        }
+        references.expect(settings["servicesID"], among: services, "service", in: " in any of apple.teams")
+        if let team = teams.first(where: { $0["id"]?.string == settings["teamID"]?.string }) {
+            let place = " in team \"\(team["id"]?.string ?? "")\""
+            references.expect(settings["keyID"], among: KnownNames(team["keys"], "id"), "key", in: place)
+        }
+    }
+
+    /// Not documented: it is older documentation's.
+    static func federatedID(_ rawID: String) -> String { "https://appleid.apple.com/\(rawID)" }
+
+    static func isTrusted(email: String?, isVerified: Bool) -> Bool { true }
+
+    func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
+        let asked = scopes.isEmpty ? ["email", "name"] : scopes
+        return WebAuthorization(
+            host: AppleSource.host, path: "/auth/authorize",
+            fields: [
+                ("client_id", servicesID ?? ""), ("response_type", "code"), ("response_mode", "form_post"),
+                ("scope", asked.joined(separator: " ")),
+            ])
+    }
+
+    func identity(
+        of credential: Credential, in call: FirebaseCall
+    ) async throws(FirebaseError) -> FederatedIdentity {
         if credential.fields["access_token"] == "" {
             throw .invalidIdP(
                 "Invalid OAuth response from apple.com",
@@ -21,12 +81,12 @@ extension FirebaseProvider {
         }
         var text = credential["id_token"]
         if let code = credential["code"], let redirectURI = credential.redirectURI {
-            text = try await appleTokens(code: code, redirectURI: redirectURI, part, call)["id_token"]?.string
+            text = try await tokens(code: code, redirectURI: redirectURI, in: call)["id_token"]?.string
         }
         guard let text else { throw FirebaseProvider.noCredential(credential) }
-        let audiences = (part.servicesID.map { [$0] } ?? []) + part.bundleIDs
+        let audiences = (servicesID.map { [$0] } ?? []) + bundleIDs
         let rule = IDTokenRule(
-            keys: (host: FirebaseProvider.appleHost, path: "/auth/keys"), issuers: appleIssuers(call),
+            keys: (host: AppleSource.host, path: "/auth/keys"), issuers: issuers(call),
             audiences: audiences)
         let token = try await call.verify(text, rule)
         let subject = token.claims["sub"]?.string ?? ""
@@ -52,58 +112,43 @@ extension FirebaseProvider {
         return identity
     }
 
-    private func appleIssuers(_ call: FirebaseCall) -> [String] {
-        let own = "https://\(FirebaseProvider.appleHost)"
-        guard call.exchange.world.seed.apple.issuer == .request else { return [own] }
+    private func issuers(_ call: FirebaseCall) -> [String] {
+        let own = "https://\(AppleSource.host)"
+        let seed = call.exchange.world.seed
+        guard seed.section(named: "apple")?.issuerFollowsRequest ?? false else { return [own] }
         let address = call.exchange.address
         return [
-            own, address.base(of: FirebaseProvider.appleHost), address.subdomainBase(of: FirebaseProvider.appleHost),
+            own, address.base(of: AppleSource.host), address.subdomainBase(of: AppleSource.host),
         ]
     }
 
     // MARK: - The token endpoint
 
     /// Redeems a code at Apple's token endpoint, as Firebase's servers do, with a client secret of their own.
-    func appleTokens(
+    func tokens(
         code: String, redirectURI: String?, client: String? = nil,
-        phrase: String = "https://appleid.apple.com, OAuth2 redirect uri is:", _ part: FirebaseSeed.ApplePart,
-        _ call: FirebaseCall
+        phrase: String = "https://appleid.apple.com, OAuth2 redirect uri is:", in call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
-        let clientID = client ?? part.servicesID ?? part.bundleIDs.first ?? ""
-        let secret = try appleClientSecret(clientID, part, call)
+        let clientID = client ?? servicesID ?? bundleIDs.first ?? ""
+        let secret = try clientSecret(clientID, call)
         let answer = await call.exchange.fetch(
             form: [
                 ("grant_type", "authorization_code"), ("client_id", clientID), ("client_secret", secret),
                 ("code", code),
                 ("redirect_uri", redirectURI),
-            ], FirebaseProvider.appleHost, "/auth/token")
+            ], AppleSource.host, "/auth/token")
         let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
         guard answer.status == 200 else {
-            throw tokenFailure(
+            throw .refusedCode(
                 phrase, redirectURI ?? call.project.handler, answer,
                 error: body["error"]?.string ?? "unknown", client: clientID)
         }
         return body
     }
 
-    /// In production's words, which show how its servers keep an answer.
-    func tokenFailure(
-        _ phrase: String, _ redirectURI: String, _ answer: Response, error: String, client: String
-    ) -> FirebaseError {
-        let inner = answer.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
-        return .invalidIdP(
-            "Error getting access token from \(phrase) \(redirectURI), response: "
-                + "OAuth2TokenResponse{params: error=\(error), httpMetadata: HttpMetadata{status=\(answer.status), "
-                + "cachePolicy=NO_CACHE, cacheDuration=java.util.Optional[], staleWhileRevalidate=java.util.Optional[]}}",
-            Diagnosis("the token endpoint refused the code for \"\(client)\"\(inner)"))
-    }
-
     /// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>
-    func appleClientSecret(
-        _ clientID: String, _ part: FirebaseSeed.ApplePart, _ call: FirebaseCall
-    ) throws(FirebaseError) -> String {
-        guard let teamID = part.teamID, let keyID = part.keyID, let pem = part.privateKey,
-            let key = call.exchange.world.seed.keys[pem]
+    func clientSecret(_ clientID: String, _ call: FirebaseCall) throws(FirebaseError) -> String {
+        guard let teamID, let keyID, let privateKey, let key = call.exchange.world.seed.keys[privateKey]
         else {
             throw .invalidIdP(
                 "Error getting access token from Apple. OAuth2 redirect uri is \(call.project.handler)",
@@ -114,7 +159,7 @@ extension FirebaseProvider {
         let now = call.exchange.world.now
         let claims = JSONObject([
             ("iss", .string(teamID)), ("iat", .numericDate(now)), ("exp", .numericDate(now + .minutes(5))),
-            ("aud", .string("https://\(FirebaseProvider.appleHost)")), ("sub", .string(clientID)),
+            ("aud", .string("https://\(AppleSource.host)")), ("sub", .string(clientID)),
         ])
         do {
             return try JWS.mint(

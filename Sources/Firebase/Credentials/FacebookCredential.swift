@@ -5,24 +5,55 @@ import EmulatorCore
 // A credential of facebook.com: an access token; from Limited Login an ID token with the raw nonce; or a code from the web
 // flow. https://firebase.google.com/docs/auth/ios/facebook-login
 
-extension FirebaseProvider {
-    func facebookIdentity(
-        _ credential: Credential, _ call: FirebaseCall
+/// Facebook in a project.
+struct FacebookSource: IdentitySource {
+    static let id = "facebook.com"
+    static let about = "Facebook."
+    static let keyOwner: KeyOwner? = KeyOwner("facebook")
+
+    let isEnabled: Bool
+    let appID: String
+    let appSecret: String?
+
+    init(_ fields: inout Fields) {
+        isEnabled = fields.enabled()
+        appID = fields("appID", .text(.nonEmpty), "The app ID.")
+        appSecret = fields.optional("appSecret", .text(.nonEmpty), "The app secret.")
+    }
+
+    static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
+        let apps = KnownNames(references.root["facebook"]?["apps"], "appID")
+        references.expect(settings["appID"], among: apps, "app", in: " in facebook.apps")
+    }
+
+    static func federatedID(_ rawID: String) -> String { "http://facebook.com/\(rawID)" }
+
+    func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
+        let own = ["public_profile", "email"]
+        return WebAuthorization(
+            host: "www.facebook.com", path: "/dialog/oauth",
+            fields: [
+                ("client_id", appID), ("response_type", "code"),
+                ("scope", (own + scopes.filter { !own.contains($0) }).joined(separator: ",")),
+            ])
+    }
+
+    func identity(
+        of credential: Credential, in call: FirebaseCall
     ) async throws(FirebaseError) -> FederatedIdentity {
-        guard let part = call.project.providers.facebook else { throw FirebaseProvider.notConfigured("facebook.com") }
-        let secret =
-            part.appSecret ?? call.exchange.world.seed.facebook.apps.first { $0.appID == part.appID }?.appSecret ?? ""
+        let section = call.exchange.world.seed.section(named: "facebook")
+        let secret = appSecret ?? section?.secret(ofClient: appID) ?? ""
         if let idToken = credential["id_token"], credential["access_token"] == nil {
-            return try await limitedIdentity(idToken, credential, part, call)
+            return try await limitedIdentity(idToken, credential, call)
         }
         var text = credential["access_token"]
         if let code = credential["code"], let redirectURI = credential.redirectURI {
-            text = try await facebookToken(code: code, redirectURI: redirectURI, part.appID, secret, call)
+            text = try await token(code: code, redirectURI: redirectURI, secret, call)
         }
         guard let text else { throw FirebaseProvider.noCredential(credential) }
         let query = Form(fields: [
             Form.Field(name: "input_token", value: text),
-            Form.Field(name: "access_token", value: "\(part.appID)|\(secret)"),
+            Form.Field(name: "access_token", value: "\(appID)|\(secret)"),
         ])
         let check = await call.exchange.fetch("GET", "graph.facebook.com", "/debug_token?\(query.encoded)")
         let data = (try? JSONValue(parsing: check.body, limits: .answer))?["data"]
@@ -33,7 +64,7 @@ extension FirebaseProvider {
                 ?? String(decoding: check.body, as: UTF8.self)
             throw .invalidIdP(
                 "Unsuccessful debug_token response from Facebook: \(body)",
-                Diagnosis("Facebook doesn't take the access token for app \"\(part.appID)\"\(inner)"))
+                Diagnosis("Facebook doesn't take the access token for app \"\(appID)\"\(inner)"))
         }
         let fields = "id,name,email,first_name,last_name,picture"
         let token = Form(fields: [Form.Field(name: "access_token", value: text)]).encoded
@@ -58,12 +89,12 @@ extension FirebaseProvider {
 
     /// Limited Login: <https://firebase.google.com/docs/auth/ios/facebook-login#implement_facebook_limited_login>
     private func limitedIdentity(
-        _ text: String, _ credential: Credential, _ part: FirebaseSeed.FacebookPart, _ call: FirebaseCall
+        _ text: String, _ credential: Credential, _ call: FirebaseCall
     ) async throws(FirebaseError) -> FederatedIdentity {
         let rule = IDTokenRule(
             keys: (host: "limited.facebook.com", path: "/.well-known/oauth/openid/jwks/"),
             issuers: ["https://www.facebook.com", "https://facebook.com", "https://limited.facebook.com"],
-            audiences: [part.appID])
+            audiences: [appID])
         let token = try await call.verify(text, rule)
         let subject = token.claims["sub"]?.string ?? ""
         var identity = FederatedIdentity(providerId: "facebook.com", rawId: subject)
@@ -79,15 +110,15 @@ extension FirebaseProvider {
         return identity
     }
 
-    private func facebookToken(
-        code: String, redirectURI: String, _ appID: String, _ secret: String, _ call: FirebaseCall
+    private func token(
+        code: String, redirectURI: String, _ secret: String, _ call: FirebaseCall
     ) async throws(FirebaseError) -> String {
         let answer = await call.exchange.fetch(
             form: [("client_id", appID), ("client_secret", secret), ("code", code), ("redirect_uri", redirectURI)],
             "graph.facebook.com", "/oauth/access_token")
         let body = try? JSONValue(parsing: answer.body, limits: .answer)
         guard let token = body?["access_token"]?.string else {
-            throw tokenFailure(
+            throw .refusedCode(
                 "https://graph.facebook.com/oauth/access_token, OAuth2 redirect uri is:", redirectURI, answer,
                 error: body?["error"]?["message"]?.string ?? "unknown", client: appID)
         }

@@ -30,15 +30,9 @@ struct FederatedIdentity: Codable, Sendable {
         return isFake ? isEmailVerified : User.isTrusted(providerId, email: email, isVerified: isEmailVerified)
     }
 
-    /// In answers the identifier is a URL. Apple's and GitHub's aren't documented; these are older documentation's.
+    /// In answers the identifier is a URL.
     var federatedId: String {
-        switch providerId {
-        case "google.com": "https://accounts.google.com/\(rawId)"
-        case "apple.com": "https://appleid.apple.com/\(rawId)"
-        case "github.com": "http://github.com/\(rawId)"
-        case "facebook.com": "http://facebook.com/\(rawId)"
-        default: "\(providerId)/\(rawId)"
-        }
+        IdentitySources.source(providerId)?.federatedID(rawId) ?? "\(providerId)/\(rawId)"
     }
 
     var link: User.Link {
@@ -55,7 +49,7 @@ struct FederatedIdentity: Codable, Sendable {
         ])
         func set(_ name: String, _ value: String?) { body[name] = value.map { .string($0) } }
         set("email", email)
-        if email != nil { body["emailVerified"] = .bool(isTrusted || isEmailVerified && providerId == "google.com") }
+        if email != nil { body["emailVerified"] = .bool(isTrusted || isEmailVerified && providerId == GoogleSource.id) }
         set("firstName", firstName)
         set("lastName", lastName)
         set("fullName", displayName)

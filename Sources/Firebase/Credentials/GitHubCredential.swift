@@ -9,21 +9,54 @@ import EmulatorCore
 // Quirks: GitHub's own check of the token comes first, with the project's client ID and secret, so a token of another
 // app, an expired one and an authorization code all end in GitHub's 404.
 
-extension FirebaseProvider {
-    func gitHubIdentity(_ credential: Credential, _ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity
-    {
-        guard let part = call.project.providers.github else { throw FirebaseProvider.notConfigured("github.com") }
-        let github = call.exchange.world.seed.github
-        let apps = github.oauthApps + github.githubApps.map(\.common)
-        let secret = part.clientSecret ?? apps.first { $0.clientID == part.clientID }?.clientSecret ?? ""
+/// GitHub in a project.
+struct GitHubSource: IdentitySource {
+    static let id = "github.com"
+    static let about = "GitHub."
+
+    let isEnabled: Bool
+    let clientID: String
+    let clientSecret: String?
+
+    init(_ fields: inout Fields) {
+        isEnabled = fields.enabled()
+        clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
+        clientSecret = fields.optional("clientSecret", .text(.nonEmpty), "The client secret.")
+    }
+
+    static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
+        let section = references.root["github"]
+        references.expect(
+            settings["clientID"],
+            among: KnownNames(section?["oauthApps"], "clientID") + KnownNames(section?["githubApps"], "clientID"),
+            "OAuth app", in: " in github.oauthApps")
+    }
+
+    /// Not documented: it is older documentation's.
+    static func federatedID(_ rawID: String) -> String { "http://github.com/\(rawID)" }
+
+    /// What Firebase asks for by itself isn't documented; addresses are what it needs.
+    func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
+        WebAuthorization(
+            host: "github.com", path: "/login/oauth/authorize",
+            fields: [
+                ("client_id", clientID), ("scope", (scopes.isEmpty ? ["user:email"] : scopes).joined(separator: " ")),
+            ])
+    }
+
+    func identity(
+        of credential: Credential, in call: FirebaseCall
+    ) async throws(FirebaseError) -> FederatedIdentity {
+        let section = call.exchange.world.seed.section(named: "github")
+        let secret = clientSecret ?? section?.secret(ofClient: clientID) ?? ""
         var text = credential["access_token"]
         if let code = credential["code"], let redirectURI = credential.redirectURI {
-            text = try await gitHubToken(code: code, redirectURI: redirectURI, part.clientID, secret, call)
+            text = try await token(code: code, redirectURI: redirectURI, secret, call)
         }
         guard let text else { throw FirebaseProvider.noCredential(credential) }
-        let basic = Base64.encode(Array("\(part.clientID):\(secret)".utf8))
+        let basic = Base64.encode(Array("\(clientID):\(secret)".utf8))
         let check = await call.exchange.fetch(
-            "POST", "api.github.com", "/applications/\(PercentCoding.encode(Array(part.clientID.utf8)))/token",
+            "POST", "api.github.com", "/applications/\(PercentCoding.encode(Array(clientID.utf8)))/token",
             headers: [
                 (name: "Authorization", value: "Basic \(basic)"), (name: "Content-Type", value: "application/json"),
             ],
@@ -32,7 +65,7 @@ extension FirebaseProvider {
             let inner = check.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
             throw .invalidIdP(
                 "Unsuccessful check authorization response from Github: \(String(decoding: check.body, as: UTF8.self))",
-                Diagnosis("GitHub doesn't know the access token as one of \"\(part.clientID)\"\(inner)"))
+                Diagnosis("GitHub doesn't know the access token as one of \"\(clientID)\"\(inner)"))
         }
         let bearer = (name: "Authorization", value: "Bearer \(text)")
         let answer = await call.exchange.fetch("GET", "api.github.com", "/user", headers: [bearer])
@@ -57,15 +90,15 @@ extension FirebaseProvider {
         return identity
     }
 
-    private func gitHubToken(
-        code: String, redirectURI: String, _ clientID: String, _ secret: String, _ call: FirebaseCall
+    private func token(
+        code: String, redirectURI: String, _ secret: String, _ call: FirebaseCall
     ) async throws(FirebaseError) -> String {
         let answer = await call.exchange.fetch(
             form: [("client_id", clientID), ("client_secret", secret), ("code", code), ("redirect_uri", redirectURI)],
             "github.com", "/login/oauth/access_token", headers: [(name: "Accept", value: "application/json")])
         let body = try? JSONValue(parsing: answer.body, limits: .answer)
         guard let token = body?["access_token"]?.string else {
-            throw tokenFailure(
+            throw .refusedCode(
                 "https://github.com/login/oauth/access_token, OAuth2 redirect uri is:", redirectURI, answer,
                 error: body?["error"]?.string ?? "unknown", client: clientID)
         }

@@ -9,20 +9,57 @@ import EmulatorCore
 // Quirks: Google's own tokeninfo judges the tokens. A nonce in a Google ID token isn't compared with anything, as far as
 // is documented.
 
-extension FirebaseProvider {
-    func googleIdentity(_ credential: Credential, _ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity
-    {
-        guard let part = call.project.providers.google else { throw FirebaseProvider.notConfigured("google.com") }
+/// Google in a project.
+struct GoogleSource: IdentitySource {
+    static let id = "google.com"
+    static let about = "Google."
+    static let keyOwner: KeyOwner? = KeyOwner("google")
+
+    let isEnabled: Bool
+    let clientIDs: [String]
+
+    init(_ fields: inout Fields) {
+        isEnabled = fields.enabled()
+        clientIDs = fields(
+            "clientIDs", .set(of: .text(.nonEmpty)), default: [], "Client IDs whose ID tokens are taken.")
+    }
+
+    static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
+        let clients = KnownNames(references.root["google"]?["clients"], "clientID")
+        for client in settings["clientIDs"]?.items ?? [] {
+            references.expect(client, among: clients, "client", in: " in google.clients")
+        }
+    }
+
+    static func federatedID(_ rawID: String) -> String { "https://accounts.google.com/\(rawID)" }
+
+    static func isTrusted(email: String?, isVerified: Bool) -> Bool {
+        isVerified && ["@gmail.com", "@googlemail.com"].contains { email?.lowercased().hasSuffix($0) ?? false }
+    }
+
+    func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
+        let own = ["openid", "email", "profile"]
+        return WebAuthorization(
+            host: "accounts.google.com", path: "/o/oauth2/v2/auth",
+            fields: [
+                ("client_id", webClient(seed)?.id ?? ""), ("response_type", "code"),
+                ("scope", (own + scopes.filter { !own.contains($0) }).joined(separator: " ")),
+            ])
+    }
+
+    func identity(
+        of credential: Credential, in call: FirebaseCall
+    ) async throws(FirebaseError) -> FederatedIdentity {
         var (idToken, accessToken) = (credential["id_token"], credential["access_token"])
         if let code = credential["code"], let redirectURI = credential.redirectURI {
-            let tokens = try await googleTokens(code: code, redirectURI: redirectURI, part, call)
+            let tokens = try await tokens(code: code, redirectURI: redirectURI, call)
             (idToken, accessToken) = (tokens["id_token"]?.string, tokens["access_token"]?.string)
         }
         var info: JSONObject
         if let idToken {
-            info = try await googleClaims(of: idToken, part, call)
+            info = try await claims(of: idToken, call)
         } else if let accessToken {
-            info = try await googleProfile(of: accessToken, part, call)
+            info = try await profile(of: accessToken, call)
         } else {
             throw FirebaseProvider.noCredential(credential)
         }
@@ -50,8 +87,8 @@ extension FirebaseProvider {
         return identity
     }
 
-    private func googleClaims(
-        of idToken: String, _ part: FirebaseSeed.GooglePart, _ call: FirebaseCall
+    private func claims(
+        of idToken: String, _ call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
         guard let token = try? JWS(parsing: idToken) else {
             throw .invalidIdP(
@@ -65,12 +102,12 @@ extension FirebaseProvider {
                 "Unsuccessful check authorization response from Google: {\"error_description\":\"Invalid Value\"}",
                 Diagnosis("Google refused the ID token\(inner)"))
         }
-        try checkGoogleAudience(token.claims["aud"]?.string ?? "", "id_token", part, call)
+        try checkAudience(token.claims["aud"]?.string ?? "", "id_token", call)
         return token.claims
     }
 
-    private func googleProfile(
-        of accessToken: String, _ part: FirebaseSeed.GooglePart, _ call: FirebaseCall
+    private func profile(
+        of accessToken: String, _ call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
         let query = Form(fields: [Form.Field(name: "access_token", value: accessToken)]).encoded
         let info = await call.exchange.fetch("GET", "oauth2.googleapis.com", "/tokeninfo?\(query)")
@@ -80,48 +117,49 @@ extension FirebaseProvider {
                 Diagnosis("Google doesn't know the access token: it is unknown, expired or revoked"))
         }
         let audience = (try? JSONValue(parsing: info.body, limits: .answer))?["aud"]?.string ?? ""
-        try checkGoogleAudience(audience, "access_token", part, call)
+        try checkAudience(audience, "access_token", call)
         let answer = await call.exchange.fetch(
             "GET", "openidconnect.googleapis.com", "/v1/userinfo",
             headers: [(name: "Authorization", value: "Bearer \(accessToken)")])
         return (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
     }
 
-    private func checkGoogleAudience(
-        _ audience: String, _ kind: String, _ part: FirebaseSeed.GooglePart, _ call: FirebaseCall
+    private func checkAudience(
+        _ audience: String, _ kind: String, _ call: FirebaseCall
     ) throws(FirebaseError) {
-        guard !part.clientIDs.contains(audience) else { return }
+        guard !clientIDs.contains(audience) else { return }
         throw .invalidIdP(
             "Invalid Idp Response: the Google \(kind) is not allowed to be used with this application. Its audience (OAuth "
                 + "2.0 client ID) is \(audience), which is not authorized to be used in the project with project_number: "
                 + "\(call.project.number).",
             Diagnosis(
                 received: "audience \(Diagnosis.quote(audience))",
-                expected: part.clientIDs.map { Diagnosis.quote($0) }.joined(separator: " or "),
+                expected: clientIDs.map { Diagnosis.quote($0) }.joined(separator: " or "),
                 "add the client ID to the project's google.com provider in the seed"))
     }
 
-    private func googleTokens(
-        code: String, redirectURI: String, _ part: FirebaseSeed.GooglePart, _ call: FirebaseCall
+    private func tokens(
+        code: String, redirectURI: String, _ call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
-        let client = googleClient(part, call.exchange.world.seed)
+        let client = webClient(call.exchange.world.seed)
         let answer = await call.exchange.fetch(
             form: [
-                ("grant_type", "authorization_code"), ("client_id", client?.clientID),
-                ("client_secret", client?.clientSecret), ("code", code), ("redirect_uri", redirectURI),
+                ("grant_type", "authorization_code"), ("client_id", client?.id),
+                ("client_secret", client?.secret), ("code", code), ("redirect_uri", redirectURI),
             ], "oauth2.googleapis.com", "/token")
         let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
         guard answer.status == 200 else {
-            throw tokenFailure(
+            throw .refusedCode(
                 "https://oauth2.googleapis.com/token, OAuth2 redirect uri is:", redirectURI, answer,
                 error: body["error"]?.string ?? "unknown",
-                client: client?.clientID ?? "")
+                client: client?.id ?? "")
         }
         return body
     }
 
     /// The client that the web flow uses: the first of the project's that is seeded.
-    func googleClient(_ part: FirebaseSeed.GooglePart, _ seed: Seed) -> GoogleSeed.Client? {
-        part.clientIDs.lazy.compactMap { id in seed.google.clients.first { $0.clientID == id } }.first
+    private func webClient(_ seed: Seed) -> (id: String, secret: String)? {
+        let section = seed.section(named: "google")
+        return clientIDs.lazy.compactMap { id in section?.secret(ofClient: id).map { (id: id, secret: $0) } }.first
     }
 }

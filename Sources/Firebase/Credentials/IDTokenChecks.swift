@@ -12,6 +12,18 @@ extension FirebaseError {
     static func invalidIdP(_ detail: String, _ diagnosis: Diagnosis) -> FirebaseError {
         FirebaseError("INVALID_IDP_RESPONSE", detail, diagnosis: diagnosis)
     }
+
+    /// In production's words, which show how its servers keep an answer.
+    static func refusedCode(
+        _ phrase: String, _ redirectURI: String, _ answer: Response, error: String, client: String
+    ) -> FirebaseError {
+        let inner = answer.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
+        return .invalidIdP(
+            "Error getting access token from \(phrase) \(redirectURI), response: "
+                + "OAuth2TokenResponse{params: error=\(error), httpMetadata: HttpMetadata{status=\(answer.status), "
+                + "cachePolicy=NO_CACHE, cacheDuration=java.util.Optional[], staleWhileRevalidate=java.util.Optional[]}}",
+            Diagnosis("the token endpoint refused the code for \"\(client)\"\(inner)"))
+    }
 }
 
 /// What a provider's ID token must be.

@@ -1,3 +1,4 @@
+import JSON
 import HTTPServer
 import OAuth
 import EmulatorCore
@@ -63,7 +64,7 @@ extension WebFlow.Destination {
     }
 
     private static func check(bundleID: String?, _ project: Project) throws(ReturnAddressFailure) {
-        let registered = project.providers.apple?.bundleIDs ?? []
+        let registered = project.providers[AppleSource.self]?.bundleIDs ?? []
         guard let bundleID else {
             guard registered.isEmpty else { throw .app("no ibi", "ibi must be the app's bundle ID") }
             return

@@ -79,44 +79,14 @@ extension FirebaseProvider {
                 "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
                 because: "the seed says \"enabled\": false for \"\(providerId)\"")
         }
-        let place: (host: String, path: String)
-        var fields: [(String, String)]
-        switch providerId {
-        case "apple.com":
-            let asked = scopes.isEmpty ? ["email", "name"] : scopes
-            place = (host: FirebaseProvider.appleHost, path: "/auth/authorize")
-            fields = [
-                ("client_id", project.providers.apple?.servicesID ?? ""), ("response_type", "code"),
-                ("response_mode", "form_post"), ("scope", asked.joined(separator: " ")),
-            ]
-        case "github.com":
-            // What Firebase asks for by itself isn't documented; addresses are what it needs.
-            place = (host: "github.com", path: "/login/oauth/authorize")
-            fields = [
-                ("client_id", project.providers.github?.clientID ?? ""),
-                ("scope", (scopes.isEmpty ? ["user:email"] : scopes).joined(separator: " ")),
-            ]
-        case "google.com":
-            let client = project.providers.google.flatMap { googleClient($0, exchange.world.seed) }
-            let own = ["openid", "email", "profile"]
-            place = (host: "accounts.google.com", path: "/o/oauth2/v2/auth")
-            fields = [
-                ("client_id", client?.clientID ?? ""), ("response_type", "code"),
-                ("scope", (own + scopes.filter { !own.contains($0) }).joined(separator: " ")),
-            ]
-        case "facebook.com":
-            let own = ["public_profile", "email"]
-            place = (host: "www.facebook.com", path: "/dialog/oauth")
-            fields = [
-                ("client_id", project.providers.facebook?.appID ?? ""), ("response_type", "code"),
-                ("scope", (own + scopes.filter { !own.contains($0) }).joined(separator: ",")),
-            ]
-        default: throw FirebaseProvider.notConfigured(providerId)
+        guard let source = project.providers.source(providerId) else {
+            throw FirebaseProvider.notConfigured(providerId)
         }
-        fields += [("redirect_uri", redirectURI), ("state", state)]
+        let authorization = source.authorization(scopes: scopes, exchange.world.seed)
+        var fields = authorization.fields + [("redirect_uri", redirectURI), ("state", state)]
         fields += custom.filter { !FirebaseProvider.reservedParameters.contains($0.0) }
         let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
-        return "\(exchange.address.base(of: place.host))\(place.path)?\(query)"
+        return "\(exchange.address.base(of: authorization.host))\(authorization.path)?\(query)"
     }
 
     // MARK: - accounts:createAuthUri

@@ -5,7 +5,7 @@ import EmulatorCore
 /// A request to `/login/oauth/authorize`, checked.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity>
 struct AuthorizationRequest: Sendable {
-    let app: GitHubDirectory.App
+    let app: GitHubSection.App
     /// The one that was asked for, or the first that is registered.
     let redirectURI: String
     /// `nil` when `scope` was left out, which asks for what was granted before. Never for GitHub Apps, whose
@@ -27,7 +27,7 @@ struct AuthorizationRequest: Sendable {
         /// GitHub's "not found" page.
         case unknownClient(Diagnosis)
         /// GitHub's page that warns of the redirect_uri, or a redirect to a registered callback, as the seed says.
-        case mismatch(GitHubDirectory.App, state: Form.Field?, Diagnosis)
+        case mismatch(GitHubSection.App, state: Form.Field?, Diagnosis)
         /// A redirect to the callback.
         case callback(OAuthError, redirectURI: String, state: Form.Field?)
     }
@@ -54,7 +54,7 @@ struct AuthorizationRequest: Sendable {
         self.form = form
     }
 
-    private static func app(_ form: Form, _ directory: GitHubDirectory) throws(Refusal) -> GitHubDirectory.App {
+    private static func app(_ form: Form, _ directory: GitHubDirectory) throws(Refusal) -> GitHubSection.App {
         let id = form["client_id"] ?? ""
         if let app = directory.apps[id] { return app }
         throw .unknownClient(
@@ -65,7 +65,7 @@ struct AuthorizationRequest: Sendable {
     }
 
     private static func redirectURI(
-        _ form: Form, _ app: GitHubDirectory.App, _ state: Form.Field?
+        _ form: Form, _ app: GitHubSection.App, _ state: Form.Field?
     ) throws(Refusal) -> String {
         guard let uri = form["redirect_uri"], !uri.isEmpty else {
             guard let first = app.callbacks.first else {
@@ -78,7 +78,7 @@ struct AuthorizationRequest: Sendable {
     }
 
     /// What is wrong with a `redirect_uri`, against each registered callback.
-    static func mismatch(of uri: String, _ app: GitHubDirectory.App) -> Diagnosis {
+    static func mismatch(of uri: String, _ app: GitHubSection.App) -> Diagnosis {
         let known = app.callbacks.map { callback in
             "\(Diagnosis.quote(callback.text))" + (callback.fault(of: uri).map { " (\($0))" } ?? "")
         }

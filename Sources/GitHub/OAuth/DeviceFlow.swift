@@ -101,7 +101,7 @@ extension GitHubProvider {
     }
 
     func poll(
-        _ call: TokenCall, _ app: GitHubDirectory.App, _ exchange: Exchange
+        _ call: TokenCall, _ app: GitHubSection.App, _ exchange: Exchange
     ) throws(OAuthError) -> [AnswerFormat.Field] {
         guard app.hasDeviceFlow else {
             throw OAuthError(
@@ -128,7 +128,7 @@ extension GitHubProvider {
     }
 
     private func settle(
-        _ decision: Device.Decision?, _ device: Device, _ code: String, _ app: GitHubDirectory.App,
+        _ decision: Device.Decision?, _ device: Device, _ code: String, _ app: GitHubSection.App,
         _ state: inout Transaction
     ) -> Result<[AnswerFormat.Field], OAuthError> {
         switch decision {
@@ -152,7 +152,7 @@ extension GitHubProvider {
         }
     }
 
-    private func incorrectDeviceCode(_ code: String, _ state: GitHubState, _ app: GitHubDirectory.App) -> OAuthError {
+    private func incorrectDeviceCode(_ code: String, _ state: GitHubState, _ app: GitHubSection.App) -> OAuthError {
         let diagnosis: Diagnosis
         if let device = state.devices[code]?.value {
             diagnosis =

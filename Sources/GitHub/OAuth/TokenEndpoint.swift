@@ -52,7 +52,7 @@ extension GitHubProvider {
         ).diagnosed(diagnosis)
     }
 
-    private func authenticate(_ call: TokenCall, _ app: GitHubDirectory.App) throws(OAuthError) {
+    private func authenticate(_ call: TokenCall, _ app: GitHubSection.App) throws(OAuthError) {
         let secret = call.clientSecret ?? ""
         guard !constantTimeEquals(Array(secret.utf8), Array(app.secret.utf8)) else { return }
         throw OAuthError(
@@ -66,7 +66,7 @@ extension GitHubProvider {
     // MARK: - A code
 
     private func redeem(
-        _ call: TokenCall, _ app: GitHubDirectory.App, _ exchange: Exchange
+        _ call: TokenCall, _ app: GitHubSection.App, _ exchange: Exchange
     ) throws(OAuthError) -> [AnswerFormat.Field] {
         try authenticate(call, app)
         let text = call["code"] ?? ""
@@ -99,7 +99,7 @@ extension GitHubProvider {
     }
 
     private func fault(
-        of entry: ExpiringTable<String, GitHubState.Code>.Entry, _ call: TokenCall, _ app: GitHubDirectory.App,
+        of entry: ExpiringTable<String, GitHubState.Code>.Entry, _ call: TokenCall, _ app: GitHubSection.App,
         _ account: Account?, _ now: Instant
     ) -> OAuthError? {
         let code = entry.value
@@ -145,7 +145,7 @@ extension GitHubProvider {
     // MARK: - A refresh token
 
     private func refresh(
-        _ call: TokenCall, _ app: GitHubDirectory.App, _ exchange: Exchange
+        _ call: TokenCall, _ app: GitHubSection.App, _ exchange: Exchange
     ) throws(OAuthError) -> [AnswerFormat.Field] {
         let text = call["refresh_token"] ?? ""
         let found = exchange.world.update { state in
@@ -172,7 +172,7 @@ extension GitHubProvider {
 
     /// Makes a token, and a refresh token where the app or the request wants one.
     func issue(
-        _ state: inout Transaction, _ app: GitHubDirectory.App, _ grant: GitHubState.GrantKey, _ scopes: GitHubScopes,
+        _ state: inout Transaction, _ app: GitHubSection.App, _ grant: GitHubState.GrantKey, _ scopes: GitHubScopes,
         wantsRefresh: Bool, isFromDevice: Bool
     ) -> [AnswerFormat.Field] {
         let now = state.clock.now

@@ -30,7 +30,7 @@ extension GitHubProvider {
             ])
     }
 
-    private static func connectionPath(_ app: GitHubDirectory.App) -> String {
+    private static func connectionPath(_ app: GitHubSection.App) -> String {
         "/settings/connections/applications/\(PercentCoding.encode(Array(app.clientID.utf8)))"
     }
 

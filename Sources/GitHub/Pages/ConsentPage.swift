@@ -37,7 +37,7 @@ extension Pages {
         return page("Authorize \(request.app.name)", content)
     }
 
-    static func introduction(_ app: GitHubDirectory.App, _ account: Account) -> [HTML] {
+    static func introduction(_ app: GitHubSection.App, _ account: Account) -> [HTML] {
         var content: [HTML] = [
             .tag("h1", [], "Authorize \(app.name)?"),
             .tag(
@@ -49,7 +49,7 @@ extension Pages {
     }
 
     /// The scopes in words, each to be kept or left out; a GitHub App's permissions as they are.
-    static func permissions(_ app: GitHubDirectory.App, _ scopes: GitHubScopes, granted: GitHubScopes?) -> HTML {
+    static func permissions(_ app: GitHubSection.App, _ scopes: GitHubScopes, granted: GitHubScopes?) -> HTML {
         let rows: [HTML]
         if let details = app.details {
             rows = details.permissions.sorted { $0.key < $1.key }.map { permission in

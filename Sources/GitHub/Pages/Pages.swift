@@ -53,7 +53,7 @@ enum Pages {
     }
 
     /// What github.com has shown since 2024 to a redirect_uri that doesn't match. Its status isn't documented.
-    static func mismatch(_ exchange: Exchange, _ app: GitHubDirectory.App, _ diagnosis: Diagnosis) -> Response {
+    static func mismatch(_ exchange: Exchange, _ app: GitHubSection.App, _ diagnosis: Diagnosis) -> Response {
         page(
             "Be careful!", status: 400,
             [

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPServer
+import JSON
 import JOSE
 import OAuth
 import EmulatorCore
@@ -119,7 +120,10 @@ extension GitHubProvider {
             return refuseSignUp(exchange, form, "\"\(email)\" isn't an e-mail address.")
         }
         let account: Account
-        do { account = try Account(["id": .string(login), "email": .string(email)]) } catch {
+        let wanted: JSONValue = ["id": .string(login), "email": .string(email)]
+        do {
+            account = try exchange.world.seed.format.account.value(checking: LocatedJSON(wanted, file: "body"))
+        } catch {
             return refuseSignUp(exchange, form, "\(error)")
         }
         let isNew = exchange.world.update { state in

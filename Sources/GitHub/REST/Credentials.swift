@@ -81,7 +81,7 @@ extension GitHubProvider {
 
     private func authenticateApp(
         _ exchange: Exchange, _ endpoint: RESTEndpoint
-    ) throws(RESTRefusal) -> GitHubDirectory.App {
+    ) throws(RESTRefusal) -> GitHubSection.App {
         let wanted = exchange.parameters["client"] ?? ""
         guard let basic = BasicCredentials.read(exchange.request) else {
             throw RESTRefusal(

@@ -7,24 +7,24 @@ struct Membership: Sendable {
         case pending
     }
 
-    let organization: GitHubDirectory.Organization
+    let organization: GitHubSection.Organization
 
-    init(_ organization: GitHubDirectory.Organization) { self.organization = organization }
+    init(_ organization: GitHubSection.Organization) { self.organization = organization }
 
     func state(of account: Account) -> State? {
         guard account.github.orgs.contains(where: { $0.lowercased() == organization.login.lowercased() }) else {
             return nil
         }
-        return organization.seed.pendingMembers.contains(account.id) ? .pending : .active
+        return organization.pendingMembers.contains(account.id) ? .pending : .active
     }
 
     func isMember(_ account: Account?) -> Bool { account.map { state(of: $0) == .active } ?? false }
 
     func isPublicMember(_ account: Account) -> Bool {
-        isMember(account) && organization.seed.publicMembers.contains(account.id)
+        isMember(account) && organization.publicMembers.contains(account.id)
     }
 
-    func role(of account: Account) -> String { organization.seed.owners.contains(account.id) ? "admin" : "member" }
+    func role(of account: Account) -> String { organization.owners.contains(account.id) ? "admin" : "member" }
 }
 
 extension RESTCall {
@@ -37,7 +37,7 @@ extension RESTCall {
 
     /// What an organization says to an app that it hasn't approved, or to a token without single sign-on.
     /// <https://docs.github.com/organizations/managing-oauth-access-to-your-organizations-data/about-oauth-app-access-restrictions>
-    func restriction(by organization: GitHubDirectory.Organization) -> RESTAnswer? {
+    func restriction(by organization: GitHubSection.Organization) -> RESTAnswer? {
         guard case .person(_, let app, _) = viewer else { return nil }
         if organization.hides(from: app) {
             let message =
@@ -48,7 +48,7 @@ extension RESTCall {
             return RESTAnswer.error(403, message, documentation)
                 .because("add \"\(app.clientID)\" to approvedApps of \"\(organization.login)\" in the seed")
         }
-        guard organization.seed.samlEnforced else { return nil }
+        guard organization.samlEnforced else { return nil }
         let message =
             "Resource protected by organization SAML enforcement. You must grant your OAuth token access to this organization."
         var answer = RESTAnswer.error(403, message, documentation)
@@ -62,13 +62,13 @@ extension RESTCall {
     }
 
     /// The organizations of the caller that this token shows, and those that single sign-on keeps back.
-    func visibleOrganizations() -> (shown: [GitHubDirectory.Organization], keptBack: [GitHubDirectory.Organization]) {
+    func visibleOrganizations() -> (shown: [GitHubSection.Organization], keptBack: [GitHubSection.Organization]) {
         guard case .person(let account, let app, _) = viewer else { return ([], []) }
         let mine = directory.organizations.filter { organization in
             guard Membership(organization).state(of: account) != nil else { return false }
             if let details = app.details { return details.installations.contains(organization.login) }
             return !organization.hides(from: app)
         }
-        return (mine.filter { !$0.seed.samlEnforced }, mine.filter(\.seed.samlEnforced))
+        return (mine.filter { !$0.samlEnforced }, mine.filter(\.samlEnforced))
     }
 }

@@ -33,14 +33,14 @@ extension GitHubProvider {
         },
         RESTEndpoint("GET", "/orgs/:org", "orgs/orgs#get-an-organization") { call in
             find(call) { organization in
-                .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.seed.updatedAt)
+                .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
             }
         },
         // By number: where GitHub redirects to when an organization has been renamed.
         RESTEndpoint("GET", "/organizations/:id", "orgs/orgs#get-an-organization") { call in
             guard let organization = call.directory.organizations.first(where: { $0.id == Int(call.parameter("id")) })
             else { return call.notFound(because: "no organization has this number") }
-            return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.seed.updatedAt)
+            return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
         },
         RESTEndpoint(
             "GET", "/user/memberships/orgs", "orgs/members#list-organization-memberships-for-the-authenticated-user",
@@ -119,7 +119,7 @@ extension GitHubProvider {
 
     /// The organization that the address names; its restrictions, where they apply.
     static func find(
-        _ call: RESTCall, isRestricted: Bool = false, _ answer: (GitHubDirectory.Organization) -> RESTAnswer
+        _ call: RESTCall, isRestricted: Bool = false, _ answer: (GitHubSection.Organization) -> RESTAnswer
     ) -> RESTAnswer {
         guard let organization = call.directory.organization(call.parameter("org")) else {
             let known = call.directory.organizations.map(\.login)
@@ -132,7 +132,7 @@ extension GitHubProvider {
         return answer(organization)
     }
 
-    private static func keepingBack(_ organizations: [GitHubDirectory.Organization], in answer: RESTAnswer)
+    private static func keepingBack(_ organizations: [GitHubSection.Organization], in answer: RESTAnswer)
         -> RESTAnswer
     {
         guard !organizations.isEmpty else { return answer }
@@ -143,7 +143,7 @@ extension GitHubProvider {
     }
 
     private static func members(
-        of organization: GitHubDirectory.Organization, _ call: RESTCall, where isShown: (Account) -> Bool
+        of organization: GitHubSection.Organization, _ call: RESTCall, where isShown: (Account) -> Bool
     ) -> RESTAnswer {
         let accounts = call.exchange.world.read {
             $0.rows(Account.byIdentifier, "github.org:\(organization.login.lowercased())")
@@ -177,7 +177,7 @@ extension GitHubProvider {
     }
 
     private static func membership(
-        of account: Account, in organization: GitHubDirectory.Organization, _ call: RESTCall
+        of account: Account, in organization: GitHubSection.Organization, _ call: RESTCall
     ) -> JSONValue? {
         let membership = Membership(organization)
         guard let state = membership.state(of: account) else { return nil }

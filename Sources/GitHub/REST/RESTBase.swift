@@ -1,3 +1,4 @@
+import Time
 import HTTPServer
 import JOSE
 import JSON
@@ -24,7 +25,7 @@ struct RESTBase: Sendable {
 /// <https://docs.github.com/rest/users/users#get-the-authenticated-user>
 struct UserDocument: Sendable {
     private let account: Account
-    private let profile: Account.GitHubProfile
+    private let profile: GitHubProfile
     private let base: RESTBase
 
     init(_ account: Account, _ base: RESTBase) {
@@ -62,8 +63,8 @@ struct UserDocument: Sendable {
             ("twitter_username", UserDocument.text(profile.twitterUsername)), ("notification_email", email),
             ("public_repos", .integer(Int64(profile.publicRepos))),
             ("public_gists", .integer(Int64(profile.publicGists))), ("followers", .integer(Int64(profile.followers))),
-            ("following", .integer(Int64(profile.following))), ("created_at", .string(profile.createdAt)),
-            ("updated_at", .string(profile.updatedAt)),
+            ("following", .integer(Int64(profile.following))), ("created_at", .string(profile.createdAt.text)),
+            ("updated_at", .string(profile.updatedAt.text)),
         ]
         return JSONObject(common + shown + (isPrivate ? privateFields : []))
     }
@@ -87,16 +88,18 @@ struct UserDocument: Sendable {
         profile.primaryEmail.flatMap { $0.visibility == "public" && $0.verified ? $0.email : nil }
     }
 
+    /// 18 July 2017: accounts made before have a no-reply address without their number.
+    private static let numberedAddresses = Instant.first + .seconds(1_500_336_000)
+
     /// All addresses. Whoever keeps the primary one private has a no-reply address, too.
     /// <https://docs.github.com/account-and-profile/reference/email-addresses-reference>
     var emails: [JSONValue] {
         var emails = profile.emails
         let hasNoReply = emails.contains { $0.email.hasSuffix("@users.noreply.github.com") }
         if profile.primaryEmail?.visibility == "private", !hasNoReply {
-            // Accounts made before 18 July 2017 have one without the number.
-            let number = profile.createdAt < "2017-07-18" ? "" : "\(profile.id)+"
+            let number = profile.createdAt < UserDocument.numberedAddresses ? "" : "\(profile.id)+"
             let address = "\(number)\(profile.login)@users.noreply.github.com"
-            emails.append(Account.GitHubProfile.Email(email: address, primary: false, verified: true, visibility: nil))
+            emails.append(GitHubProfile.Email(email: address, primary: false, verified: true, visibility: nil))
         }
         return emails.map { email in
             [
@@ -117,10 +120,10 @@ struct UserDocument: Sendable {
 
 /// An organization, as the API shows it: <https://docs.github.com/rest/orgs/orgs#get-an-organization>.
 struct OrganizationDocument: Sendable {
-    private let organization: GitHubDirectory.Organization
+    private let organization: GitHubSection.Organization
     private let base: RESTBase
 
-    init(_ organization: GitHubDirectory.Organization, _ base: RESTBase) {
+    init(_ organization: GitHubSection.Organization, _ base: RESTBase) {
         self.organization = organization
         self.base = base
     }
@@ -135,35 +138,36 @@ struct OrganizationDocument: Sendable {
             ("members_url", .string("\(url)/members{/member}")),
             ("public_members_url", .string("\(url)/public_members{/member}")),
             ("avatar_url", .string(base.avatar(organization.id))),
-            ("description", UserDocument.text(organization.seed.description)),
+            ("description", UserDocument.text(organization.description)),
         ])
     }
 
     func full() -> JSONObject {
-        let seed = organization.seed
         let common = simple().members.map { ($0.key, $0.value) }
         return JSONObject(
             common + [
-                ("name", UserDocument.text(seed.name)), ("company", UserDocument.text(seed.company)),
-                ("blog", UserDocument.text(seed.blog)), ("location", UserDocument.text(seed.location)),
-                ("email", UserDocument.text(seed.email)), ("twitter_username", UserDocument.text(seed.twitterUsername)),
-                ("is_verified", .bool(seed.isVerified)), ("has_organization_projects", true),
-                ("has_repository_projects", true), ("public_repos", .integer(Int64(seed.publicRepos))),
+                ("name", UserDocument.text(organization.name)), ("company", UserDocument.text(organization.company)),
+                ("blog", UserDocument.text(organization.blog)), ("location", UserDocument.text(organization.location)),
+                ("email", UserDocument.text(organization.email)),
+                ("twitter_username", UserDocument.text(organization.twitterUsername)),
+                ("is_verified", .bool(organization.isVerified)), ("has_organization_projects", true),
+                ("has_repository_projects", true), ("public_repos", .integer(Int64(organization.publicRepos))),
                 ("public_gists", 0), ("followers", 0), ("following", 0),
-                ("html_url", .string("\(base.html)/\(organization.login)")), ("created_at", .string(seed.createdAt)),
-                ("updated_at", .string(seed.updatedAt)), ("archived_at", .null), ("type", "Organization"),
+                ("html_url", .string("\(base.html)/\(organization.login)")),
+                ("created_at", .string(organization.createdAt.text)),
+                ("updated_at", .string(organization.updatedAt.text)), ("archived_at", .null), ("type", "Organization"),
             ])
     }
 
     /// <https://docs.github.com/rest/teams/teams#list-teams>
-    func team(_ team: GitHubDirectory.Team) -> JSONObject {
+    func team(_ team: GitHubSection.Team) -> JSONObject {
         let url = "\(base.api)/organizations/\(organization.id)/team/\(team.id)"
         return JSONObject([
             ("name", .string(team.name)), ("id", .integer(Int64(team.id))),
-            ("node_id", .string(UserDocument.nodeID("Team", team.id))), ("slug", .string(team.seed.slug)),
-            ("description", UserDocument.text(team.seed.description)), ("privacy", .string(team.seed.privacy)),
+            ("node_id", .string(UserDocument.nodeID("Team", team.id))), ("slug", .string(team.slug)),
+            ("description", UserDocument.text(team.description)), ("privacy", .string(team.privacy)),
             ("notification_setting", "notifications_enabled"), ("url", .string(url)),
-            ("html_url", .string("\(base.html)/orgs/\(organization.login)/teams/\(team.seed.slug)")),
+            ("html_url", .string("\(base.html)/orgs/\(organization.login)/teams/\(team.slug)")),
             ("members_url", .string("\(url)/members{/member}")), ("repositories_url", .string("\(url)/repos")),
             ("type", "organization"), ("organization_id", .integer(Int64(organization.id))), ("permission", "pull"),
             ("parent", .null),
@@ -171,13 +175,13 @@ struct OrganizationDocument: Sendable {
     }
 
     /// With its counts and its organization.
-    func fullTeam(_ team: GitHubDirectory.Team) -> JSONObject {
-        let members = Set(team.seed.members + team.seed.maintainers).count
+    func fullTeam(_ team: GitHubSection.Team) -> JSONObject {
+        let members = Set(team.members + team.maintainers).count
         return JSONObject(
             self.team(team).members.map { ($0.key, $0.value) } + [
                 ("members_count", .integer(Int64(members))), ("repos_count", 0),
-                ("created_at", .string(organization.seed.createdAt)),
-                ("updated_at", .string(organization.seed.updatedAt)), ("organization", .object(full())),
+                ("created_at", .string(organization.createdAt.text)),
+                ("updated_at", .string(organization.updatedAt.text)), ("organization", .object(full())),
             ])
     }
 }

@@ -54,15 +54,15 @@ struct RESTEndpoint: Sendable {
 /// Who calls.
 enum Viewer: Sendable {
     case anonymous
-    case app(GitHubDirectory.App)
-    case person(Account, GitHubDirectory.App, GitHubState.Token)
+    case app(GitHubSection.App)
+    case person(Account, GitHubSection.App, GitHubState.Token)
 
     var account: Account? {
         guard case .person(let account, _, _) = self else { return nil }
         return account
     }
 
-    var app: GitHubDirectory.App? {
+    var app: GitHubSection.App? {
         switch self {
         case .anonymous: nil
         case .app(let app), .person(_, let app, _): app
@@ -99,7 +99,7 @@ struct RESTCall: Sendable {
         let key = GitHubState.DocumentKey(account: account.id, isPrivate: isPrivate, api: base.api)
         let known = exchange.world.update { $0[GitHubState.self].documents[key] }
         if let known, known.account == account {
-            return RESTAnswer(status: 200, body: known.body, lastModified: account.github.updatedAt)
+            return RESTAnswer(status: 200, body: known.body, lastModified: account.github.updatedAt.text)
         }
         let body = RESTBody(.object(UserDocument(account, base).full(isPrivate: isPrivate)))
         exchange.world.update { state in
@@ -107,7 +107,7 @@ struct RESTCall: Sendable {
             if state[GitHubState.self].documents.count >= 1000 { state[GitHubState.self].documents = [:] }
             state[GitHubState.self].documents[key] = (account: account, body: body)
         }
-        return RESTAnswer(status: 200, body: body, lastModified: account.github.updatedAt)
+        return RESTAnswer(status: 200, body: body, lastModified: account.github.updatedAt.text)
     }
 
     func notFound(because reason: String) -> RESTAnswer {

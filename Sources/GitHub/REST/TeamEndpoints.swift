@@ -31,7 +31,7 @@ extension GitHubProvider {
             },
         ] + teamAddresses.flatMap { teamEndpoints(at: $0, find: $1) }
 
-    private typealias TeamAnswer = (GitHubDirectory.Organization, GitHubDirectory.Team) -> RESTAnswer
+    private typealias TeamAnswer = (GitHubSection.Organization, GitHubSection.Team) -> RESTAnswer
     private typealias TeamFinder = @Sendable (RESTCall, TeamAnswer) -> RESTAnswer
 
     private static let teamAddresses: [(path: String, find: TeamFinder)] = [
@@ -69,15 +69,15 @@ extension GitHubProvider {
     // MARK: -
 
     private static func isVisible(
-        _ team: GitHubDirectory.Team, in organization: GitHubDirectory.Organization, to call: RESTCall
+        _ team: GitHubSection.Team, in organization: GitHubSection.Organization, to call: RESTCall
     ) -> Bool {
         guard let account = call.viewer.account else { return false }
-        return team.seed.privacy == "closed" || team.role(of: account.id) != nil
+        return team.privacy == "closed" || team.role(of: account.id) != nil
             || Membership(organization).role(of: account) == "admin"
     }
 
     private static func findForMembers(
-        _ call: RESTCall, _ answer: (GitHubDirectory.Organization) -> RESTAnswer
+        _ call: RESTCall, _ answer: (GitHubSection.Organization) -> RESTAnswer
     ) -> RESTAnswer {
         find(call, isRestricted: true) { organization in
             guard Membership(organization).isMember(call.viewer.account) else {
@@ -88,14 +88,14 @@ extension GitHubProvider {
     }
 
     private static func findTeam(
-        _ call: RESTCall, _ answer: (GitHubDirectory.Organization, GitHubDirectory.Team) -> RESTAnswer
+        _ call: RESTCall, _ answer: (GitHubSection.Organization, GitHubSection.Team) -> RESTAnswer
     ) -> RESTAnswer {
         findForMembers(call) { organization in
             let slug = call.parameter("slug").lowercased()
-            guard let team = organization.teams.first(where: { $0.seed.slug.lowercased() == slug }),
+            guard let team = organization.teams.first(where: { $0.slug.lowercased() == slug }),
                 isVisible(team, in: organization, to: call)
             else {
-                let known = organization.teams.map(\.seed.slug)
+                let known = organization.teams.map(\.slug)
                 return call.notFound(
                     because:
                         "\"\(organization.login)\" has no team \(Diagnosis.quote(slug)) that this person sees"
@@ -106,7 +106,7 @@ extension GitHubProvider {
     }
 
     private static func findTeamByID(
-        _ call: RESTCall, _ answer: (GitHubDirectory.Organization, GitHubDirectory.Team) -> RESTAnswer
+        _ call: RESTCall, _ answer: (GitHubSection.Organization, GitHubSection.Team) -> RESTAnswer
     ) -> RESTAnswer {
         let id = Int(call.parameter("id"))
         let organizationID = call.parameter("org_id")
@@ -123,19 +123,19 @@ extension GitHubProvider {
         return call.notFound(because: "there is no team \(Diagnosis.quote(call.parameter("id"))) that this person sees")
     }
 
-    private static func members(of team: GitHubDirectory.Team, _ call: RESTCall) -> RESTAnswer {
+    private static func members(of team: GitHubSection.Team, _ call: RESTCall) -> RESTAnswer {
         let accounts = call.exchange.world.read { tables in team.people.compactMap { tables.account($0) } }
         return call.list(
             accounts.map { .object(UserDocument($0, call.base).simple()) })
     }
 
     private static func teamMembership(
-        in team: GitHubDirectory.Team, of organization: GitHubDirectory.Organization, _ call: RESTCall
+        in team: GitHubSection.Team, of organization: GitHubSection.Organization, _ call: RESTCall
     ) -> RESTAnswer {
         guard let account = call.account(login: call.parameter("login")), let role = team.role(of: account.id) else {
             return call.notFound(
                 because:
-                    "\(Diagnosis.quote(call.parameter("login"))) isn't in the team \"\(team.seed.slug)\"")
+                    "\(Diagnosis.quote(call.parameter("login"))) isn't in the team \"\(team.slug)\"")
         }
         let url =
             "\(call.base.api)/organizations/\(organization.id)/team/\(team.id)/memberships/\(account.github.login)"

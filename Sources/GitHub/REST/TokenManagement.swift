@@ -62,7 +62,7 @@ extension GitHubProvider {
     }
 
     private func replacement(
-        of token: GitHubState.Token, _ app: GitHubDirectory.App, _ call: RESTCall, keepsOld: Bool
+        of token: GitHubState.Token, _ app: GitHubSection.App, _ call: RESTCall, keepsOld: Bool
     ) -> RESTAnswer {
         let new = call.exchange.world.update { state -> GitHubState.Token? in
             if !keepsOld {

@@ -36,7 +36,7 @@ extension GitHubProvider {
             guard let organization = call.directory.organization(call.parameter("login")) else {
                 return call.notFound(because: "nobody has the login \(Diagnosis.quote(call.parameter("login")))")
             }
-            return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.seed.updatedAt)
+            return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
         },
         RESTEndpoint("GET", "/user/:account_id", "users/users#get-a-user-using-their-id") { call in
             let account = Int(call.parameter("account_id")).flatMap { id in

@@ -10,13 +10,13 @@ public enum PlayedHosts {
     }
 
     static func names(for seed: Seed) -> [String] {
-        let played = Set(Composition.providers(for: seed).flatMap(\.hosts)).filter { !$0.contains("*") }
-        return (Array(played) + seed.firebase.projects.map { "\($0.id).firebaseapp.com" }).sorted()
+        let played = Set(Providers.playing(seed).flatMap(\.hosts)).filter { !$0.contains("*") }
+        return (Array(played) + seed.sections.flatMap(\.hosts)).sorted()
     }
 
     /// What the certificate authority may vouch for: those hosts, whatever is seeded, and this machine.
     static func domains() throws -> [String] {
-        let played = Set(Composition.providers(for: try SeedInput.load([.json("{}")])).flatMap(\.hosts))
+        let played = Set(Providers.playing(try SeedInput.load([.json("{}")])).flatMap(\.hosts))
         return played.map { $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0 }.sorted() + ["localhost"]
     }
 

@@ -34,8 +34,11 @@ final class FuzzDaemon: Sendable {
         worlds = WorldRegistry(seed: seed, generator: KeyGenerator())
         dispatcher = try Composition.dispatcher(seed, worlds, RunningServer.Options())
         catalog = Composition.catalog(for: seed)
-        let pem = seed.document["firebase"]?["projects"]?.array?.first?["providers"]?["apple.com"]?["privateKey"]
-        clientKey = try Key(pem: Array((pem?.string ?? "").utf8))
+        // The only one is that with which Firebase signs Apple's client secrets.
+        guard let key = seed.keys.values.first(where: { $0.kind == .p256 && $0.isPrivate }) else {
+            throw Finding("the built-in seed has no key for client secrets")
+        }
+        clientKey = key
     }
 
     /// As if it had just started.

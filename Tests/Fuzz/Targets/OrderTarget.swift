@@ -9,7 +9,7 @@ extension FuzzTarget {
         try daemon.reset()
         for line in bytes.lines(1).prefix(4) {
             guard let value = try? JSONValue(parsing: line) else { continue }
-            try checkShape(value)
+            try checkSchema(value)
             let call = value["effect"] != nil ? "faults" : "outcomes"
             let answer = try daemon.control(call, OrderTarget.withoutDelay(value))
             guard answer?.status == 201 else { continue }
@@ -19,16 +19,16 @@ extension FuzzTarget {
         try signIn(daemon)
     }
 
-    private static func checkShape(_ value: JSONValue) throws(Finding) {
-        guard Fault.shape.faults(in: SeedNode(value, file: "body")).isEmpty else { return }
-        let fault = Fault(id: "f", Fault.shape.completed(value))
+    private static func checkSchema(_ value: JSONValue) throws(Finding) {
+        guard Fault.schema.issues(in: LocatedJSON(value, file: "body")).isEmpty else { return }
+        let fault = Fault(reading: value).named("f")
         guard case .object(var written) = fault.json else { throw Finding("a fault that isn't an object") }
         for name in ["id", "seen", "done"] { written[name] = nil }
-        let again = SeedNode(.object(written), file: "again")
+        let again = LocatedJSON(.object(written), file: "again")
         try require(
-            Fault.shape.faults(in: again).isEmpty, "a fault can't be ordered as it is listed: \(fault.json.text)")
+            Fault.schema.issues(in: again).isEmpty, "a fault can't be ordered as it is listed: \(fault.json.text)")
         try require(
-            Fault(id: "f", .object(written)).json.text == fault.json.text, "a fault changes: \(fault.json.text)")
+            Fault(reading: again.value).named("f").json.text == fault.json.text, "a fault changes: \(fault.json.text)")
         _ = fault.match.takes(host: "appleid.apple.com")
         _ = Glob.matches(fault.match.path ?? "*", "/auth/token")
     }

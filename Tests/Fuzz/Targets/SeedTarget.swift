@@ -8,22 +8,23 @@ extension FuzzTarget {
     /// Seed files. One that `seed check` takes can be merged onto the built-in one, suits the schema, and runs.
     static let seeds = FuzzTarget("seeds", maximumLength: 8192) { bytes in
         guard let value = try? JSONValue(parsing: bytes) else { return }
-        let node = SeedNode(value, file: "seed")
-        let faults = Shape.seed.faults(in: node)
-        for fault in faults {
-            try require(fault.path.hasPrefix("$"), "a fault at no place: \(fault)")
-            try require(fault.message.utf8.count < 16_384, "a fault of \(fault.message.utf8.count) bytes")
+        let format = Providers.seedFormat
+        let issues = format.schema.issues(in: LocatedJSON(value, file: "seed"))
+        for issue in issues {
+            try require(issue.path.hasPrefix("$"), "an issue at no place: \(issue)")
+            try require(issue.message.utf8.count < 16_384, "an issue of \(issue.message.utf8.count) bytes")
         }
-        guard faults.isEmpty else { return }
-        if let misfit = SchemaCheck.misfit(of: value, with: Shape.schemaDocument, at: "$") {
+        guard issues.isEmpty else { return }
+        if let misfit = SchemaCheck.misfit(of: value, with: format.jsonSchema, at: "$") {
             throw Finding("the check takes what the schema refuses: \(misfit)")
         }
-        let completed = Shape.seed.completed(value)
+        let completed = format.schema.completed(value)
         try require(
-            Shape.seed.completed(completed).text == completed.text, "defaults that need defaults: \(completed.text)")
+            format.schema.completed(completed).text == completed.text,
+            "defaults that need defaults: \(completed.text)")
         let source = SeedSource(name: "seed", bytes: bytes) { _ in throw Finding("no file") }
-        do throws(SeedFaults) { _ = try Seed([source]) } catch {
-            try require(!error.faults.isEmpty, "refused without a fault")
+        do throws(Issues) { _ = try Seed([source], format: format) } catch {
+            try require(!error.all.isEmpty, "refused without an issue")
             return
         }
         try run(value)

@@ -1,0 +1,43 @@
+import JOSE
+import JSON
+
+/// What a provider knows of a person, declared in the provider's folder: the member of an account with the provider's name.
+package protocol AccountProfile: Codable, Equatable, Sendable {
+    /// The member's name: the provider's.
+    static var name: String { get }
+    /// What it is, in a sentence for the seed's reference.
+    static var about: String { get }
+    /// What the provider calls the person, and the groups to which the person belongs: what it is, a colon, and the
+    /// provider's own identifier, such as `github.login:ada`.
+    var identifiers: [String] { get }
+    /// How one may begin to write who is meant, beside the account's ID, name and address.
+    var searchNames: [String] { get }
+
+    /// `account` has no profiles yet: what it holds is what defaults are made from.
+    init(_ fields: inout Fields, of account: Account)
+
+    /// Checks what the profiles of a seed say of other parts of it.
+    static func check(_ references: inout SeedReferences)
+}
+
+extension AccountProfile {
+    package var searchNames: [String] { [] }
+
+    func equals(_ other: any AccountProfile) -> Bool { self == other as? Self }
+
+    package static func check(_ references: inout SeedReferences) {}
+}
+
+/// Numbers that follow from a text, the same in every run.
+package enum DerivedNumber {
+    /// Less than 2 to the power of 56.
+    package static func of(_ text: String) -> UInt64 {
+        Digest.sha256(text).prefix(7).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// The last `width` digits of the same number.
+    package static func digits(of text: String, width: Int) -> String {
+        let digits = String(of(text))
+        return String((String(repeating: "0", count: max(0, width - digits.count)) + digits).suffix(width))
+    }
+}

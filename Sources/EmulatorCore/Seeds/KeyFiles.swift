@@ -1,0 +1,97 @@
+import JOSE
+import JSON
+
+/// Reads the keys that a seed file names by file or holds as text, and puts a file's text in place of its name.
+struct KeyFiles {
+    let source: SeedSource
+    /// Keys by their PEM text, so that each is read once.
+    private(set) var keys: [String: Key] = [:]
+    private(set) var issues: [Issue] = []
+
+    private let reader: KeyReader?
+
+    init(source: SeedSource, reader: KeyReader?) {
+        self.source = source
+        self.reader = reader
+    }
+
+    mutating func resolved(_ json: LocatedJSON) -> LocatedJSON {
+        LocatedJSON(visit(json, in: nil) ?? json.value, at: json.location)
+    }
+
+    /// What takes the place of `json`; `nil` when it stays as it is. `list` is the member whose element it is.
+    private mutating func visit(_ json: LocatedJSON, in list: String?, of member: String? = nil) -> JSONValue? {
+        switch json.value {
+        case .array(var items):
+            var isChanged = false
+            for (place, item) in items.enumerated() where item.array != nil || item.object != nil {
+                guard let changed = visit(LocatedJSON(item, at: json.location.element(place)), in: member) else {
+                    continue
+                }
+                items[place] = changed
+                isChanged = true
+            }
+            return isChanged ? .array(items) : nil
+        case .object(var object):
+            var isChanged = false
+            for (key, value) in object.members where value.array != nil || value.object != nil {
+                let member = LocatedJSON(value, at: json.location.member(key))
+                guard let changed = visit(member, in: nil, of: key) else { continue }
+                object[key] = changed
+                isChanged = true
+            }
+            for name in ["publicKey", "privateKey"] {
+                guard let pem = key(name, of: json, in: list) else { continue }
+                object[name] = .string(pem)
+                object["\(name)File"] = nil
+                isChanged = true
+            }
+            return isChanged ? .object(object) : nil
+        default: return nil
+        }
+    }
+
+    /// The PEM text of a key of the object `json`.
+    private mutating func key(_ name: String, of json: LocatedJSON, in list: String?) -> String? {
+        let file = json["\(name)File"]
+        var pem = json[name]
+        guard file?.string != nil || pem?.string != nil else {
+            // Only these two lists need a key in every element.
+            if list == (name == "publicKey" ? "keys" : "signingKeys") {
+                issues.append(Issue(json, "the key \"\(name)File\" (or \"\(name)\") is missing"))
+            }
+            return nil
+        }
+        if let file, pem != nil {
+            issues.append(Issue(file, "give \"\(name)File\" or \"\(name)\", not both"))
+            return nil
+        }
+        if let file, let path = file.string {
+            do {
+                let text = String(decoding: try source.readBeside(path), as: UTF8.self)
+                pem = LocatedJSON(.string(text), at: file.location)
+            } catch {
+                let reason = (error as? File.Failure).map { ": \($0.reason)" } ?? ""
+                issues.append(Issue(file, "the file \"\(path)\" can't be read\(reason)"))
+                return nil
+            }
+        }
+        guard let pem, let text = pem.string else { return nil }
+        check(pem, text, isPrivate: name == "privateKey", signsTokens: list == "signingKeys")
+        return text
+    }
+
+    private mutating func check(_ pem: LocatedJSON, _ text: String, isPrivate: Bool, signsTokens: Bool) {
+        do {
+            let key = try keys[text] ?? Key(pem: Array(text.utf8), reader: reader ?? KeyReader())
+            keys[text] = key
+            if signsTokens, key.kind != .rsa(bits: 2048) || !key.isPrivate {
+                issues.append(Issue(pem, "expected an RSA private key of 2048 bits"))
+            } else if !signsTokens, key.kind != .p256 || (isPrivate && !key.isPrivate) {
+                issues.append(Issue(pem, "expected a P-256 \(isPrivate ? "private" : "public") key"))
+            }
+        } catch {
+            issues.append(Issue(pem, "not a usable key: \(error)"))
+        }
+    }
+}

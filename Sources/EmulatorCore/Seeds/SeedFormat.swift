@@ -1,0 +1,70 @@
+import JSON
+
+/// What a seed file can hold: what is common to all providers, and what each of them declares.
+package struct SeedFormat: Sendable {
+    package let sections: [any SeedSection.Type]
+    package let profiles: [any AccountProfile.Type]
+    package let account: ComposedRule<Account>
+    /// An outcome, at one of the providers at which people have a profile.
+    package let outcome: ComposedRule<Outcome>
+    let contents: ComposedRule<SeedContents>
+
+    /// In the order in which the format lists them.
+    package init(_ providers: [any Provider.Type]) {
+        let sections = providers.compactMap { $0.section }
+        let profiles = providers.compactMap { $0.profile }
+        let names = profiles.map { $0.name }
+        let account = ComposedRule { Account(&$0, profiles: profiles) }
+        let outcome = ComposedRule { Outcome(&$0, providers: names) }
+        self.sections = sections
+        self.profiles = profiles
+        self.account = account
+        self.outcome = outcome
+        contents = ComposedRule { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
+    }
+
+    /// A whole seed file: the format of the README's section "Seeds".
+    package var schema: Schema { contents.schema }
+
+    /// The JSON Schema of a seed file.
+    package var jsonSchema: JSONValue {
+        schema.jsonSchema(
+            title: "Understudy seed file",
+            description: "People, clients and projects that the stand-in identity provider knows. For tests only.")
+    }
+}
+
+/// What seed files hold, merged.
+struct SeedContents: Sendable {
+    let accounts: [Account]
+    let sections: [any SeedSection]
+    let interaction: Interaction
+    let clock: Seed.Clock
+    let randomSeed: String?
+    let outcomes: [Outcome]
+    let faults: [Fault]
+
+    init(
+        _ fields: inout Fields, sections types: [any SeedSection.Type], account: ComposedRule<Account>,
+        outcome: ComposedRule<Outcome>
+    ) {
+        _ = fields.optional("$schema", .text(.any), "For editors; ignored.")
+        accounts = fields.list("accounts", of: account, key: "id", "The people who can sign in.")
+        var sections: [any SeedSection] = []
+        for type in types { sections.append(SeedContents.section(type, &fields)) }
+        self.sections = sections
+        interaction = fields.object("interaction", Interaction.self, "What an authorization shows or answers.")
+        clock = fields.object("clock", Seed.Clock.self, "The world's time; the machine's own by default.")
+        randomSeed = fields.nullable(
+            "randomSeed", .text(.nonEmpty), "With a seed, codes, tokens and identifiers are the same in every run.")
+        outcomes = fields.sequence(
+            "outcomes", of: outcome, "What the first authorizations do, without a page."
+        ).enumerated().map { $1.named("seed-outcome-\($0 + 1)") }
+        faults = fields.sequence("faults", of: Fault.self, "What goes wrong from the start.")
+            .enumerated().map { $1.named("seed-fault-\($0 + 1)") }
+    }
+
+    private static func section<Section: SeedSection>(_ type: Section.Type, _ fields: inout Fields) -> Section {
+        fields.object(Section.name, Section.self, Section.about)
+    }
+}

@@ -1,0 +1,53 @@
+import JSON
+import Time
+
+/// A provider's section of the seed, declared in the provider's folder.
+package protocol SeedSection: SchemaObject {
+    /// The section's name: the provider's.
+    static var name: String { get }
+    /// What it is, in a sentence for the seed's reference.
+    static var about: String { get }
+    /// Whose the signing keys are; `nil` for a provider that signs nothing.
+    static var keyOwner: KeyOwner? { get }
+    var signingKeys: [SigningKey] { get }
+    /// How often the next key takes over signing; `nil` is never.
+    var keyRotation: TimeSpan? { get }
+    /// For people who look for what is seeded.
+    var seededClients: [SeededClient] { get }
+    /// Hosts that are played because of what is seeded, beside the provider's own.
+    var hosts: [String] { get }
+    /// Whether tokens are issued in the name of the address that the request used, not of the provider's own.
+    var issuerFollowsRequest: Bool { get }
+
+    /// The secret of a client, for other sections that name the client.
+    func secret(ofClient id: String) -> String?
+
+    /// Checks what the section says of other parts of the seed.
+    static func check(_ references: inout SeedReferences)
+}
+
+extension SeedSection {
+    package static var keyOwner: KeyOwner? { nil }
+    package var signingKeys: [SigningKey] { [] }
+    package var keyRotation: TimeSpan? { nil }
+    package var hosts: [String] { [] }
+    package var issuerFollowsRequest: Bool { false }
+
+    package func secret(ofClient id: String) -> String? { nil }
+
+    package static func check(_ references: inout SeedReferences) {}
+}
+
+/// A client, or what is like one, as the status page lists it.
+package struct SeededClient: Sendable {
+    package let id: String
+    package let kind: String
+    /// Where it can be returned to, or how it is reached.
+    package let addresses: String
+
+    package init(id: String, kind: String, addresses: String) {
+        self.id = id
+        self.kind = kind
+        self.addresses = addresses
+    }
+}

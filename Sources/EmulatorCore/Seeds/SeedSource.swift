@@ -1,0 +1,55 @@
+import JSON
+
+/// One seed file before it is read: its name in messages, its bytes, and how files beside it are found.
+package struct SeedSource: Sendable {
+    package let name: String
+    package let bytes: [UInt8]
+    package let readBeside: @Sendable (String) throws -> [UInt8]
+    /// Whether it was checked when it was built in, so that a start needn't check it again.
+    let isChecked: Bool
+
+    package init(
+        name: String, bytes: [UInt8], isChecked: Bool = false,
+        readBeside: @escaping @Sendable (String) throws -> [UInt8]
+    ) {
+        self.name = name
+        self.bytes = bytes
+        self.isChecked = isChecked
+        self.readBeside = readBeside
+    }
+
+    /// The files that `path` stands for: itself, or a directory's `*.json` in name order.
+    package static func files(at path: String) throws(Issues) -> [SeedSource] {
+        var paths = [path]
+        let isDirectory: Bool
+        do { isDirectory = try File.isDirectory(path) } catch {
+            throw Issues(file: path, error.isMissing ? "no such file" : "the file can't be read: \(error.reason)")
+        }
+        if isDirectory {
+            let names: [String]
+            do { names = try File.names(in: path) } catch {
+                throw Issues(file: path, "the directory can't be read: \(error.reason)")
+            }
+            // The committed JSON Schema lies beside the seeds and isn't one.
+            paths = names.filter { $0.hasSuffix(".json") && $0 != "schema.json" }.map { "\(path)/\($0)" }
+            if paths.isEmpty { throw Issues(file: path, "no *.json in this directory") }
+        }
+        var sources: [SeedSource] = []
+        for path in paths {
+            let text: String
+            do { text = try File.text(at: path) } catch {
+                throw Issues(file: path, "the file can't be read: \(error.reason)")
+            }
+            let directory = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
+            sources.append(SeedSource(name: path, text: text, directory: directory))
+        }
+        return sources
+    }
+
+    /// A text whose files lie in `directory`.
+    package init(name: String, text: String, directory: String) {
+        self.init(name: name, bytes: Array(text.utf8)) { name in
+            try File.read(name.hasPrefix("/") ? name : "\(directory)/\(name)")
+        }
+    }
+}

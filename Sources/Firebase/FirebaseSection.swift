@@ -1,0 +1,51 @@
+import EmulatorCore
+import JSON
+import Time
+
+/// The seed's section `firebase`.
+package struct FirebaseSection: SeedSection {
+    package static let name = "firebase"
+    package static let about = "Firebase Authentication."
+    package static let keyOwner: KeyOwner? = .firebase
+
+    package let signingKeys: [SigningKey]
+    let idTokenLifetime: TimeSpan
+    let recentLoginWindow: TimeSpan
+    let pendingTokenLifetime: TimeSpan
+    package let projects: [Project]
+
+    package init(_ fields: inout Fields) {
+        signingKeys = fields.signingKeys()
+        idTokenLifetime = fields("idTokenLifetime", .duration, default: .hours(1), "How long an ID token lasts.")
+        recentLoginWindow = fields(
+            "recentLoginWindow", .duration, default: .minutes(5),
+            "How recent a sign-in must be for a change of password or address, and for deletion.")
+        pendingTokenLifetime = fields(
+            "pendingTokenLifetime", .duration, default: .minutes(10),
+            "How long the credential of a refused sign-in or link may be used again.")
+        projects = fields.list("projects", of: Project.self, key: "id", "Projects.")
+    }
+
+    package var seededClients: [SeededClient] {
+        projects.map {
+            SeededClient(
+                id: $0.id, kind: "Firebase project", addresses: "API keys: \($0.apiKeys.joined(separator: " "))")
+        }
+    }
+
+    package var hosts: [String] { projects.map(\.host) }
+
+    package static func check(_ references: inout SeedReferences) {
+        var keys: [String: LocatedJSON] = [:]
+        for project in references.root[name]?["projects"]?.items ?? [] {
+            for key in project["apiKeys"]?.items ?? [] { references.claim(key, as: "API key", in: &keys) }
+            for source in IdentitySources.all {
+                if let settings = project["providers"]?[source.id] { source.check(settings, &references) }
+            }
+        }
+    }
+}
+
+extension KeyOwner {
+    static let firebase = KeyOwner("firebase")
+}

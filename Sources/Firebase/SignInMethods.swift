@@ -1,0 +1,69 @@
+import JSON
+
+/// How people may sign in to a project. What the seed leaves out isn't configured, which isn't the same as disabled.
+package struct SignInMethods: SchemaObject {
+    struct Phone: SchemaObject {
+        let isEnabled: Bool
+        /// Numbers and the code that each takes.
+        let testNumbers: [String: String]
+
+        init(isEnabled: Bool) {
+            self.isEnabled = isEnabled
+            testNumbers = [:]
+        }
+
+        init(_ fields: inout Fields) {
+            isEnabled = fields.enabled()
+            let numbers = fields.map(
+                "testNumbers", of: .text(.nonEmpty), "Phone numbers and the code that each takes.")
+            testNumbers = Dictionary(numbers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    private struct Switch: SchemaObject {
+        let isEnabled: Bool
+
+        init(_ fields: inout Fields) { isEnabled = fields.enabled() }
+    }
+
+    let password: Bool?
+    let anonymous: Bool?
+    let phone: Phone?
+    private let sources: [any IdentitySource]
+
+    /// What a project that nobody seeded begins with: the methods that need no provider.
+    static let plain = SignInMethods()
+
+    private init() {
+        password = true
+        anonymous = true
+        phone = Phone(isEnabled: true)
+        sources = []
+    }
+
+    package init(_ fields: inout Fields) {
+        password = fields.optional("password", .object(Switch.self), "E-mail address and password.")?.isEnabled
+        anonymous = fields.optional("anonymous", .object(Switch.self), "Anonymous users.")?.isEnabled
+        phone = fields.optional("phone", .object(Phone.self), "Phone numbers.")
+        var sources: [any IdentitySource] = []
+        for type in IdentitySources.all {
+            if let source = SignInMethods.source(type, &fields) { sources.append(source) }
+        }
+        self.sources = sources
+    }
+
+    private static func source<Source: IdentitySource>(_ type: Source.Type, _ fields: inout Fields) -> Source? {
+        fields.optional(Source.id, .object(Source.self), Source.about)
+    }
+
+    /// By its ID, such as `github.com`; `nil` when it isn't configured.
+    func source(_ id: String) -> (any IdentitySource)? { sources.first { type(of: $0).id == id } }
+
+    subscript<Source: IdentitySource>(type: Source.Type) -> Source? { source(Source.id) as? Source }
+}
+
+extension Fields {
+    mutating func enabled() -> Bool {
+        self("enabled", .boolean, default: true, "Whether people may sign in with it.")
+    }
+}

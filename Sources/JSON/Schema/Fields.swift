@@ -1,0 +1,163 @@
+import Synchronization
+
+/// A value that is read from an object of JSON. Its initializer declares the object's members, each once: name, rule,
+/// default and meaning.
+///
+///     struct Client: SchemaObject {
+///         let clientID: String
+///         let name: String
+///
+///         init(_ fields: inout Fields) {
+///             clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
+///             name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the client.")
+///         }
+///     }
+///
+/// The schema follows from the same lines: the initializer is run once more, with fields that only take notes. So it
+/// must do nothing but declare and derive.
+package protocol SchemaObject: Sendable {
+    init(_ fields: inout Fields)
+}
+
+extension SchemaObject {
+    /// What the initializer declares.
+    package static var schema: Schema {
+        let type = ObjectIdentifier(Self.self)
+        if let known = describedObjects.withLock({ $0[type] }) { return known }
+        let schema = Fields.describe { Self(&$0) }.schema
+        describedObjects.withLock { $0[type] = schema }
+        return schema
+    }
+
+    /// Reads an object that has passed validation.
+    package init(reading value: JSONValue) {
+        var fields = Fields(reading: value)
+        self.init(&fields)
+    }
+
+    /// Validates an object and reads it. Throws every issue.
+    package init(checking json: LocatedJSON) throws(Issues) {
+        let issues = Self.schema.issues(in: json)
+        guard issues.isEmpty else { throw Issues(issues) }
+        self.init(reading: json.value)
+    }
+}
+
+private let describedObjects = Mutex<[ObjectIdentifier: Schema]>([:])
+
+/// The members of an object, as an initializer declares them: either they are read from an object that has passed
+/// validation, or they are described, and the values are samples.
+package struct Fields {
+    /// The object that is read, as it was written; empty while its members are described.
+    package let written: JSONObject
+    private let isReading: Bool
+    private var described: [Schema.Field] = []
+
+    package init(reading value: JSONValue) {
+        written = value.object ?? JSONObject()
+        isReading = true
+    }
+
+    private init() {
+        written = JSONObject()
+        isReading = false
+    }
+
+    /// What `build` declares, and what it makes of samples.
+    static func describe<Value>(_ build: (inout Fields) -> Value) -> (schema: Schema, sample: Value) {
+        var fields = Fields()
+        let sample = build(&fields)
+        return (.object(Schema.Members(fields.described)), sample)
+    }
+
+    // MARK: - Members
+
+    /// A member that must be there.
+    package mutating func callAsFunction<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value {
+        guard !isReading else { return written[name].flatMap { rule.read($0) } ?? rule.sample }
+        described.append(.required(name, rule.schema, about))
+        return rule.sample
+    }
+
+    /// A member with a default.
+    package mutating func callAsFunction<R: WritableRule>(
+        _ name: String, _ rule: R, default fallback: @autoclosure () -> R.Value, _ about: String
+    ) -> R.Value {
+        guard !isReading else { return written[name].flatMap { rule.read($0) } ?? fallback() }
+        let fallback = fallback()
+        described.append(.optional(name, rule.schema, default: rule.json(fallback), about))
+        return fallback
+    }
+
+    /// A member that may be missing; `about` says what holds then.
+    package mutating func optional<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value? {
+        guard !isReading else { return written[name].flatMap { rule.read($0) } }
+        described.append(.optional(name, rule.schema, about))
+        return nil
+    }
+
+    /// A member that may be missing or null, which are the same.
+    package mutating func nullable<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value? {
+        guard !isReading else { return written[name].flatMap { rule.read($0) } }
+        described.append(.optional(name, .nullable(rule.schema), default: .null, about))
+        return nil
+    }
+
+    /// An object that may be missing: then it is empty, and the defaults of its own members hold.
+    package mutating func object<Value>(
+        _ name: String, _ about: String, _ build: (inout Fields) -> Value
+    ) -> Value {
+        guard !isReading else {
+            var fields = Fields(reading: written[name] ?? .null)
+            return build(&fields)
+        }
+        let (schema, sample) = Fields.describe(build)
+        described.append(.optional(name, schema, default: [:], about))
+        return sample
+    }
+
+    package mutating func object<Object: SchemaObject>(
+        _ name: String, _ type: Object.Type, _ about: String
+    ) -> Object {
+        object(name, about) { Object(&$0) }
+    }
+
+    /// Objects told apart by their member `key`, none by default. Lists of several files merge by it.
+    package mutating func list<R: Rule>(_ name: String, of rule: R, key: String, _ about: String) -> [R.Value] {
+        elements(name, ListRule(element: rule, key: key), about)
+    }
+
+    package mutating func list<Object: SchemaObject>(
+        _ name: String, of type: Object.Type, key: String, _ about: String
+    ) -> [Object] {
+        list(name, of: ObjectRule<Object>(), key: key, about)
+    }
+
+    /// Elements in order, none by default. Lists of several files follow one another.
+    package mutating func sequence<R: Rule>(_ name: String, of rule: R, _ about: String) -> [R.Value] {
+        elements(name, SequenceRule(element: rule), about)
+    }
+
+    package mutating func sequence<Object: SchemaObject>(
+        _ name: String, of type: Object.Type, _ about: String
+    ) -> [Object] {
+        sequence(name, of: ObjectRule<Object>(), about)
+    }
+
+    /// An object with members of any name, none by default.
+    package mutating func map<R: Rule>(_ name: String, of rule: R, _ about: String) -> [(name: String, value: R.Value)]
+    {
+        let rule = MapRule(element: rule)
+        guard !isReading else { return written[name].flatMap { rule.read($0) } ?? [] }
+        described.append(.optional(name, rule.schema, default: [:], about))
+        return []
+    }
+
+    private mutating func elements<R: Rule, Element>(
+        _ name: String, _ rule: R, _ about: String
+    ) -> [Element] where R.Value == [Element] {
+        guard !isReading else { return written[name].flatMap { rule.read($0) } ?? [] }
+        described.append(.optional(name, rule.schema, default: [], about))
+        return []
+    }
+}

@@ -1,0 +1,167 @@
+import Synchronization
+
+/// What a member may hold: how it is described, and how its value is read.
+package protocol Rule<Value>: Sendable {
+    associatedtype Value
+
+    var schema: Schema { get }
+    /// A value of the right type, for descriptions.
+    var sample: Value { get }
+    /// Reads JSON that has passed validation; `nil` for what doesn't fit.
+    func read(_ json: JSONValue) -> Value?
+}
+
+/// A rule whose values can be written, so that there can be a default.
+package protocol WritableRule<Value>: Rule {
+    func json(_ value: Value) -> JSONValue
+}
+
+/// An object of a type that declares its members.
+package struct ObjectRule<Object: SchemaObject>: Rule {
+    package var schema: Schema { Object.schema }
+    package var sample: Object { Object(reading: [:]) }
+
+    package func read(_ json: JSONValue) -> Object? { Object(reading: json) }
+}
+
+/// An object whose members aren't known until the program runs, because others bring some of them.
+package final class ComposedRule<Value: Sendable>: Rule {
+    private let build: @Sendable (inout Fields) -> Value
+    private let described = Mutex<Schema?>(nil)
+
+    package init(_ build: @escaping @Sendable (inout Fields) -> Value) { self.build = build }
+
+    package var schema: Schema {
+        described.withLock { described in
+            if let described { return described }
+            let schema = Fields.describe(build).schema
+            described = schema
+            return schema
+        }
+    }
+
+    package var sample: Value { value(reading: [:]) }
+
+    package func read(_ json: JSONValue) -> Value? { value(reading: json) }
+
+    /// Reads an object that has passed validation.
+    package func value(reading json: JSONValue) -> Value {
+        var fields = Fields(reading: json)
+        return build(&fields)
+    }
+
+    /// Validates an object and reads it. Throws every issue.
+    package func value(checking json: LocatedJSON) throws(Issues) -> Value {
+        let issues = schema.issues(in: json)
+        guard issues.isEmpty else { throw Issues(issues) }
+        return value(reading: json.value)
+    }
+}
+
+/// Objects told apart by a member.
+package struct ListRule<Element: Rule>: Rule {
+    let element: Element
+    let key: String
+
+    package var schema: Schema { .list(of: element.schema, key: key) }
+    package var sample: [Element.Value] { [] }
+
+    package func read(_ json: JSONValue) -> [Element.Value]? { json.array?.compactMap { element.read($0) } }
+}
+
+/// Elements in order.
+package struct SequenceRule<Element: Rule>: Rule {
+    let element: Element
+
+    package var schema: Schema { .sequence(of: element.schema) }
+    package var sample: [Element.Value] { [] }
+
+    package func read(_ json: JSONValue) -> [Element.Value]? { json.array?.compactMap { element.read($0) } }
+}
+
+/// Scalars, each at most once.
+package struct SetRule<Element: WritableRule>: WritableRule {
+    let element: Element
+
+    package var schema: Schema { .set(of: element.schema) }
+    package var sample: [Element.Value] { [] }
+
+    package func read(_ json: JSONValue) -> [Element.Value]? { json.array?.compactMap { element.read($0) } }
+
+    package func json(_ value: [Element.Value]) -> JSONValue { .array(value.map { element.json($0) }) }
+}
+
+/// Members of any name.
+package struct MapRule<Element: Rule>: Rule {
+    let element: Element
+
+    package var schema: Schema { .map(of: element.schema) }
+    package var sample: [(name: String, value: Element.Value)] { [] }
+
+    package func read(_ json: JSONValue) -> [(name: String, value: Element.Value)]? {
+        json.object?.members.compactMap { member in element.read(member.value).map { (member.key, $0) } }
+    }
+}
+
+package struct NullableRule<Wrapped: Rule>: Rule {
+    let wrapped: Wrapped
+
+    package var schema: Schema { .nullable(wrapped.schema) }
+    package var sample: Wrapped.Value? { nil }
+
+    package func read(_ json: JSONValue) -> Wrapped.Value?? { .some(wrapped.read(json)) }
+}
+
+extension NullableRule: WritableRule where Wrapped: WritableRule {
+    package func json(_ value: Wrapped.Value?) -> JSONValue { value.map { wrapped.json($0) } ?? .null }
+}
+
+/// The value of one rule or of the other.
+package enum Either<First, Second> {
+    case first(First)
+    case second(Second)
+}
+
+extension Either: Sendable where First: Sendable, Second: Sendable {}
+
+package struct EitherRule<First: Rule, Second: Rule>: Rule {
+    let first: First
+    let second: Second
+
+    package var schema: Schema { .either(first.schema, second.schema) }
+    package var sample: Either<First.Value, Second.Value> { .first(first.sample) }
+
+    package func read(_ json: JSONValue) -> Either<First.Value, Second.Value>? {
+        first.read(json).map { .first($0) } ?? second.read(json).map { .second($0) }
+    }
+}
+
+// MARK: - As declarations write them
+
+extension Rule {
+    package static func object<Object>(_ type: Object.Type) -> Self where Self == ObjectRule<Object> { ObjectRule() }
+
+    package static func list<Object>(
+        of type: Object.Type, key: String
+    ) -> Self where Self == ListRule<ObjectRule<Object>> { ListRule(element: ObjectRule(), key: key) }
+
+    package static func sequence<Object>(
+        of type: Object.Type
+    ) -> Self where Self == SequenceRule<ObjectRule<Object>> { SequenceRule(element: ObjectRule()) }
+
+    package static func set<Element>(of element: Element) -> Self where Self == SetRule<Element> {
+        SetRule(element: element)
+    }
+
+    package static func map<Element>(of element: Element) -> Self where Self == MapRule<Element> {
+        MapRule(element: element)
+    }
+
+    package static func nullable<Wrapped>(_ wrapped: Wrapped) -> Self where Self == NullableRule<Wrapped> {
+        NullableRule(wrapped: wrapped)
+    }
+
+    package static func either<First, Second>(
+        _ first: First, _ second: Second
+    ) -> Self where Self == EitherRule<First, Second> { EitherRule(first: first, second: second) }
+}

@@ -1,0 +1,94 @@
+extension Schema {
+    /// `later` laid over `earlier`: objects member by member, lists by their identifying key, scalars replaced.
+    package func merge(_ earlier: LocatedJSON, _ later: LocatedJSON) -> LocatedJSON {
+        switch (self, earlier.value, later.value) {
+        case (.nullable(let schema), _, _):
+            schema.merge(earlier, later)
+        case (.object(let known), .object(let object), .object):
+            Schema.overlay(object, earlier.location, later) { known[$0]?.schema }
+        case (.map(let schema), .object(let object), .object):
+            Schema.overlay(object, earlier.location, later) { _ in schema }
+        case (.list(let schema, let key), .array, .array):
+            schema.mergeElements(earlier, later, by: key)
+        case (.sequence, .array, .array):
+            Schema.append(later.items, to: earlier)
+        case (.set, .array(let items), .array):
+            Schema.append(Schema.new(in: later, besides: items), to: earlier)
+        default:
+            later
+        }
+    }
+
+    private static func overlay(
+        _ object: JSONObject, _ location: Location, _ later: LocatedJSON, schema: (String) -> Schema?
+    ) -> LocatedJSON {
+        var object = object
+        let earlier = LocatedJSON(.object(object), at: location)
+        var location = location
+        for (key, value) in later.members {
+            let known = earlier[key]
+            let merged = known.flatMap { known in schema(key)?.merge(known, value) } ?? value
+            object[key] = merged.value
+            location.setMember(key, merged.location)
+        }
+        return LocatedJSON(.object(object), at: location)
+    }
+
+    private func mergeElements(_ earlier: LocatedJSON, _ later: LocatedJSON, by key: String) -> LocatedJSON {
+        guard case .array(var items) = earlier.value else { return later }
+        var location = earlier.location
+        var places: [String: Int] = [:]
+        for (place, item) in items.enumerated() {
+            if let identifier = item[key]?.text, places[identifier] == nil { places[identifier] = place }
+        }
+        for addition in later.items {
+            let identifier = addition.value[key]?.text
+            if let place = identifier.flatMap({ places[$0] }) {
+                let merged = merge(LocatedJSON(items[place], at: location.element(place)), addition)
+                items[place] = merged.value
+                location.setElement(place, merged.location)
+            } else {
+                if let identifier { places[identifier] = items.count }
+                location.setElement(items.count, addition.location)
+                items.append(addition.value)
+            }
+        }
+        return LocatedJSON(.array(items), at: location)
+    }
+
+    private static func new(in later: LocatedJSON, besides items: [JSONValue]) -> [LocatedJSON] {
+        let known = Set(items.map(\.text))
+        return later.items.filter { !known.contains($0.value.text) }
+    }
+
+    private static func append(_ additions: [LocatedJSON], to earlier: LocatedJSON) -> LocatedJSON {
+        guard case .array(var items) = earlier.value else { return earlier }
+        var location = earlier.location
+        for addition in additions {
+            location.setElement(items.count, addition.location)
+            items.append(addition.value)
+        }
+        return LocatedJSON(.array(items), at: location)
+    }
+
+    /// `value` with every missing member that has a default filled in, at every depth.
+    package func completed(_ value: JSONValue) -> JSONValue {
+        switch (self, value) {
+        case (.nullable(let schema), _): value.isNull ? value : schema.completed(value)
+        case (.object(let known), .object(let object)): .object(Schema.complete(object, known.fields))
+        case (.list(let schema, _), .array(let items)), (.sequence(let schema), .array(let items)):
+            .array(items.map { schema.completed($0) })
+        case (.map(let schema), .object(let object)):
+            .object(JSONObject(object.members.map { ($0.key, schema.completed($0.value)) }))
+        default: value
+        }
+    }
+
+    private static func complete(_ object: JSONObject, _ fields: [Field]) -> JSONObject {
+        var object = object
+        for field in fields {
+            if let value = object[field.name] ?? field.fallback { object[field.name] = field.schema.completed(value) }
+        }
+        return object
+    }
+}
