@@ -8,6 +8,7 @@ RUN apt-get update -qq \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift Makefile ./
+COPY Plugins Plugins
 COPY Sources Sources
 COPY Tests Tests
 COPY seed-data seed-data

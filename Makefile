@@ -90,10 +90,10 @@ test-readme: build
 	Tests/Readme/run
 
 format:
-	swift format --in-place --recursive Package.swift Sources Tests
+	swift format --in-place --recursive Package.swift Plugins Sources Tests
 
 lint:
-	swift format lint --strict --recursive Package.swift Sources Tests
+	swift format lint --strict --recursive Package.swift Plugins Sources Tests
 
 # What a sign-in costs when much is stored: ten minutes.
 bench-growth: build

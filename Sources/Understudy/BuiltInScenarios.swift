@@ -3,26 +3,14 @@ import EmulatorCore
 
 /// The scenarios that are built in: `seed-data/scenarios/*.json`, embedded.
 public enum BuiltInScenarios {
-    /// A test reads every one, so none can be at fault here.
-    static var all: [Scenario] { files.compactMap { try? Scenario(name: $0.name, $0.bytes) } }
-
-    private static let files: [(name: String, bytes: [UInt8])] = [
-        ("cancelled-sign-in", PackageResources.cancelled_sign_in_json),
-        ("clock-ahead", PackageResources.clock_ahead_json),
-        ("clock-behind", PackageResources.clock_behind_json),
-        ("credential-already-linked", PackageResources.credential_already_linked_json),
-        ("device-flow-slow-down", PackageResources.device_flow_slow_down_json),
-        ("expired-client-secret", PackageResources.expired_client_secret_json),
-        ("github-suspended-application", PackageResources.github_suspended_application_json),
-        ("hidden-email-off", PackageResources.hidden_email_off_json),
-        ("nonce-mismatch", PackageResources.nonce_mismatch_json),
-        ("provider-outage", PackageResources.provider_outage_json),
-        ("replayed-code", PackageResources.replayed_code_json),
-        ("revoked-grant", PackageResources.revoked_grant_json),
-        ("rotated-keys", PackageResources.rotated_keys_json),
-        ("second-factor", PackageResources.second_factor_json),
-        ("slow-provider", PackageResources.slow_provider_json),
-    ]
+    /// In the order of their names. A test reads every one, so none can be at fault here.
+    static var all: [Scenario] {
+        let folder = "scenarios/"
+        return EmbeddedFiles.all.filter { $0.path.hasPrefix(folder) }.compactMap { file in
+            let name = String(file.path.dropFirst(folder.count).dropLast(".json".count))
+            return try? Scenario(name: name, file.text.withUTF8Buffer { Array($0) })
+        }
+    }
 
     /// A page of Markdown with a section for each.
     public static var documentation: String {

@@ -43,7 +43,7 @@ public enum SeedInput: Sendable {
 
     private func sources() throws(Issues) -> [SeedSource] {
         switch self {
-        case .builtIn: return [BuiltInSeed.source]
+        case .builtIn: return [try BuiltInSeed.source]
         case .path(let path): return try SeedSource.files(at: path)
         case .json(let text, let directory): return [SeedSource(name: "seed", text: text, directory: directory)]
         }

@@ -1,1 +1,0 @@
-../../../seed-data/keys/AuthKey_ABC123DEFG.p8
