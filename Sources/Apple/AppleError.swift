@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import EmulatorCore
+import JOSE
 
 /// Apple's error answers: <https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse> and
 /// <https://developer.apple.com/documentation/technotes/tn3107-resolving-sign-in-with-apple-response-errors>.
@@ -14,6 +15,8 @@ struct AppleError: Error, Sendable {
         case unauthorizedClient = "unauthorized_client"
         case unsupportedGrantType = "unsupported_grant_type"
         case unsupportedResponseType = "unsupported_response_type"
+        /// Apple documents no name for its own failures; this is RFC 6749's.
+        case serverError = "server_error"
     }
 
     let code: Code
@@ -27,11 +30,19 @@ struct AppleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
+    /// A token couldn't be signed.
+    static func unsigned(_ failure: KeyError) -> AppleError {
+        AppleError(.serverError, nil, Diagnosis("the ID token can't be signed: \(failure.description)"))
+    }
+
+    /// 500 for a failure that isn't the client's: not documented.
+    private var status: Int { code == .serverError ? 500 : 400 }
+
     /// From `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`: 400 and a JSON object.
     var jsonResponse: Response {
         var body = JSONObject([("error", .string(code.rawValue))])
         body["error_description"] = description.map { .string($0) }
-        return AppleProvider.json(.object(body), status: 400).diagnosed(diagnosis)
+        return AppleProvider.json(.object(body), status: status).diagnosed(diagnosis)
     }
 
     /// What `/auth/token` can be ordered to answer.

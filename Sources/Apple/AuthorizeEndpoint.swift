@@ -22,7 +22,7 @@ extension AppleProvider {
         switch decision {
         case .cancel: return cancelled(exchange, request)
         case .error(let name, _):
-            return failed(exchange, request, with: name, because: "this error was ordered as an outcome")
+            return failed(exchange, request, with: name, because: Diagnosis("this error was ordered as an outcome"))
         case .ask: return SignInPage.choosePerson(exchange, request)
         case .nobody:
             return AppleError(
@@ -78,9 +78,9 @@ extension AppleProvider {
                 issuer: issuer(exchange), client: request.client, grant: authorization.grant, account: approval.account,
                 nonce: request.nonce, authenticatedAt: authorization.at, issuedAt: authorization.at,
                 code: code)
-            idToken = try? exchange.mint(.apple, token.claims(settings), at: authorization.at)
-            if idToken == nil {
-                return failed(exchange, request, with: "server_error", because: "the answer couldn't be made")
+            do { idToken = try exchange.mint(.apple, token.claims(settings), at: authorization.at) } catch {
+                let failure = AppleError.unsigned(error)
+                return failed(exchange, request, with: failure.code.rawValue, because: failure.diagnosis)
             }
         }
         let user = authorization.isFirst ? AppleProvider.user(authorization, approval.scopes) : nil
@@ -123,18 +123,18 @@ extension AppleProvider {
     }
 
     private func cancelled(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
-        failed(exchange, request, with: "user_cancelled_authorize", because: "the person cancelled")
+        failed(exchange, request, with: "user_cancelled_authorize", because: Diagnosis("the person cancelled"))
     }
 
     private func failed(
-        _ exchange: Exchange, _ request: AuthorizationRequest, with error: String, because reason: String
+        _ exchange: Exchange, _ request: AuthorizationRequest, with error: String, because diagnosis: Diagnosis
     ) -> Response {
         var response = answer(exchange, request)
         response.append("error", error)
         let page =
             request.mode == .webMessage
             ? response.messagePage(["method": "oauthDone", "data": ["error": .string(error)]]) : response.deliver()
-        return page.diagnosed(Diagnosis(reason))
+        return page.diagnosed(diagnosis)
     }
 
     /// A form post from Apple is cross-site, so a client's `SameSite=Lax` cookies stay behind. A stand-in on the client's

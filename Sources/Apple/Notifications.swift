@@ -27,8 +27,19 @@ struct AppleEvent: Sendable {
 }
 
 extension AppleProvider {
+    /// Tells the team's endpoint of an event, if it has one. Nobody waits for it, so a failure goes to the log.
+    func tell(of event: AppleEvent, in exchange: Exchange) {
+        do throws(KeyError) {
+            if let notification = try notification(event, in: exchange) { notifier.send(notification) }
+        } catch {
+            exchange.log(
+                "a notification of \(event.kind.rawValue) can't be signed",
+                detail: "account \(event.account), client \(event.client): \(error.description)")
+        }
+    }
+
     /// The notification of an event, signed; `nil` when the team has no endpoint.
-    func notification(_ event: AppleEvent, in exchange: Exchange) -> AppleNotification? {
+    func notification(_ event: AppleEvent, in exchange: Exchange) throws(KeyError) -> AppleNotification? {
         guard let url = directory.teams[event.grant.team]?.notificationsURL else { return nil }
         let (now, jti) = exchange.world.update { ($0.now, Hex.encode($0.random.bytes(16))) }
         let team = event.grant.team
@@ -46,7 +57,7 @@ extension AppleProvider {
             ("iss", .string(issuer(exchange))), ("aud", .string(event.client)), ("iat", .numericDate(now)),
             ("jti", .string(jti)), ("events", .string(events.text)),
         ])
-        guard let payload = try? exchange.world.keys[.apple].mint(claims, at: now) else { return nil }
+        let payload = try exchange.world.keys[.apple].mint(claims, at: now)
         return AppleNotification(url: url, payload: payload, events: events)
     }
 
@@ -95,11 +106,17 @@ extension AppleProvider {
         case .accountDeleted:
             endAllGrants(of: accountID, in: exchange, besides: found.key)
         }
-        guard let notification = notification(event, in: exchange) else {
-            let message = "team \"\(client.team)\" has no notificationsURL in the seed; the event itself has happened"
-            return ControlAnswer.error(409, "noNotificationsURL", message)
+        do throws(KeyError) {
+            guard let notification = try notification(event, in: exchange) else {
+                let message =
+                    "team \"\(client.team)\" has no notificationsURL in the seed; the event itself has happened"
+                return ControlAnswer.error(409, "noNotificationsURL", message)
+            }
+            return ControlAnswer.ok(await notifier.deliver(notification).json(of: notification))
+        } catch {
+            let message = "the notification can't be signed: \(error.description); the event itself has happened"
+            return ControlAnswer.error(500, "signing", message)
         }
-        return ControlAnswer.ok(await notifier.deliver(notification).json(of: notification))
     }
 
     /// An account that goes takes its grants with it; each client's team is told. `besides` is told by the caller.
@@ -115,7 +132,7 @@ extension AppleProvider {
         }
         for grant in ended where grant.key != told {
             let event = AppleEvent(kind: .accountDeleted, account: account, client: grant.client, grant: grant)
-            if let notification = notification(event, in: exchange) { notifier.send(notification) }
+            tell(of: event, in: exchange)
         }
     }
 }

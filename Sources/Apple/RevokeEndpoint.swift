@@ -46,6 +46,6 @@ extension AppleProvider {
     func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String) {
         exchange.world.update { $0.revoke(grant) }
         let event = AppleEvent(kind: .consentRevoked, account: grant.account, client: client, grant: grant)
-        if let notification = notification(event, in: exchange) { notifier.send(notification) }
+        tell(of: event, in: exchange)
     }
 }

@@ -7,7 +7,7 @@ import Time
 // POST /auth/token
 // https://developer.apple.com/documentation/signinwithapplerestapi/generate-and-validate-tokens
 //
-// Quirks: every error is 400. The client is authenticated before anything else is looked at. A code of the native flow
+// Quirks: every error of the client's is 400. The client is authenticated before anything else is looked at. A code of the native flow
 // takes no redirect_uri. A refresh brings no new refresh token. Descriptions are often missing.
 
 /// Apple's words.
@@ -85,7 +85,7 @@ extension AppleProvider {
             issuer: issuer(exchange), client: client, grant: issued.redeemed.grant, account: issued.redeemed.account,
             nonce: code.details.nonce, authenticatedAt: code.details.authenticatedAt, issuedAt: issued.redeemed.at,
             accessToken: issued.accessToken)
-        return tokenResponse(exchange, issued.accessToken, issued.refreshToken, token, at: issued.redeemed.at)
+        return try tokenResponse(exchange, issued.accessToken, issued.refreshToken, token, at: issued.redeemed.at)
     }
 
     private struct Issued: Sendable {
@@ -187,16 +187,14 @@ extension AppleProvider {
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: found.grant, account: found.account,
             authenticatedAt: found.token.details.authenticatedAt, issuedAt: found.at, accessToken: found.access)
-        return tokenResponse(exchange, found.access, nil, token, at: found.at)
+        return try tokenResponse(exchange, found.access, nil, token, at: found.at)
     }
 
     private func tokenResponse(
         _ exchange: Exchange, _ accessToken: String, _ refreshToken: String?, _ idToken: IDToken, at time: Instant
-    ) -> Response {
+    ) throws(AppleError) -> Response {
         let minted: String
-        do { minted = try exchange.mint(.apple, idToken.claims(settings), at: time) } catch {
-            return ControlAnswer.error(500, "signing", error.description)
-        }
+        do { minted = try exchange.mint(.apple, idToken.claims(settings), at: time) } catch { throw .unsigned(error) }
         var body = JSONObject([
             ("access_token", .string(accessToken)), ("token_type", "Bearer"),
             ("expires_in", .integer(settings.accessTokenLifetime.seconds)),

@@ -209,7 +209,11 @@ extension GoogleProvider {
         }
         if request.responseTypes.contains("id_token") {
             let claims = idToken(grant, account, at: now, accessToken: token)
-            response.append("id_token", try? exchange.mint(.google, claims, at: now, withType: true))
+            do { response.append("id_token", try exchange.mint(.google, claims, at: now, withType: true)) } catch {
+                // RFC 6749's name: what Google says isn't documented.
+                return failed(
+                    exchange, request, "server_error", "the ID token can't be signed: \(error.description)")
+            }
         }
         response.append("scope", request.scopes.joined(separator: " "))
         response.append("authuser", "0")

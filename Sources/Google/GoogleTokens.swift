@@ -103,7 +103,7 @@ extension GoogleProvider {
             return .success((code.grant, issue(&state, code.grant, withRefreshToken: code.isOffline), account))
         }
         let (grant, tokens, account) = try result.get()
-        return answer(exchange, grant, tokens, account)
+        return try answer(exchange, grant, tokens, account)
     }
 
     private func fault(
@@ -151,7 +151,7 @@ extension GoogleProvider {
                 "invalid_grant", text.isEmpty ? "Bad Request" : "Token has been expired or revoked.",
                 Diagnosis("the refresh token is missing, unknown, revoked or another client's"))
         }
-        return answer(exchange, found.0, found.1, found.2)
+        return try answer(exchange, found.0, found.1, found.2)
     }
 
     struct Tokens: Sendable {
@@ -180,7 +180,7 @@ extension GoogleProvider {
 
     private func answer(
         _ exchange: Exchange, _ grant: GoogleState.Grant, _ tokens: Tokens, _ account: Account
-    ) -> Response {
+    ) throws(TokenError) -> Response {
         var body = JSONObject([
             ("access_token", .string(tokens.access)), ("expires_in", .integer(GoogleProvider.lifetime.seconds)),
         ])
@@ -189,8 +189,14 @@ extension GoogleProvider {
         body["token_type"] = "Bearer"
         if grant.scopes.contains("openid") {
             let claims = idToken(grant, account, at: tokens.now, accessToken: tokens.access)
-            let minted = try? exchange.mint(.google, claims, at: tokens.now, withType: true)
-            body["id_token"] = minted.map { .string($0) }
+            do {
+                body["id_token"] = .string(try exchange.mint(.google, claims, at: tokens.now, withType: true))
+            } catch {
+                // Google's client libraries know the name and try again; the rest isn't documented.
+                throw TokenError(
+                    "internal_failure", nil, status: 500,
+                    Diagnosis("the ID token can't be signed: \(error.description)"))
+            }
         }
         return GoogleProvider.json(.object(body))
     }
