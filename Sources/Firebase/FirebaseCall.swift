@@ -4,13 +4,13 @@ import JSON
 import EmulatorCore
 import Time
 
-/// What an operation answers: a body, and why it isn't what the client hoped for, where it isn't.
+/// What a method answers: a body, and a diagnosis where the body isn't what the client wants.
 struct FirebaseAnswer: Sendable {
     var body: JSONObject
     var diagnosis: Diagnosis?
 }
 
-/// One call of an operation: its project and its body.
+/// One call of a method: its project and its body.
 struct FirebaseCall: Sendable {
     let exchange: Exchange
     let project: Project
@@ -112,7 +112,7 @@ struct FirebaseCall: Sendable {
         body[name].flatMap { value in value.string ?? value.integer.map(String.init) }
     }
 
-    // MARK: - State
+    // MARK: - Tables
 
     /// Looks at the world's tables. Nothing slow belongs in here.
     func read<Result: Sendable, Failure: Error>(

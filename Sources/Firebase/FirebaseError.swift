@@ -70,7 +70,7 @@ struct FirebaseError: Error, Sendable {
 }
 
 extension FirebaseError {
-    /// Google's words for a request that no field's own error fits.
+    /// Google's error for a request where no field has an error of its own for what is wrong.
     static func invalidArgument(_ reason: String) -> FirebaseError { invalidArgument(Diagnosis(reason)) }
 
     static func invalidArgument(_ diagnosis: Diagnosis) -> FirebaseError {

@@ -25,7 +25,7 @@ extension FirebaseCall {
 
     private var lifetime: TimeSpan { exchange.world.seed[FirebaseSection.self].idTokenLifetime }
 
-    /// What a right first factor leads to.
+    /// What follows a first factor that was right: tokens, or that a second factor is asked for.
     enum SignInResult: Sendable {
         case tokens(Tokens)
         case secondFactor(pending: String, [SecondFactor])
@@ -40,7 +40,7 @@ extension FirebaseCall {
         }
     }
 
-    /// Signs in with a first factor; a user who enrolled a second one isn't in yet.
+    /// Signs in with a first factor. A user who has enrolled a second one is asked for that.
     func signIn(
         _ user: User, provider: String, customClaims: JSONObject = JSONObject()
     ) throws(FirebaseError) -> SignInResult {
@@ -58,7 +58,7 @@ extension FirebaseCall {
         return .secondFactor(pending: pending.token, factors)
     }
 
-    /// Begins a session. A change of the profile goes on with the time of the sign-in before it.
+    /// Begins a session. Without a new sign-in, as after a change of the profile, `authTime` is that of the last one.
     func openSession(
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject()

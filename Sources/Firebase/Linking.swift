@@ -12,9 +12,9 @@ struct IdpRequest: Sendable {
     let createsUsers: Bool
 
     enum Decision: Sendable {
-        /// With a token under which the credential may be used once more, where the refusal brings one along.
+        /// With a pending token where the client is to try the credential once more.
         case refused(FirebaseError, pendingToken: String?)
-        /// The address is another user's, and this provider's word isn't enough for it.
+        /// Another user has the address, and this provider isn't trusted to prove whose it is.
         case unconfirmed(User, pendingToken: String)
         case done(User, isNew: Bool, pendingToken: String)
     }
@@ -42,7 +42,7 @@ struct IdpRequest: Sendable {
         return .done(user, isNew: true, pendingToken: keep(&tables, call))
     }
 
-    /// Keeps the credential, so that the token that is returned may stand for it once.
+    /// Keeps the credential. The token that is returned stands for it, once.
     private func keep(_ tables: inout Transaction, _ call: FirebaseCall) -> String {
         let token = Base64URL.encode(tables.random.bytes(48))
         let lifetime = call.exchange.world.seed[FirebaseSection.self].pendingTokenLifetime
@@ -69,7 +69,7 @@ struct IdpRequest: Sendable {
         return user
     }
 
-    /// The address is another user's already.
+    /// Adds the identity to the user who has its address.
     private func merge(into owner: User, _ tables: inout Transaction, _ call: FirebaseCall) -> Decision {
         guard !owner.disabled else { return .refused(.userIsDisabled(owner), pendingToken: nil) }
         guard identity.isTrusted else { return .unconfirmed(owner, pendingToken: keep(&tables, call)) }

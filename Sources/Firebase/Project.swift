@@ -79,7 +79,7 @@ package struct Project: SchemaObject {
         return String(100_000_000_000 + number % 900_000_000_000)
     }
 
-    /// What the project says of a sign-in method or provider, if it says anything.
+    /// Whether the project has enabled a sign-in method or provider; `nil` when it doesn't have it.
     func isEnabled(_ method: String) -> Bool? {
         switch method {
         case "password": providers.password
@@ -144,7 +144,7 @@ struct ProjectDirectory: Sendable {
     }
 }
 
-/// What of a project's settings was changed at run time, by an administrator.
+/// What an administrator has changed of a project's settings at run time.
 struct ProjectSettings: Row {
     static let table = Table<ProjectSettings>("firebase.projectSettings")
 

@@ -95,7 +95,7 @@ extension World {
 
     /// Deletes all users of a pool, some at a time, so that other requests get their turn.
     func deleteUsers(of pool: UserPool) {
-        let count = 1_000
+        let count = 100
         while update({ $0.deleteUsers(of: pool, limit: count) }) == count {}
     }
 }

@@ -123,7 +123,7 @@ extension FirebaseProvider {
         return try await source.identity(of: credential, in: call)
     }
 
-    /// Takes the web flow that ended at this URL up again; the address that its code was sent to.
+    /// Ends the web flow that `state` names. Returns the redirect URI that its code was sent to.
     private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws(FirebaseError) -> String {
         let state = fields["state"] ?? ""
         guard let flow = call.update({ $0.take(WebFlow.self, state, in: call.pool) }) else {

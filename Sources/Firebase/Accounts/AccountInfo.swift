@@ -19,7 +19,7 @@ extension FirebaseProvider {
 
     // MARK: - Update
 
-    /// What a caller wants changed, checked for itself.
+    /// What a caller wants changed. Each field by itself is checked.
     private struct Change: Sendable {
         var email: String?
         var password: String?

@@ -26,6 +26,31 @@ extension FirebaseProvider {
             throw FirebaseError("MISSING_CUSTOM_TOKEN", because: "token is missing")
         }
         let claims = try FirebaseProvider.customClaims(text, hosted: call.signsTokens)
+        let (uid, custom) = try check(claims, call)
+        let (user, isNew) = call.update { tables in
+            if var known = tables.user(uid, in: call.pool) {
+                known.isCustom = true
+                tables.put(known)
+                return (known, false)
+            }
+            var made = User(localId: uid, in: call.pool, now: tables.now)
+            made.isCustom = true
+            made.tenantId = call.tenant
+            tables.put(made)
+            return (made, true)
+        }
+        guard !user.disabled else { throw .userIsDisabled(user) }
+        var body = JSONObject([
+            ("kind", "identitytoolkit#VerifyCustomTokenResponse"), ("isNewUser", .bool(isNew)),
+        ])
+        try call.openSession(user, provider: "custom", customClaims: custom).add(to: &body)
+        return FirebaseAnswer(body: body)
+    }
+
+    /// Checks a custom token's claims. Returns the user's ID and the claims that its tokens are to have.
+    private func check(
+        _ claims: JSONObject, _ call: FirebaseCall
+    ) throws(FirebaseError) -> (uid: String, custom: JSONObject) {
         guard claims["aud"]?.string == FirebaseProvider.audience else {
             throw FirebaseError(
                 "INVALID_CUSTOM_TOKEN",
@@ -56,25 +81,7 @@ extension FirebaseProvider {
         if let name = extra?.object?.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
             throw FirebaseError("FORBIDDEN_CLAIM", name, because: "the claim \"\(name)\" is reserved")
         }
-        let (user, isNew) = call.update { tables in
-            if var known = tables.user(uid, in: call.pool) {
-                known.isCustom = true
-                tables.put(known)
-                return (known, false)
-            }
-            var made = User(localId: uid, in: call.pool, now: tables.now)
-            made.isCustom = true
-            made.tenantId = call.tenant
-            tables.put(made)
-            return (made, true)
-        }
-        guard !user.disabled else { throw .userIsDisabled(user) }
-        var body = JSONObject([
-            ("kind", "identitytoolkit#VerifyCustomTokenResponse"), ("isNewUser", .bool(isNew)),
-        ])
-        let claimed = extra?.object ?? JSONObject()
-        try call.openSession(user, provider: "custom", customClaims: claimed).add(to: &body)
-        return FirebaseAnswer(body: body)
+        return (uid: uid, custom: extra?.object ?? JSONObject())
     }
 
     private static func customClaims(_ text: String, hosted: Bool) throws(FirebaseError) -> JSONObject {

@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import Time
 
-/// What an administrator wants set, checked for itself.
+/// What an administrator wants set. Each field by itself is checked.
 struct AdminChange: Sendable {
     private let email: String?
     private let password: Password?

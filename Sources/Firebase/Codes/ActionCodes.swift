@@ -43,7 +43,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Uses a code up, which works once.
+    /// Uses a code, which works once.
     fileprivate mutating func use(
         _ code: String, _ kind: OutOfBandCode.Kind, in pool: UserPool
     ) throws(FirebaseError) {
@@ -154,7 +154,7 @@ extension FirebaseProvider {
                 owner ?? signedIn.flatMap { tables.find(User.self, $0.user.key) }
                 ?? User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
             if owner != nil, !user.emailVerified {
-                // As with any trusted way in: what was linked before the address was shown to be theirs goes.
+                // The link proves whose the address is. What was linked before anybody had proved it is removed.
                 user.password = nil
                 user.links.removeAll { !User.isTrusted($0.providerId, email: $0.email, isVerified: true) }
             }

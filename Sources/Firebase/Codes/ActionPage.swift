@@ -28,7 +28,7 @@ extension FirebaseProvider {
             try exchange.admit(project, tenant: form["tenantId"])
             let call = FirebaseCall(exchange, project: project, tenant: form["tenantId"], body: JSONObject())
             let code = form["oobCode"]
-            // Before anything is done: whoever changed the link gets neither the code nor the person.
+            // Checked before the code is used: a link that somebody has changed leads nowhere and gives no code away.
             if let target = form["continueUrl"] { _ = try project.checkedReturnURL(target) }
             switch form["mode"] {
             case "signIn": return try goOn(call, code, form)

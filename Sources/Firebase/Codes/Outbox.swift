@@ -45,7 +45,7 @@ struct OutOfBandCode: PoolRow {
     var newEmail: String?
     let link: String
     let expires: Instant
-    /// What a mail server would have said: Apple's relay refuses senders that it doesn't know.
+    /// The mail server's answer: Apple's relay refuses senders that it doesn't know.
     var delivery: String?
     var isUsed = false
 
@@ -67,7 +67,7 @@ struct PhoneCode: PoolRow {
     static let table = Table<PhoneCode>("firebase.phoneCode", indexes: [byPool])
     static let byPool = Index<PhoneCode, UserPool>("pool") { $0.pool }
 
-    /// With what the client names it.
+    /// `sessionInfo`, with which the client says which code it enters.
     let session: String
     let pool: UserPool
     let phoneNumber: String

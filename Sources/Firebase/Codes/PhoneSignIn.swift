@@ -10,7 +10,7 @@ import Time
 // another user has brings a temporary proof, with which the SDK signs in as that user.
 
 extension FirebaseCall {
-    /// Not documented.
+    /// How long a code works; not documented.
     private static let lifetime = TimeSpan.minutes(10)
 
     /// Puts a code for the number into the outbox; its session.

@@ -7,7 +7,7 @@ import Time
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaEnrollment/start
 //
 // Quirks: only who has a verified address may enrol, at most five factors, and neither anonymous users nor those who
-// signed in by phone. Withdrawing ends the sessions of before.
+// signed in by phone. Withdrawing a factor ends the sessions that began before.
 
 extension FirebaseProvider {
     private static let limit = 5

@@ -92,10 +92,7 @@ extension FirebaseProvider {
 
     private func answered(_ exchange: Exchange, _ form: Form) -> Response {
         let state = form["state"] ?? ""
-        // One that no seed holds was made when the sign-in began.
-        let project = projects.project(id: String(state.prefix { $0 != "." })).flatMap { project in
-            (try? exchange.admit(project)) == nil ? nil : project
-        }
+        let project = projects.project(id: String(state.prefix { $0 != "." }))
         let flow = project.flatMap { project in
             exchange.world.read { $0.valid(WebFlow.self, state, in: project.pool) }
         }

@@ -3,7 +3,8 @@ import HTTPServer
 import OAuth
 import EmulatorCore
 
-// Where a sign-in may be handed back to. What arrives there redeems the sign-in, so nothing of it is taken on trust.
+// Where a sign-in may be handed back to. Whoever gets the answer can finish the sign-in, so every part of the address is
+// checked.
 //
 // The handler asks production whether an app is the project's: the words are those of its `INVALID_APP_ID`,
 // `INVALID_OAUTH_CLIENT_ID` and `UNAUTHORIZED_DOMAIN`, as the web SDK has them (`auth/invalid-app-id` …). That it shows them on
