@@ -1,12 +1,13 @@
+import JSON
 import EmulatorCore
 
 /// `seed-data/default.json` and the keys it names, embedded so that the binary runs with nothing beside it.
 enum BuiltInSeed {
     /// Throws for a file that isn't embedded; a test checks the seed that this is.
     static var source: SeedSource {
-        get throws(SeedFaults) {
+        get throws(Issues) {
             guard let seed = EmbeddedFiles.bytes(at: "default.json") else {
-                throw SeedFaults(faults: [SeedFault(file: "default.json", path: "$", message: "it isn't built in")])
+                throw Issues(file: "default.json", "it isn't built in")
             }
             return SeedSource(name: "built-in default.json", bytes: seed, isChecked: true) { name in
                 guard let bytes = EmbeddedFiles.bytes(at: name) else { throw Missing() }
