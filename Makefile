@@ -112,6 +112,7 @@ bench-worst: build
 # After a change of what a seed can hold.
 schema: build
 	$(BINARY) seed schema > seed-data/schema.json
+	$(BINARY) seed schema --markdown > docs/seed.md
 
 # After a change of a scenario's texts.
 scenarios: build

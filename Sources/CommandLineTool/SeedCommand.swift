@@ -32,6 +32,9 @@ struct SeedCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "schema", abstract: "Print the JSON Schema (2020-12) of a seed file.")
 
-        func run() { Terminal.print(String(SeedInput.schema.dropLast())) }
+        @Flag(help: "Print a reference for people instead: every field, its value, its default and its meaning.")
+        var markdown = false
+
+        func run() { Terminal.print(String((markdown ? SeedInput.reference : SeedInput.schema).dropLast())) }
     }
 }

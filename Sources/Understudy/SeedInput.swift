@@ -25,6 +25,9 @@ public enum SeedInput: Sendable {
     /// The JSON Schema (2020-12) of a seed file.
     public static var schema: String { Providers.seedFormat.jsonSchema.indented() + "\n" }
 
+    /// The reference of a seed file, as a page of Markdown.
+    public static var reference: String { Providers.seedFormat.reference }
+
     package static func load(_ inputs: [SeedInput]) throws -> Seed {
         do throws(Issues) {
             var sources: [SeedSource] = []

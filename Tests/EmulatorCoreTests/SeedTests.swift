@@ -34,6 +34,11 @@ struct SeedTests {
         #expect(try Repository.read("seed-data/schema.json") == SeedInput.schema)
     }
 
+    @Test("the committed reference is the one that is printed")
+    func reference() throws {
+        #expect(try Repository.read("docs/seed.md") == SeedInput.reference)
+    }
+
     @Test(
         "each fault names its place, what was found and what was expected",
         arguments: [

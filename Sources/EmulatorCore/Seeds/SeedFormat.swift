@@ -26,6 +26,20 @@ package struct SeedFormat: Sendable {
     /// A whole seed file: the format of the README's section "Seeds".
     package var schema: Schema { contents.schema }
 
+    /// The reference of a seed file, as Markdown.
+    package var reference: String {
+        """
+        # Seed files
+
+        What a seed file can hold. How files are read and merged is in the README, under "Seeds". `[]` in a heading stands
+        for each element of a list.
+
+        This file is printed by `understudy seed schema --markdown`.
+
+
+        """ + SchemaReference.markdown(schema, root: "The file")
+    }
+
     /// The JSON Schema of a seed file.
     package var jsonSchema: JSONValue {
         schema.jsonSchema(

@@ -1,0 +1,81 @@
+/// The reference of a schema, as Markdown: a table for each object, with every member's name, value, default and meaning.
+package struct SchemaReference {
+    /// The tables of objects by their text, so that an object that occurs at several places is told once.
+    private var known: [String: String] = [:]
+    /// Sections in their order.
+    private var sections: [String] = []
+    /// Objects that still have to be told.
+    private var waiting: [(title: String, members: Schema.Members)] = []
+
+    /// `root` is how the object that has the schema is called.
+    package static func markdown(_ schema: Schema, root: String) -> String {
+        guard case .object(let members) = schema else { return "" }
+        var reference = SchemaReference()
+        reference.waiting = [(title: root, members: members)]
+        var told = 0
+        while told < reference.waiting.count {
+            let next = reference.waiting[told]
+            reference.tell(next.members, as: next.title, isRoot: told == 0)
+            told += 1
+        }
+        return reference.sections.joined(separator: "\n")
+    }
+
+    private mutating func tell(_ members: Schema.Members, as title: String, isRoot: Bool) {
+        let place = isRoot ? "" : title
+        let rows = members.fields.map { field in
+            let value = SchemaReference.value(field.schema)
+            let fallback = field.fallback.map { "`\($0.text)`" } ?? (field.isRequired ? "required" : "")
+            return "| `\(field.name)` | \(SchemaReference.cell(value)) | \(SchemaReference.cell(fallback)) | "
+                + "\(SchemaReference.cell(field.about)) |\n"
+        }
+        let table = "| member | value | default | meaning |\n|---|---|---|---|\n" + rows.joined()
+        let heading = isRoot ? "## \(title)\n\n" : "## `\(title)`\n\n"
+        if let earlier = known[table] {
+            sections.append(heading + "The same members as `\(earlier)`.\n")
+            return
+        }
+        known[table] = title
+        sections.append(heading + table)
+        for field in members.fields {
+            wait(for: field.schema, at: place.isEmpty ? field.name : "\(place).\(field.name)")
+        }
+    }
+
+    private mutating func wait(for schema: Schema, at place: String) {
+        switch schema {
+        case .object(let members): waiting.append((title: place, members: members))
+        case .list(let element, _), .sequence(let element): wait(for: element, at: "\(place)[]")
+        case .map(let element): wait(for: element, at: "\(place).*")
+        case .nullable(let schema): wait(for: schema, at: place)
+        case .either(let first, let second):
+            wait(for: first, at: place)
+            wait(for: second, at: place)
+        case .text, .integer, .boolean, .choice, .set, .any, .number: break
+        }
+    }
+
+    private static func value(_ schema: Schema) -> String {
+        switch schema {
+        case .list(let element, let key): "a list of \(plural(element)), told apart by `\(key)`"
+        case .set(let element): "a list, each at most once, of \(plural(element))"
+        case .sequence(let element): "a list of \(plural(element))"
+        case .map(let element): "an object with members of any name: \(value(element))"
+        case .nullable(let schema): "\(value(schema)), or null"
+        case .choice(let names): names.map { "`\"\($0)\"`" }.joined(separator: ", ")
+        default: schema.expectation
+        }
+    }
+
+    /// What the elements of a list are.
+    private static func plural(_ schema: Schema) -> String {
+        switch schema {
+        case .object: "objects"
+        default: "values, each \(value(schema))"
+        }
+    }
+
+    private static func cell(_ text: String) -> String {
+        text.split(separator: "|", omittingEmptySubsequences: false).joined(separator: "\\|")
+    }
+}
