@@ -59,7 +59,7 @@ struct GitHubProfile: AccountProfile {
         login = fields.optional("login", .text(.identifier), "The user name; the id by default.") ?? account.id
         id =
             fields.optional("id", .gitHubID, "The numeric user ID; made from the id by default.")
-            ?? Int(DerivedNumber.of("github:\(account.id)") % 100_000_000 + 1_000)
+            ?? GitHubSection.number(from: account.id)
         name =
             fields.optional(
                 "name", .nullable(.text(.any)), "The name on the profile; the person's own by default.")

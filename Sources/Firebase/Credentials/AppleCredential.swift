@@ -43,8 +43,8 @@ struct AppleSource: IdentitySource {
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
         let list = references.root["apple"]?["teams"]
         let teams = list?.items ?? []
-        let apps = teams.reduce(KnownNames([])) { $0 + KnownNames($1["apps"], "bundleID") }
-        let services = teams.reduce(KnownNames([])) { $0 + KnownNames($1["services"], "id") }
+        let apps = KnownNames(teams.flatMap { KnownNames($0["apps"], "bundleID").all })
+        let services = KnownNames(teams.flatMap { KnownNames($0["services"], "id").all })
         references.expect(settings["teamID"], among: KnownNames(list, "id"), "team", in: " in apple.teams")
         for bundleID in settings["bundleIDs"]?.items ?? [] {
             references.expect(bundleID, among: apps, "app", in: " in any of apple.teams")

@@ -32,11 +32,11 @@ package indirect enum Schema: Sendable {
         /// What it means, in a sentence.
         package let about: String
 
-        package static func required(_ name: String, _ schema: Schema, _ about: String) -> Field {
+        static func required(_ name: String, _ schema: Schema, _ about: String) -> Field {
             Field(name: name, schema: schema, isRequired: true, fallback: nil, about: about)
         }
 
-        package static func optional(
+        static func optional(
             _ name: String, _ schema: Schema, default fallback: JSONValue? = nil, _ about: String
         ) -> Field {
             Field(name: name, schema: schema, isRequired: false, fallback: fallback, about: about)
@@ -44,7 +44,7 @@ package indirect enum Schema: Sendable {
     }
 
     /// The fields of an object, in their order and by name.
-    package final class Members: Sendable, ExpressibleByArrayLiteral {
+    package final class Members: Sendable {
         package let fields: [Field]
         private let places: [String: Int]
 
@@ -53,11 +53,7 @@ package indirect enum Schema: Sendable {
             places = Dictionary(fields.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         }
 
-        package convenience init(arrayLiteral elements: Field...) { self.init(elements) }
-
-        package subscript(name: String) -> Field? { place(of: name).map { fields[$0] } }
-
-        func place(of name: String) -> Int? { places[name] }
+        package subscript(name: String) -> Field? { places[name].map { fields[$0] } }
     }
 
     /// What was expected, in a sentence after "expected".
