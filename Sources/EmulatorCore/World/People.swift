@@ -14,6 +14,11 @@ extension Account: Row {
     package static let names = SortedIndex<Account>("names") { account in
         Set(account.searchNames.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
     }
+
+    /// Where a search for `prefix` finds the account first.
+    fileprivate static func firstName(of account: Account, beginningWith prefix: String) -> String? {
+        names.texts(account).filter { $0.hasPrefix(prefix) }.min()
+    }
 }
 
 extension TableReading where Self: ~Copyable {
@@ -49,7 +54,7 @@ extension Transaction {
 /// Some of the people, and where the next ones begin.
 package struct PeoplePage: Sendable {
     package let people: [Account]
-    /// To be given as `after` for the next page; `nil` when there are no more.
+    /// The last one's ID, to be given as `after` for the next page; `nil` when there are no more.
     package let next: String?
 }
 
@@ -63,18 +68,16 @@ extension TableReading where Self: ~Copyable {
                 people: Array(found.prefix(limit)), next: found.count > limit ? found[limit - 1].id : nil)
         }
         let prefix = search.lowercased()
-        var found: [(text: String, person: Account)] = []
-        var place = after
+        var found: [Account] = []
+        var place = after.flatMap { account($0) }.flatMap { Account.firstName(of: $0, beginningWith: prefix) }
         repeat {
             let entries = rows(Account.names, prefix: prefix, after: place, limit: 2 * limit)
             // A person whom several words find is shown at the first of them.
-            found += entries.filter { entry in
-                Account.names.texts(entry.row).filter { $0.hasPrefix(prefix) }.min() == entry.text
-            }.map { (text: $0.text, person: $0.row) }
+            found += entries.filter { Account.firstName(of: $0.row, beginningWith: prefix) == $0.text }.map(\.row)
             place = entries.last?.text
         } while place != nil && found.count <= limit
         return PeoplePage(
-            people: found.prefix(limit).map(\.person), next: found.count > limit ? found[limit - 1].text : nil)
+            people: Array(found.prefix(limit)), next: found.count > limit ? found[limit - 1].id : nil)
     }
 }
 
