@@ -18,12 +18,19 @@ package enum Decision: Sendable {
 extension Exchange {
     /// For an authorization endpoint.
     package func decision(provider: String, client: String, interaction: Interaction?) -> Decision {
-        let interaction = interaction ?? world.seed.interaction
-        return world.update { tables in
-            let outcome = self.outcome(&tables, provider: provider, client: client, interaction: interaction)
-            guard let outcome else { return .ask }
-            return Decision(outcome, tables.personSigningIn(interaction, outcome))
+        world.update { tables in
+            decision(provider: provider, client: client, interaction: interaction, in: &tables)
         }
+    }
+
+    /// For an authorization that is decided together with something else.
+    package func decision(
+        provider: String, client: String, interaction: Interaction?, in tables: inout Transaction
+    ) -> Decision {
+        let interaction = interaction ?? world.seed.interaction
+        let outcome = self.outcome(&tables, provider: provider, client: client, interaction: interaction)
+        guard let outcome else { return .ask }
+        return Decision(outcome, tables.personSigningIn(interaction, outcome))
     }
 
     /// For a sign-in on a device, where nobody is asked: `account` is who is signed in there.

@@ -29,14 +29,15 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
     /// Codes and tokens that have expired are remembered for some time, so that a refusal can say that they did.
     package init(
         _ provider: String, rememberingCodes codeMemory: TimeSpan = .minutes(10),
-        rememberingTokens tokenMemory: TimeSpan = .zero, indexes: [any AnyIndex<Grant>] = []
+        rememberingTokens tokenMemory: TimeSpan = .zero, indexes: [any AnyIndex<Grant>] = [],
+        tokenIndexes: [any AnyIndex<Token<Grant>>] = []
     ) {
         byAccount = Index("account") { $0.account }
         grants = Table("\(provider).grant", indexes: [byAccount] + indexes)
         codesByGrant = Index("grant") { $0.grant }
         codes = Table("\(provider).code", indexes: [codesByGrant]) { $0.expires + codeMemory }
         tokensByGrant = Index("grant") { $0.grant }
-        tokens = Table("\(provider).token", limit: 1 << 21, indexes: [tokensByGrant]) { token in
+        tokens = Table("\(provider).token", limit: 1 << 21, indexes: [tokensByGrant] + tokenIndexes) { token in
             token.expires.map { $0 + tokenMemory }
         }
     }
