@@ -11,7 +11,7 @@ package struct PersonChooser: Sendable {
         let text: String
         let after: String?
 
-        /// `nil` when the form asks for no search.
+        /// `nil` when the form, or the query of a page that is asked for with its search, has none.
         package init?(_ form: Form) {
             guard form["action"] == "search" || form["after"] != nil else { return nil }
             text = form["search"] ?? ""
@@ -22,10 +22,14 @@ package struct PersonChooser: Sendable {
     package let people: [Account]
     private let search: Search?
     private let next: String?
+    /// Where searches go, when the form is answered elsewhere.
+    private let searchAddress: String?
 
-    /// `first` stands before all others, if the form doesn't search for somebody else.
-    package init(_ exchange: Exchange, _ search: Search?, first: Account? = nil) {
+    /// `first` stands before all others, if the form doesn't search for somebody else. Searches are posted with the form;
+    /// with `searchAddress` they go there, as a query of all the form's fields.
+    package init(_ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil) {
         self.search = search
+        self.searchAddress = searchAddress
         let page = exchange.world.read { tables in
             tables.people(search: search?.text ?? "", after: search?.after, limit: PersonChooser.pageSize)
         }
@@ -46,13 +50,16 @@ package struct PersonChooser: Sendable {
         if next != nil || search != nil { fields += searchFields }
         fields += people.map(button)
         if people.isEmpty, search != nil { fields.append(.tag("p", [("role", "status")], "Nobody is found.")) }
-        if let next {
-            fields.append(
-                .tag(
-                    "button", [("class", "quiet"), ("type", "submit"), ("name", "after"), ("value", next)],
-                    "More people"))
-        }
+        if let next { fields.append(searchButton("More people", name: "after", value: next)) }
         return fields
+    }
+
+    private func searchButton(_ label: String, name: String, value: String) -> HTML {
+        var attributes: [(String, String?)] = [
+            ("class", "quiet"), ("type", "submit"), ("name", name), ("value", value),
+        ]
+        if let searchAddress { attributes += [("formmethod", "get"), ("formaction", searchAddress)] }
+        return .tag("button", attributes, label)
     }
 
     private var searchFields: [HTML] {
@@ -65,8 +72,7 @@ package struct PersonChooser: Sendable {
                         ("type", "search"), ("name", "search"), ("value", search?.text ?? ""), ("autocomplete", "off"),
                         ("maxlength", "254"),
                     ])),
-            .tag(
-                "button", [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "search")], "Search"),
+            searchButton("Search", name: "action", value: "search"),
         ]
     }
 
