@@ -3,8 +3,8 @@ import JOSE
 import EmulatorCore
 
 // GET https://avatars.githubusercontent.com/u/ID
-// A picture for everybody, so that what shows `avatar_url` has something to show: five by five squares, mirrored, in a
-// colour that follows from the number. As PNG, because that is what clients expect.
+// The picture at `avatar_url`: five by five squares, mirrored, in a colour that follows from the person's number. As PNG,
+// because that is what clients expect.
 
 enum Avatar {
     private static let squares = 5

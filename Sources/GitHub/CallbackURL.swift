@@ -47,7 +47,7 @@ struct CallbackURL: Sendable {
     }
 
     private func pathFault(of path: String, below registered: String) -> String? {
-        // What a browser would fold away could lead out of the registered directory.
+        // A browser resolves dot segments, which could lead out of the registered directory.
         let folded = path.lowercased()
         guard !folded.contains("/.."), !folded.contains("%2e"), !folded.contains("\\"), !folded.contains("/./") else {
             return "its path holds dot segments"

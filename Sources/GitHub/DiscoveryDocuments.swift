@@ -17,7 +17,7 @@ extension GitHubProvider {
             "token_endpoint": .string("\(base)/oauth/access_token"),
             "device_authorization_endpoint": .string("\(base)/device/code"),
             "jwks_uri": .string("\(base)/oauth/.well-known/jwks"), "response_types_supported": ["code"],
-            "grant_types_supported": ["authorization_code", "refresh_token", .string(DeviceTable.grantType)],
+            "grant_types_supported": ["authorization_code", "refresh_token", .string(Device.grantType)],
             "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"],
             "scopes_supported": ["offline_access"], "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],

@@ -83,7 +83,7 @@ package struct GitHubProvider: Provider {
         ]
     }
 
-    /// Fixed paths before those with parameters, which would take them.
+    /// Fixed paths before those with parameters, which would match them, too.
     private var endpoints: [RESTEndpoint] {
         metaEndpoints + [GitHubProvider.graphQLEndpoint] + GitHubProvider.organizationEndpoints
             + GitHubProvider.teamEndpoints + GitHubProvider.userEndpoints + tokenEndpoints
@@ -125,14 +125,15 @@ package struct GitHubProvider: Provider {
     package func client(of exchange: Exchange) -> String? {
         guard let token = GitHubProvider.token(in: exchange.request.header("Authorization") ?? "", exchange.request)
         else { return nil }
-        return exchange.world.update { state in state[GitHubState.self].client(of: token) }
+        return exchange.world.read { $0.find(Token<GitHubGrant>.self, token)?.client }
     }
 
     /// An account that goes takes its grants with it. That webhooks tell of it isn't documented, so they don't.
     package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.update { state in
-            let keys = state[GitHubState.self].grants.keys.filter { $0.account == account }
-            for key in keys { state[GitHubState.self].end(key, because: "the account is gone") }
+        exchange.world.update { tables in
+            for grant in tables.grants(GitHubGrant.self, of: account) {
+                tables.revoke(grant, because: "the account is gone")
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 /// A scope of OAuth apps: <https://docs.github.com/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps>.
-enum GitHubScope: String, CaseIterable, Sendable {
+enum GitHubScope: String, Codable, CaseIterable, Sendable {
     case adminEnterprise = "admin:enterprise"
     case adminGPGKey = "admin:gpg_key"
     case adminOrg = "admin:org"
@@ -152,7 +152,7 @@ struct GitHubScopes: Hashable, Sendable {
 
     private var effective: UInt64 { GitHubScopes.places(bits).reduce(bits) { $0 | GitHubScopes.below[$1] } }
 
-    // MARK: -
+    // MARK: - Bits
 
     private static let all = GitHubScope.allCases.sorted { $0.rawValue < $1.rawValue }
     private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
@@ -173,5 +173,17 @@ struct GitHubScopes: Hashable, Sendable {
             rest &= rest - 1
         }
         return places
+    }
+}
+
+/// Written down by name, so that bits may change their meaning.
+extension GitHubScopes: Codable {
+    init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode([GitHubScope].self))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(scopes)
     }
 }

@@ -80,11 +80,10 @@ final class WebhookSender: Sendable {
 extension GitHubProvider {
     /// Ends a person's grant; the webhook that tells of it, for a GitHub App that has an address for it.
     func revoke(_ app: GitHubSection.App, of account: Account, in exchange: Exchange) -> GitHubWebhook? {
-        let key = GitHubState.GrantKey(account: account.id, client: app.clientID)
-        let delivery = exchange.world.update { state -> [UInt8]? in
-            guard state[GitHubState.self].grants[key] != nil else { return nil }
-            state[GitHubState.self].end(key, because: "the person revoked the app")
-            return state.random.bytes(16)
+        let delivery = exchange.world.update { tables -> [UInt8]? in
+            guard let grant = tables.grant(account.id, to: app) else { return nil }
+            tables.revoke(grant, because: "the person revoked the app")
+            return tables.random.bytes(16)
         }
         guard let delivery, let details = app.details, let url = details.webhookURL else { return nil }
         let user = UserDocument(account, RESTBase(exchange.address, isEnterprise: false)).simple()
@@ -113,9 +112,8 @@ extension GitHubProvider {
             let message = "no app \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
             return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
         }
-        let key = GitHubState.GrantKey(account: accountID, client: clientID)
-        let (account, isGranted) = exchange.world.update { state in
-            (state.account(accountID), state[GitHubState.self].grants[key] != nil)
+        let (account, isGranted) = exchange.world.read { tables in
+            (tables.account(accountID), tables.grant(accountID, to: app) != nil)
         }
         guard let account, isGranted else {
             let message =

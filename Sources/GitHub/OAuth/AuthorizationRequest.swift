@@ -22,7 +22,7 @@ struct AuthorizationRequest: Sendable {
     /// The request as it came, for the consent page to carry along.
     let form: Form
 
-    /// Why a request goes nowhere, and how that is told.
+    /// Why a request is refused, and where the refusal is shown.
     enum Refusal: Error, Sendable {
         /// GitHub's "not found" page.
         case unknownClient(Diagnosis)

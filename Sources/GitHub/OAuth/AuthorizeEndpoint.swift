@@ -16,23 +16,20 @@ extension GitHubProvider {
         do { request = try AuthorizationRequest(exchange.request.queryForm, directory) } catch {
             return refusal(error, exchange)
         }
-        let interaction = request.app.interaction ?? exchange.world.seed.interaction
-        let (outcome, person) = exchange.world.update { state -> (Outcome?, Account?) in
-            let outcome = exchange.outcome(
-                &state, provider: name, client: request.app.clientID, interaction: interaction)
-            let person = outcome == nil ? nil : state.personSigningIn(interaction, outcome)
-            return (outcome, person)
-        }
-        switch outcome?.kind {
+        let decision = exchange.decision(
+            provider: name, client: request.app.clientID, interaction: request.app.interaction)
+        switch decision {
+        case .ask: return askPerson(exchange, request)
         case .cancel: return denied(exchange, request, because: "a cancel was ordered as an outcome")
-        case .error where outcome?.error != OAuthError.Code.unverifiedUserEmail.rawValue:
-            return failed(exchange, request, with: outcome?.error ?? "")
-        case .approve, .error: break
-        case nil: return askPerson(exchange, request)
+        // The exchange of the code tells of it.
+        case .error(OAuthError.Code.unverifiedUserEmail.rawValue, let person?):
+            return approved(exchange, request, by: person.id, isUnverified: true)
+        case .error(OAuthError.Code.unverifiedUserEmail.rawValue, nil), .nobody: return Pages.nobody(exchange)
+        case .error(let name, _): return failed(exchange, request, with: name)
+        case .approve(let person, let outcome):
+            let granted = outcome?.scopes.map { GitHubScopes($0.joined(separator: " ")) }
+            return approved(exchange, request, by: person.id, granting: granted)
         }
-        guard let person else { return Pages.nobody(exchange) }
-        let granted = outcome?.scopes.map { GitHubScopes($0.joined(separator: " ")) }
-        return approved(exchange, request, by: person.id, granting: granted, isUnverified: outcome?.kind == .error)
     }
 
     /// Who is signed in, or the sign-in page first; then the consent page, unless there is nothing new to grant.
@@ -41,30 +38,27 @@ extension GitHubProvider {
             request.login.map({ $0.lowercased() == session.account.github.login.lowercased() }) ?? true
                 || session.isFresh
         else { return Pages.redirectToSignIn(exchange, request) }
-        let key = GitHubState.GrantKey(account: session.account.id, client: request.app.clientID)
-        let (grant, isInAHurry) = exchange.world.update { state -> (GitHubState.Grant?, Bool) in
-            state[GitHubState.self].sessions[session.id]?.value.isFresh = false
-            let grant = state[GitHubState.self].grants[key]
-            let scopes = request.scopes ?? grant?.scopes ?? .none
-            let now = state.clock.now
-            return (grant, state[GitHubState.self].isInAHurry(key, scopes: scopes, now: now))
+        if session.isFresh { exchange.world.update { _ = $0.change(Session.self, session.id) { $0.isFresh = false } } }
+        let (grant, needsConsent) = exchange.world.read { tables -> (GitHubGrant?, Bool) in
+            guard let grant = tables.grant(session.account.id, to: request.app) else { return (nil, true) }
+            let scopes = request.scopes ?? grant.scopes
+            return (grant, !grant.scopes.covers(scopes) || tables.exceedsTokenRate(grant, scopes: scopes))
         }
-        if let grant, !isInAHurry, request.scopes.map({ grant.scopes.covers($0) }) ?? true {
-            return approved(exchange, request, by: session.account.id)
-        }
-        return Pages.consent(exchange, request, session, granted: grant?.scopes)
+        return needsConsent
+            ? Pages.consent(exchange, request, session, granted: grant?.scopes)
+            : approved(exchange, request, by: session.account.id)
     }
 
     /// What the consent page's form says.
     func decide(_ exchange: Exchange) -> Response {
         let answer = exchange.request.bodyForm
-        guard let original = answer["request"].flatMap({ Base64URL.decode($0) }) else {
+        guard let original = answer.carriedRequest else {
             return Pages.problem(
                 exchange, 422, "Something is missing",
                 Diagnosis("the form lacks the authorization request: begin again"))
         }
         let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(Form(parsing: original), directory) } catch {
+        do { request = try AuthorizationRequest(original, directory) } catch {
             return refusal(error, exchange)
         }
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, request) }
@@ -81,19 +75,19 @@ extension GitHubProvider {
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil,
         isUnverified: Bool = false
     ) -> Response {
-        let key = GitHubState.GrantKey(account: account, client: request.app.clientID)
-        let code = exchange.world.update { state -> String in
-            let now = state.clock.now
-            var scopes = request.scopes ?? state[GitHubState.self].grants[key]?.scopes ?? .none
+        let code = exchange.world.update { tables in
+            var scopes = request.scopes ?? tables.grant(account, to: request.app)?.scopes ?? .none
             if let granting { scopes = scopes.intersection(granting) }
-            let text = Hex.encode(state.random.bytes(10))
-            let code = GitHubState.Code(
-                grant: key, redirectURI: request.redirectURI, scopes: scopes,
-                wantsRefreshToken: request.wantsRefreshToken, challenge: request.challenge, isUnverified: isUnverified,
-                usedBy: exchange.spentBy)
-            state[GitHubState.self].consent(key, scopes: scopes, now: now)
-            state[GitHubState.self].codes.insert(code, as: text, expires: now + settings.codeLifetime, now: now)
-            return text
+            let grant = tables.consent(account, to: request.app, scopes: scopes)
+            let code = Hex.encode(tables.random.bytes(10))
+            tables.put(
+                AuthorizationCode<GitHubGrant>(
+                    code, grant: grant.key, client: grant.client, redirectURI: request.redirectURI,
+                    challenge: request.challenge, expires: tables.now + settings.codeLifetime,
+                    usedBy: exchange.spentBy,
+                    details: GitHubGrant.CodeDetails(
+                        scopes: scopes, wantsRefreshToken: request.wantsRefreshToken, isUnverified: isUnverified)))
+            return code
         }
         return callback(
             exchange, request.redirectURI,

@@ -10,151 +10,67 @@ import Time
 // Quirks: no client secret. There is no verification_uri_complete. A poll too early adds five seconds to the interval for
 // good. An app without the flow is refused with status 400 already when it asks for a code.
 
-/// A device that waits for a person.
-struct Device: Sendable {
-    enum Decision: Sendable {
-        case approved(account: String, GitHubScopes, isUnverified: Bool)
-        case denied
-    }
-
-    let client: String
-    let scopes: GitHubScopes
-    let wantsRefreshToken: Bool
-    let userCode: String
-    /// How far apart polls must be.
-    var interval = TimeSpan.seconds(5)
-    /// `nil` before the first poll.
-    var polledAt: Instant?
-    var decision: Decision?
-    var isRedeemed = false
-}
-
-/// The devices of a world, found by either code.
-struct DeviceTable: Sendable {
-    static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
-
-    /// Remembered for a while after they expire, so that polls can be told so.
-    private var devices = ExpiringTable<String, Device>(rememberingExpired: .minutes(15), limit: 100_000)
-    private var deviceCodes = ExpiringTable<String, String>(limit: 100_000)
-    /// When codes of an app were entered, within the last hour.
-    private var entries: [String: [Instant]] = [:]
-
-    mutating func insert(_ device: Device, as code: String, expires: Instant, now: Instant) {
-        devices.insert(device, as: code, expires: expires, now: now)
-        deviceCodes.insert(code, as: device.userCode, expires: expires, now: now)
-    }
-
-    subscript(code: String) -> ExpiringTable<String, Device>.Entry? {
-        get { devices[code] }
-        set { devices[code] = newValue }
-    }
-
-    func isTaken(_ userCode: String) -> Bool { deviceCodes[userCode] != nil }
-
-    /// The code of a device that still waits.
-    func code(for userCode: String, now: Instant) -> String? {
-        guard let entry = deviceCodes[userCode], entry.expires > now, devices[entry.value]?.value.decision == nil else {
-            return nil
-        }
-        return entry.value
-    }
-
-    /// Counts one more code that a person entered for an app; `false` when it is more than fifty within an hour.
-    mutating func enter(client: String, now: Instant) -> Bool {
-        var times = (entries[client] ?? []).filter { $0 > now - GitHubState.hour }
-        guard times.count < 50 else { return false }
-        times.append(now)
-        entries[client] = times
-        return true
-    }
-}
-
 extension GitHubProvider {
     func deviceCode(_ exchange: Exchange) -> Response {
         let format = AnswerFormat(accept: exchange.request.header("Accept"))
         let call = TokenCall(exchange.request)
         guard let app = directory.apps[call.clientID] else { return unknownClient(call.clientID) }
-        guard app.hasDeviceFlow else {
-            return OAuthError(
-                .deviceFlowDisabled, Diagnosis("set \"deviceFlow\": true for \"\(app.clientID)\" in the seed")
-            ).answer(format, status: 400)
-        }
+        do throws(OAuthError) { try checkDeviceFlow(of: app) } catch { return error.answer(format, status: 400) }
         let names = (call["scope"] ?? "").split { $0 == " " || $0 == "," }
         let scopes = app.isGitHubApp ? GitHubScopes.none : GitHubScopes(call["scope"] ?? "")
-        let (code, userCode) = exchange.world.update { state -> (String, String) in
-            let code = Hex.encode(state.random.bytes(20))
-            var userCode = DeviceTable.userCode(&state.random)
-            while state[GitHubState.self].devices.isTaken(userCode) { userCode = DeviceTable.userCode(&state.random) }
+        let device = exchange.world.update { tables in
+            let code = Hex.encode(tables.random.bytes(20))
             let device = Device(
-                client: app.clientID, scopes: scopes, wantsRefreshToken: names.contains("offline_access"),
-                userCode: userCode)
-            let now = state.clock.now
-            state[GitHubState.self].devices.insert(
-                device, as: code, expires: now + settings.deviceCodeLifetime, now: now)
-            return (code, userCode)
+                key: code, userCode: tables.makeUserCode(), client: app.clientID, scopes: scopes,
+                wantsRefreshToken: names.contains("offline_access"), expires: tables.now + settings.deviceCodeLifetime)
+            tables.put(device)
+            return device
         }
         return format.response([
-            ("device_code", .string(code)), ("user_code", .string(userCode)),
+            ("device_code", .string(device.key)), ("user_code", .string(device.userCode)),
             ("verification_uri", .string("\(Pages.base(exchange))/login/device")),
-            ("expires_in", .integer(settings.deviceCodeLifetime.seconds)), ("interval", 5),
+            ("expires_in", .integer(settings.deviceCodeLifetime.seconds)),
+            ("interval", .integer(device.interval.seconds)),
         ])
     }
 
+    private func checkDeviceFlow(of app: GitHubSection.App) throws(OAuthError) {
+        guard !app.hasDeviceFlow else { return }
+        throw OAuthError(
+            .deviceFlowDisabled, Diagnosis("set \"deviceFlow\": true for \"\(app.clientID)\" in the seed"))
+    }
+
+    // MARK: - Polls
+
     func poll(
         _ call: TokenCall, _ app: GitHubSection.App, _ exchange: Exchange
-    ) throws(OAuthError) -> [AnswerFormat.Field] {
-        guard app.hasDeviceFlow else {
-            throw OAuthError(
-                .deviceFlowDisabled, Diagnosis("set \"deviceFlow\": true for \"\(app.clientID)\" in the seed"))
-        }
+    ) throws(OAuthError) -> IssuedTokens {
+        try checkDeviceFlow(of: app)
         let code = call["device_code"] ?? ""
-        let interaction = app.interaction ?? exchange.world.seed.interaction
-        let result = exchange.world.update { state -> Result<[AnswerFormat.Field], OAuthError> in
-            let now = state.clock.now
-            guard let entry = state[GitHubState.self].devices[code], entry.value.client == app.clientID,
-                !entry.value.isRedeemed
-            else { return .failure(incorrectDeviceCode(code, state[GitHubState.self], app)) }
-            guard entry.expires > now else {
-                let diagnosis = Diagnosis(
-                    "the device code expired \((now - entry.expires).seconds) seconds ago: ask for another")
-                return .failure(OAuthError(.expiredToken, diagnosis))
+        // A refusal is returned, not thrown, because a poll that is refused counts, too.
+        let result = exchange.world.update { tables -> Result<IssuedTokens, OAuthError> in
+            guard var device = tables.find(Device.self, code), device.client == app.clientID, !device.isRedeemed else {
+                return .failure(incorrectDeviceCode(code, tables.find(Device.self, code), app))
             }
-            if let error = hurry(entry.value, code, &state, now) { return .failure(error) }
-            let decision = entry.value.decision ?? orderedDecision(exchange, entry.value, interaction, &state)
-            state[GitHubState.self].devices[code]?.value.decision = decision
-            return settle(decision, entry.value, code, app, &state)
+            defer { tables.put(device) }
+            do throws(OAuthError) {
+                try checkPace(&device, at: tables.now)
+                if device.decision == nil {
+                    let decision = exchange.decision(
+                        provider: name, client: app.clientID, interaction: app.interaction, in: &tables)
+                    device.decision = Device.Decision(decision, of: device)
+                }
+                return .success(try settle(&device, app, in: &tables))
+            } catch { return .failure(error) }
         }
         return try result.get()
     }
 
-    private func settle(
-        _ decision: Device.Decision?, _ device: Device, _ code: String, _ app: GitHubSection.App,
-        _ state: inout Transaction
-    ) -> Result<[AnswerFormat.Field], OAuthError> {
-        switch decision {
-        case nil:
-            let diagnosis = Diagnosis(
-                "nobody has entered \(device.userCode) at /login/device yet: poll again in \(device.interval.seconds) seconds"
-            )
-            return .failure(OAuthError(.authorizationPending, diagnosis))
-        case .denied:
-            return .failure(
-                OAuthError(.accessDenied, Diagnosis("the person cancelled; this device code is of no more use")))
-        case .approved(let accountID, let scopes, let isUnverified):
-            guard let account = state.account(accountID), !isUnverified else {
-                return .failure(OAuthError(.unverifiedUserEmail, Diagnosis("this error was ordered as an outcome")))
-            }
-            if let error = unverified(account) { return .failure(error) }
-            state[GitHubState.self].devices[code]?.value.isRedeemed = true
-            let key = GitHubState.GrantKey(account: account.id, client: app.clientID)
-            return .success(
-                issue(&state, app, key, scopes, wantsRefresh: device.wantsRefreshToken, isFromDevice: true))
-        }
-    }
-
-    private func incorrectDeviceCode(_ code: String, _ state: GitHubState, _ app: GitHubSection.App) -> OAuthError {
+    private func incorrectDeviceCode(
+        _ code: String, _ device: Device?, _ app: GitHubSection.App
+    ) -> OAuthError {
         let diagnosis: Diagnosis
-        if let device = state.devices[code]?.value {
+        if let device {
             diagnosis =
                 device.isRedeemed
                 ? Diagnosis("this device code has already brought a token")
@@ -167,40 +83,64 @@ extension GitHubProvider {
         return OAuthError(.incorrectDeviceCode, diagnosis)
     }
 
-    /// A poll before its time costs five seconds more from then on.
-    private func hurry(_ device: Device, _ code: String, _ state: inout Transaction, _ now: Instant) -> OAuthError? {
-        state[GitHubState.self].devices[code]?.value.polledAt = now
-        guard let polledAt = device.polledAt else { return nil }
-        let due = polledAt + device.interval - settings.pollingTolerance
-        guard now < due else { return nil }
-        let interval = device.interval + .seconds(5)
-        state[GitHubState.self].devices[code]?.value.interval = interval
-        let diagnosis = Diagnosis(
-            received: "a poll after \((now - polledAt).milliseconds) ms",
-            expected: "\(device.interval.seconds) seconds between polls",
-            "wait \(interval.seconds) seconds from now on")
-        return OAuthError(.slowDown, diagnosis, interval: interval)
+    /// Whether the device may still ask, and wasn't too quick. A poll before its time costs five seconds more from then on.
+    private func checkPace(_ device: inout Device, at now: Instant) throws(OAuthError) {
+        guard device.expires > now else {
+            throw OAuthError(
+                .expiredToken,
+                Diagnosis(
+                    "the device code expired \((now - device.expires).seconds) seconds ago: ask for another"))
+        }
+        let (before, interval) = (device.polledAt, device.interval)
+        device.polledAt = now
+        guard let before, now < before + interval - settings.pollingTolerance else { return }
+        device.interval = interval + .seconds(5)
+        throw OAuthError(
+            .slowDown,
+            Diagnosis(
+                received: "a poll after \((now - before).milliseconds) ms",
+                expected: "\(interval.seconds) seconds between polls",
+                "wait \(device.interval.seconds) seconds from now on"), interval: device.interval)
     }
 
-    /// What was ordered for the next authorization, or the interaction's own answer.
-    private func orderedDecision(
-        _ exchange: Exchange, _ device: Device, _ interaction: Interaction, _ state: inout Transaction
-    ) -> Device.Decision? {
-        let outcome = exchange.outcome(&state, provider: name, client: device.client, interaction: interaction)
-        guard let outcome else { return nil }
-        let isUnverified = outcome.error == OAuthError.Code.unverifiedUserEmail.rawValue
-        guard outcome.kind == .approve || isUnverified, let account = state.personSigningIn(interaction, outcome) else {
-            return .denied
+    /// What the person's decision means for the device.
+    private func settle(
+        _ device: inout Device, _ app: GitHubSection.App, in tables: inout Transaction
+    ) throws(OAuthError) -> IssuedTokens {
+        switch device.decision {
+        case nil:
+            let (code, interval) = (device.userCode, device.interval.seconds)
+            throw OAuthError(
+                .authorizationPending,
+                Diagnosis("nobody has entered \(code) at /login/device yet: poll again in \(interval) seconds"))
+        case .denied:
+            throw OAuthError(
+                .accessDenied, Diagnosis("the person cancelled; this device code is of no more use"))
+        case .approved(let id, let scopes, let isUnverified):
+            guard let account = tables.account(id) else {
+                throw OAuthError(.unverifiedUserEmail, Diagnosis("the account is gone"))
+            }
+            try checkAddress(of: account, isUnverified: isUnverified)
+            device.isRedeemed = true
+            let grant = tables.consent(id, to: app, scopes: scopes)
+            return issue(
+                grant, scopes, to: app, withRefreshToken: device.wantsRefreshToken, isFromDevice: true, in: &tables)
         }
-        let granted = outcome.scopes.map { GitHubScopes($0.joined(separator: " ")) } ?? device.scopes
-        return .approved(account: account.id, device.scopes.intersection(granted), isUnverified: isUnverified)
     }
 }
 
-extension DeviceTable {
-    /// Eight characters with a hyphen. Which ones isn't documented; those in public logs are hexadecimal digits.
-    fileprivate static func userCode(_ random: inout Randomness) -> String {
-        let text = random.text(8, from: Array("0123456789ABCDEF".utf8))
-        return "\(text.prefix(4))-\(text.suffix(4))"
+extension Device.Decision {
+    /// What was ordered for the next authorization, or the interaction's own answer; `nil` when a person has to be asked.
+    fileprivate init?(_ decision: OAuth.Decision, of device: Device) {
+        switch decision {
+        case .ask: return nil
+        case .cancel, .nobody: self = .denied
+        case .error(OAuthError.Code.unverifiedUserEmail.rawValue, let account?):
+            self = .approved(account: account.id, device.scopes, isUnverified: true)
+        case .error: self = .denied
+        case .approve(let account, let outcome):
+            let granted = outcome?.scopes.map { GitHubScopes($0.joined(separator: " ")) } ?? device.scopes
+            self = .approved(account: account.id, device.scopes.intersection(granted), isUnverified: false)
+        }
     }
 }

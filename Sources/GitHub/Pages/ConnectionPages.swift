@@ -13,10 +13,10 @@ extension GitHubProvider {
         guard let session = session(exchange) else {
             return Pages.redirectToSignIn(exchange, then: "/settings/applications")
         }
-        let clients = exchange.world.update { state in
-            state[GitHubState.self].grants.keys.filter { $0.account == session.account.id }.map(\.client)
+        let grants = exchange.world.read { $0.grants(GitHubGrant.self, of: session.account.id) }
+        let apps = grants.compactMap { directory.apps[$0.client] }.sorted {
+            ($0.name, $0.clientID) < ($1.name, $1.clientID)
         }
-        let apps = clients.compactMap { directory.apps[$0] }.sorted { ($0.name, $0.clientID) < ($1.name, $1.clientID) }
         let links = apps.map {
             Pages.link(exchange, "\($0.name) (\($0.clientID))", to: GitHubProvider.connectionPath($0))
         }
@@ -39,8 +39,12 @@ extension GitHubProvider {
         guard let session = session(exchange) else {
             return Pages.redirectToSignIn(exchange, then: GitHubProvider.connectionPath(app))
         }
-        let key = GitHubState.GrantKey(account: session.account.id, client: app.clientID)
-        guard let grant = exchange.world.update({ $0[GitHubState.self].grants[key] }) else {
+        let granted = exchange.world.read { tables -> (grant: GitHubGrant, tokens: Int)? in
+            guard let grant = tables.grant(session.account.id, to: app) else { return nil }
+            let tokens = tables.tokens(of: grant).count { $0.kind == .access && !$0.hasExpired(at: tables.now) }
+            return (grant, tokens)
+        }
+        guard let (grant, tokens) = granted else {
             return Pages.page(
                 app.name,
                 [
@@ -49,7 +53,6 @@ extension GitHubProvider {
                     account(exchange, session, at: GitHubProvider.connectionPath(app)),
                 ])
         }
-        let tokens = grant.tokens.values.reduce(0) { $0 + $1.count }
         let rows = grant.scopes.scopes.map { HTML.tag("li", [], .text(scopeText($0)), .tag("code", [], $0.rawValue)) }
         return Pages.page(
             app.name,

@@ -4,7 +4,7 @@ import OAuth
 import EmulatorCore
 
 extension Pages {
-    /// Who asks, for what, and as whom one answers. Scopes can be left out, as GitHub says that people may.
+    /// Which app asks for which scopes, and whose account it is about. Scopes can be left out, as GitHub says that people may.
     static func consent(
         _ exchange: Exchange, _ request: AuthorizationRequest, _ session: SignedIn, granted: GitHubScopes?
     ) -> Response {
@@ -16,8 +16,7 @@ extension Pages {
             ] + (request.allowsSignup ? [] : [Form.Field(name: "allow_signup", value: "false")]))
         let scopes = request.scopes ?? granted ?? .none
         var fields: [HTML] = [
-            .hidden("request", Base64URL.encode(Array(request.form.encoded.utf8))),
-            .hidden("authenticity_token", session.authenticityToken),
+            .carrying(request.form), .hidden("authenticity_token", session.authenticityToken),
         ]
         fields.append(permissions(request.app, scopes, granted: granted))
         fields += [

@@ -45,12 +45,9 @@ extension GitHubProvider {
         guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
         let typed = answer["user_code"] ?? ""
         let code = GitHubProvider.normalize(typed)
-        let (device, isAllowed) = exchange.world.update { state -> (Device?, Bool) in
-            let now = state.clock.now
-            guard let deviceCode = state[GitHubState.self].devices.code(for: code, now: now),
-                let device = state[GitHubState.self].devices[deviceCode]?.value
-            else { return (nil, true) }
-            return (device, state[GitHubState.self].devices.enter(client: device.client, now: now))
+        let (device, isAllowed) = exchange.world.update { tables -> (Device?, Bool) in
+            guard let device = tables.device(showing: code) else { return (nil, true) }
+            return (device, tables.countUserCode(of: device.client))
         }
         guard isAllowed else {
             let diagnosis = Diagnosis(
@@ -85,14 +82,12 @@ extension GitHubProvider {
         let isApproved = answer["authorize"] == "1"
         let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
         let code = GitHubProvider.normalize(answer["user_code"] ?? "")
-        let isDecided = exchange.world.update { state -> Bool in
-            let now = state.clock.now
-            guard let deviceCode = state[GitHubState.self].devices.code(for: code, now: now),
-                let device = state[GitHubState.self].devices[deviceCode]?.value
-            else { return false }
+        let isDecided = exchange.world.update { tables -> Bool in
+            guard var device = tables.device(showing: code) else { return false }
             let scopes = device.scopes.intersection(GitHubScopes(kept))
-            state[GitHubState.self].devices[deviceCode]?.value.decision =
+            device.decision =
                 isApproved ? .approved(account: session.account.id, scopes, isUnverified: false) : .denied
+            tables.put(device)
             return true
         }
         guard isDecided else {

@@ -5,7 +5,7 @@ import EmulatorCore
 
 /// The pages that people see at github.com. They work without scripts and by keyboard, and look like no one's product.
 enum Pages {
-    static let banner = "Understudy: a stand-in for GitHub, for tests only. Nobody's real account is used."
+    static let banner = Page.banner(standingInFor: "GitHub")
 
     static func base(_ exchange: Exchange) -> String { exchange.address.base(of: GitHubProvider.host) }
 

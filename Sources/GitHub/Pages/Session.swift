@@ -4,8 +4,13 @@ import EmulatorCore
 import Time
 
 /// Who is signed in with a browser.
-struct Session: Sendable {
+struct Session: Row {
+    static let table = Table<Session>("github.session", limit: 100_000) { $0.expires }
+
+    /// The cookie's value.
+    let key: String
     let account: String
+    let expires: Instant
     /// Comes back with every form, so that no other site can post one.
     let authenticityToken: String
     /// Whether the person chose the account just now, for the request that is under way.
@@ -33,25 +38,24 @@ extension GitHubProvider {
         let start = "\(GitHubProvider.cookie)="
         guard let pair = pairs.first(where: { $0.drop { $0 == " " }.hasPrefix(start) }) else { return nil }
         let id = String(pair.drop { $0 == " " }.dropFirst(start.count))
-        return exchange.world.update { state in
-            guard let entry = state[GitHubState.self].sessions[id], entry.expires > state.clock.now,
-                let account = state.account(entry.value.account)
+        return exchange.world.read { tables in
+            guard let session = tables.find(Session.self, id), session.expires > tables.now,
+                let account = tables.account(session.account)
             else { return nil }
             return SignedIn(
-                id: id, account: account, authenticityToken: entry.value.authenticityToken, isFresh: entry.value.isFresh
-            )
+                id: id, account: account, authenticityToken: session.authenticityToken, isFresh: session.isFresh)
         }
     }
 
     /// Signs `account` in and goes to `path` on github.com.
     func signIn(_ account: String, _ exchange: Exchange, then path: String) -> Response {
-        let id = exchange.world.update { state -> String in
-            let id = Hex.encode(state.random.bytes(16))
-            let now = state.clock.now
-            let session = Session(account: account, authenticityToken: Hex.encode(state.random.bytes(16)))
-            state[GitHubState.self].sessions.insert(
-                session, as: id, expires: now + GitHubProvider.sessionLifetime, now: now)
-            return id
+        let id = exchange.world.update { tables in
+            let session = Session(
+                key: Hex.encode(tables.random.bytes(16)), account: account,
+                expires: tables.now + GitHubProvider.sessionLifetime,
+                authenticityToken: Hex.encode(tables.random.bytes(16)))
+            tables.put(session)
+            return session.key
         }
         var response = Response.redirect(to: Pages.base(exchange) + GitHubProvider.local(path))
         response.headers.append(
@@ -61,9 +65,7 @@ extension GitHubProvider {
 
     func signOut(_ exchange: Exchange) -> Response {
         var response = Response.redirect(to: Pages.base(exchange) + "/login")
-        if let session = session(exchange) {
-            exchange.world.update { $0[GitHubState.self].sessions[session.id] = nil }
-        }
+        if let session = session(exchange) { exchange.world.update { _ = $0.remove(Session.self, session.id) } }
         response.headers.append(
             (name: "Set-Cookie", value: "\(GitHubProvider.cookie)=; Max-Age=0; \(cookieAttributes(exchange))"))
         return response

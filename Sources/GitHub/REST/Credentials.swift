@@ -47,20 +47,9 @@ extension GitHubProvider {
         guard let text = GitHubProvider.token(in: header, exchange.request), !text.isEmpty else {
             throw badCredentials("Authorization must be \"Bearer\" or \"token\" and a token")
         }
-        let (found, failure) = exchange.world.update { state -> ((Account, GitHubState.Token)?, String) in
-            let now = state.clock.now
-            guard let token = state[GitHubState.self].use(text, now: now) else {
-                return (nil, state[GitHubState.self].failure(of: text, now: now))
-            }
-            guard let account = state.account(token.grant.account) else {
-                return (nil, "belongs to an account that is gone")
-            }
-            return ((account, token), "")
-        }
-        guard let found, let app = directory.apps[found.1.grant.client] else {
-            throw badCredentials("the token \(failure)")
-        }
-        return .person(found.0, app, found.1)
+        guard let (token, account) = exchange.world.update({ $0.use(text) }), let app = directory.apps[token.client]
+        else { throw badCredentials("the token \(exchange.world.read { $0.failure(of: text) })") }
+        return .person(account, app, token)
     }
 
     private func badCredentials(_ reason: String) -> RESTRefusal {

@@ -4,7 +4,7 @@ import EmulatorCore
 
 // POST /graphql: https://docs.github.com/graphql/reference/queries
 //
-// `gh auth login` asks it who has signed in. That is all that is played: `viewer` and its scalar fields, with aliases.
+// `gh auth login` asks it who has signed in. Only that is served: `viewer` and its scalar fields, with aliases.
 // Anything else is answered as GraphQL answers a field that doesn't exist.
 
 extension GitHubProvider {

@@ -27,7 +27,7 @@ extension GitHubProvider {
                 [self] call in
                 let rate = rate(of: call.viewer, in: call.exchange.world)
                 let core = rate.json
-                // Nothing else is served here, so nothing else is ever used up.
+                // What these count isn't served, so nothing of it is used up.
                 let idle = RateStatus(limit: rate.limit, used: 0, resetsAt: rate.resetsAt).json
                 var body = JSONObject([("resources", ["core": core, "graphql": idle, "integration_manifest": idle])])
                 if call.version < "2026-03-10" { body["rate"] = core }

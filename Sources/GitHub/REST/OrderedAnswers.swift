@@ -2,7 +2,7 @@ import HTTPServer
 import EmulatorCore
 import Time
 
-// What the REST API can be ordered to answer. Its errors have no names, so they go by their messages.
+// What the REST API can be ordered to answer. Its errors have no codes, so an order names one by its message.
 // https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
 
 extension GitHubProvider {
@@ -38,7 +38,7 @@ extension GitHubProvider {
             if known.message == GitHubProvider.primaryLimit {
                 let now = exchange.world.now
                 let limit = settings.rateLimit
-                rate = RateStatus(limit: limit, used: limit, resetsAt: now + GitHubState.hour, isRefused: true)
+                rate = RateStatus(limit: limit, used: limit, resetsAt: now + RateStatus.period, isRefused: true)
             }
             let isEnterprise = exchange.address.host == GitHubProvider.host
             return RESTContext(exchange, isEnterprise: isEnterprise, endpoint)

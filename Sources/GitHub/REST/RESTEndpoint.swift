@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import JSON
+import OAuth
 import EmulatorCore
 
 /// An operation of the REST API: what it is called, what it needs, what it answers.
@@ -55,7 +56,7 @@ struct RESTEndpoint: Sendable {
 enum Viewer: Sendable {
     case anonymous
     case app(GitHubSection.App)
-    case person(Account, GitHubSection.App, GitHubState.Token)
+    case person(Account, GitHubSection.App, Token<GitHubGrant>)
 
     var account: Account? {
         guard case .person(let account, _, _) = self else { return nil }
@@ -73,7 +74,7 @@ enum Viewer: Sendable {
     func may(_ scopes: [GitHubScope], permission: String? = nil) -> Bool {
         guard case .person(_, let app, let token) = self else { return false }
         if let details = app.details { return permission.map { details.permissions[$0] != nil } ?? true }
-        return token.scopes.allows(anyOf: scopes)
+        return token.details.scopes.allows(anyOf: scopes)
     }
 }
 
@@ -96,16 +97,9 @@ struct RESTCall: Sendable {
 
     /// The profile of `account`, made once for as long as it stays the same.
     func profile(of account: Account, isPrivate: Bool) -> RESTAnswer {
-        let key = GitHubState.DocumentKey(account: account.id, isPrivate: isPrivate, api: base.api)
-        let known = exchange.world.update { $0[GitHubState.self].documents[key] }
-        if let known, known.account == account {
-            return RESTAnswer(status: 200, body: known.body, lastModified: account.github.updatedAt.text)
-        }
-        let body = RESTBody(.object(UserDocument(account, base).full(isPrivate: isPrivate)))
-        exchange.world.update { state in
-            // The address is the client's to choose, so there could be any number.
-            if state[GitHubState.self].documents.count >= 1000 { state[GitHubState.self].documents = [:] }
-            state[GitHubState.self].documents[key] = (account: account, body: body)
+        let key = ProfileCache.Key(account: account.id, isPrivate: isPrivate, api: base.api)
+        let body = exchange.world.caches[ProfileCache.self].body(key, of: account) {
+            RESTBody(.object(UserDocument(account, base).full(isPrivate: isPrivate)))
         }
         return RESTAnswer(status: 200, body: body, lastModified: account.github.updatedAt.text)
     }

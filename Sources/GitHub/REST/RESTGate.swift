@@ -4,8 +4,8 @@ import JOSE
 import OAuth
 import EmulatorCore
 
-// What every request to the REST API passes on its way, in this order: User-Agent, version, Accept, credentials, rate,
-// scope; and what every answer gets on its way back.
+// What is checked of every request to the REST API, in this order: User-Agent, version, Accept, credentials, rate limit,
+// scope. And the headers of every answer.
 // https://docs.github.com/rest/using-the-rest-api/getting-started-with-the-rest-api
 
 extension GitHubProvider {
@@ -43,7 +43,7 @@ extension GitHubProvider {
 
     // MARK: - Refusals
 
-    /// GitHub's front door turns away whoever doesn't say who they are.
+    /// Requests without User-Agent are refused before anything else is looked at.
     private func refusal(of request: Request) -> Response? {
         guard (request.header("User-Agent") ?? "").isEmpty else { return nil }
         let text =
@@ -92,8 +92,8 @@ extension GitHubProvider {
             return RESTAnswer.error(403, "Resource not accessible by integration", endpoint.documentation)
                 .because("the GitHub App \"\(app.clientID)\" lacks the permission \"\(permission)\" in the seed")
         }
-        guard !scopes.isEmpty, !token.scopes.allows(anyOf: scopes) else { return nil }
-        let granted = token.scopes.joined(by: ", ")
+        guard !scopes.isEmpty, !token.details.scopes.allows(anyOf: scopes) else { return nil }
+        let granted = token.details.scopes.joined(by: ", ")
         let diagnosis = Diagnosis(
             received: "a token with " + (granted.isEmpty ? "no scopes" : "the scopes \(granted)"),
             expected: "one of " + scopes.map(\.rawValue).joined(separator: ", "),
@@ -209,7 +209,7 @@ struct RESTContext: Sendable {
         if !app.isGitHubApp {
             let accepted = endpoint?.accepted.map(\.rawValue).sorted().joined(separator: ", ") ?? ""
             headers += [
-                (name: "X-OAuth-Scopes", value: token.scopes.joined(by: ", ")),
+                (name: "X-OAuth-Scopes", value: token.details.scopes.joined(by: ", ")),
                 (name: "X-Accepted-OAuth-Scopes", value: accepted),
             ]
         }

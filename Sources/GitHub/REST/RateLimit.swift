@@ -2,14 +2,15 @@ import EmulatorCore
 import Time
 
 // Rate limits: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
-// A person has so many requests an hour over all apps; whoever sends no token has few. The hour begins with the first
-// request of it, by the world's clock.
+// A person's limit counts the requests of all apps; requests without a token share a limit of their own. An hour begins
+// with its first request, by the world's clock.
 
 /// How much of an hour's requests is used.
 struct RateStatus: Sendable {
+    static let period = TimeSpan.hours(1)
+
     let limit: Int
     let used: Int
-    /// Seconds since 1970.
     let resetsAt: Instant
 
     /// Whether the request itself was one too many.
@@ -28,16 +29,20 @@ struct RateStatus: Sendable {
     }
 }
 
+/// The requests of one person or app in the running hour.
+private struct RequestCount: Row {
+    static let table = Table<RequestCount>("github.requestCount", limit: 100_000) { $0.resetsAt }
+
+    let key: String
+    var used = 0
+    let resetsAt: Instant
+}
+
 extension GitHubProvider {
     func rate(of viewer: Viewer, in world: World) -> RateStatus {
-        let key = rateKey(viewer)
-        let limit = rateLimit(viewer)
-        return world.update { state in
-            let now = state.clock.now
-            guard let rate = state[GitHubState.self].rates[key], rate.resetsAt > now else {
-                return RateStatus(limit: limit, used: 0, resetsAt: now + GitHubState.hour)
-            }
-            return RateStatus(limit: limit, used: rate.used, resetsAt: rate.resetsAt)
+        world.read { tables in
+            let requests = requests(of: viewer, tables.find(RequestCount.self, rateKey(viewer)), at: tables.now)
+            return RateStatus(limit: rateLimit(viewer), used: requests.used, resetsAt: requests.resetsAt)
         }
     }
 
@@ -45,27 +50,29 @@ extension GitHubProvider {
     func spend(_ viewer: Viewer, in world: World) -> RateStatus {
         let key = rateKey(viewer)
         let limit = rateLimit(viewer)
-        return world.update { state in
-            let now = state.clock.now
-            var rate = state[GitHubState.self].rates[key] ?? GitHubState.Rate(resetsAt: .first)
-            if rate.resetsAt <= now { rate = GitHubState.Rate(resetsAt: now + GitHubState.hour) }
-            let isRefused = rate.used >= limit
+        return world.update { tables in
+            var requests = requests(of: viewer, tables.find(RequestCount.self, key), at: tables.now)
+            let isRefused = requests.used >= limit
             if !isRefused {
-                rate.used += 1
-                state[GitHubState.self].rates[key] = rate
+                requests.used += 1
+                tables.put(requests)
             }
-            return RateStatus(limit: limit, used: rate.used, resetsAt: rate.resetsAt, isRefused: isRefused)
+            return RateStatus(limit: limit, used: requests.used, resetsAt: requests.resetsAt, isRefused: isRefused)
         }
     }
 
     /// Takes a counted request back.
     func refund(_ viewer: Viewer, in world: World) -> RateStatus {
-        let key = rateKey(viewer)
-        world.update { state in
-            guard let rate = state[GitHubState.self].rates[key], rate.used > 0 else { return }
-            state[GitHubState.self].rates[key]?.used -= 1
+        world.update { tables in
+            _ = tables.change(RequestCount.self, rateKey(viewer)) { $0.used = max(0, $0.used - 1) }
         }
         return rate(of: viewer, in: world)
+    }
+
+    /// Those of the running hour, which begins now when the last one is over.
+    private func requests(of viewer: Viewer, _ known: RequestCount?, at now: Instant) -> RequestCount {
+        if let known, known.resetsAt > now { return known }
+        return RequestCount(key: rateKey(viewer), resetsAt: now + RateStatus.period)
     }
 
     private func rateLimit(_ viewer: Viewer) -> Int {

@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import JSON
+import OAuth
 import EmulatorCore
 
 // https://docs.github.com/rest/apps/oauth-applications, https://docs.github.com/rest/credentials/revoke
@@ -21,8 +22,7 @@ extension GitHubProvider {
                 call in
                 withToken(call) { token in
                     call.exchange.world.update {
-                        $0[GitHubState.self].revoke(
-                            token.text, because: "the app deleted it, request \(call.exchange.id)")
+                        $0.revoke(token, because: "the app deleted it, request \(call.exchange.id)")
                     }
                     return .noContent
                 }
@@ -31,9 +31,9 @@ extension GitHubProvider {
                 "DELETE", "/applications/:client/grant", "apps/oauth-applications#delete-an-app-authorization", .app
             ) { call in
                 withToken(call) { token in
-                    call.exchange.world.update {
-                        $0[GitHubState.self].end(
-                            token.grant, because: "the app deleted the grant, request \(call.exchange.id)")
+                    call.exchange.world.update { tables in
+                        guard let grant = tables.find(GitHubGrant.self, token.grant) else { return }
+                        tables.revoke(grant, because: "the app deleted the grant, request \(call.exchange.id)")
                     }
                     return .noContent
                 }
@@ -62,19 +62,16 @@ extension GitHubProvider {
     }
 
     private func replacement(
-        of token: GitHubState.Token, _ app: GitHubSection.App, _ call: RESTCall, keepsOld: Bool
+        of token: Token<GitHubGrant>, _ app: GitHubSection.App, _ call: RESTCall, keepsOld: Bool
     ) -> RESTAnswer {
-        let new = call.exchange.world.update { state -> GitHubState.Token? in
-            if !keepsOld {
-                state[GitHubState.self].revoke(token.text, because: "the app reset it, request \(call.exchange.id)")
-            }
-            let fields = issue(
-                &state, app, token.grant, token.scopes, wantsRefresh: token.refreshToken != nil,
-                isFromDevice: token.isFromDevice)
-            let text = fields.first { $0.name == "access_token" }?.value.string
-            return text.flatMap { state[GitHubState.self].tokens[$0] }
+        let new = call.exchange.world.update { tables -> IssuedTokens? in
+            guard let grant = tables.find(GitHubGrant.self, token.grant) else { return nil }
+            if !keepsOld { tables.revoke(token, because: "the app reset it, request \(call.exchange.id)") }
+            return issue(
+                grant, token.details.scopes, to: app, withRefreshToken: token.details.counterpart != nil,
+                isFromDevice: token.details.isFromDevice, in: &tables)
         }
-        return new.map { .ok(GitHubProvider.authorization($0, call)) }
+        return new.map { .ok(GitHubProvider.authorization($0.access, call)) }
             ?? call.notFound(because: "the token was revoked meanwhile")
     }
 
@@ -103,21 +100,16 @@ extension GitHubProvider {
     }
 
     /// The token that the body names, if it is this app's and still works.
-    private func withToken(_ call: RESTCall, _ answer: (GitHubState.Token) -> RESTAnswer) -> RESTAnswer {
+    private func withToken(_ call: RESTCall, _ answer: (Token<GitHubGrant>) -> RESTAnswer) -> RESTAnswer {
         let body = (try? JSONValue(parsing: call.exchange.request.body)) ?? .null
         guard let text = body["access_token"]?.string, !text.isEmpty else {
             return GitHubProvider.invalid(call, "\"access_token\" wasn't supplied.")
         }
-        let (token, failure) = call.exchange.world.update { state -> (GitHubState.Token?, String) in
-            let now = state.clock.now
-            let token = state[GitHubState.self].tokens[text].flatMap { token in
-                token.expires.map { $0 > now } ?? true ? token : nil
-            }
-            return (token, state[GitHubState.self].failure(of: text, now: now))
+        guard let (token, _, _) = call.exchange.world.read({ $0.working(text, .access, GitHubGrant.self) }) else {
+            return call.notFound(because: "the token \(call.exchange.world.read { $0.failure(of: text) })")
         }
-        guard let token else { return call.notFound(because: "the token \(failure)") }
-        guard token.grant.client == call.viewer.app?.clientID else {
-            return call.notFound(because: "the token was given to \"\(token.grant.client)\"")
+        guard token.client == call.viewer.app?.clientID else {
+            return call.notFound(because: "the token was given to \"\(token.client)\"")
         }
         return answer(token)
     }
@@ -126,31 +118,34 @@ extension GitHubProvider {
         RESTAnswer.error(422, "Invalid request.\n\n\(fault)", call.documentation).because(fault)
     }
 
-    private static func authorization(_ token: GitHubState.Token, _ call: RESTCall) -> JSONObject {
-        let account = call.exchange.world.update { $0.account(token.grant.account) }
+    private static func authorization(_ token: Token<GitHubGrant>, _ call: RESTCall) -> JSONObject {
+        let account = call.exchange.world.read { tables in
+            tables.find(GitHubGrant.self, token.grant).flatMap { tables.account($0.account) }
+        }
         let app = call.viewer.app
-        let made = token.createdAt.text
+        let details = token.details
+        let made = details.createdAt.text
         let user = account.map { JSONValue.object(UserDocument($0, call.base).simple()) } ?? .null
         return JSONObject([
-            ("id", .integer(Int64(token.id))), ("url", .string("\(call.base.api)/authorizations/\(token.id)")),
+            ("id", .integer(Int64(details.id))), ("url", .string("\(call.base.api)/authorizations/\(details.id)")),
             (
                 "app",
                 [
                     "name": .string(app?.name ?? ""), "url": .string(app?.url ?? ""),
-                    "client_id": .string(token.grant.client),
+                    "client_id": .string(token.client),
                 ]
             ),
-            ("token", .string(token.text)), ("hashed_token", .string(Hex.encode(Digest.sha256(token.text)))),
-            ("token_last_eight", .string(String(token.text.suffix(8)))), ("note", .null), ("note_url", .null),
+            ("token", .string(token.key)), ("hashed_token", .string(Hex.encode(Digest.sha256(token.key)))),
+            ("token_last_eight", .string(String(token.key.suffix(8)))), ("note", .null), ("note_url", .null),
             ("created_at", .string(made)), ("updated_at", .string(made)),
-            ("scopes", .array(token.scopes.scopes.map { .string($0.rawValue) })), ("fingerprint", .null),
+            ("scopes", .array(details.scopes.scopes.map { .string($0.rawValue) })), ("fingerprint", .null),
             ("expires_at", token.expires.map { .string($0.text) } ?? .null), ("user", user),
         ])
     }
 
     // MARK: - Many
 
-    /// Accepted, whatever becomes of each: who finds a leaked token needn't know whether it still worked.
+    /// Always accepted: the answer doesn't say which of the tokens still worked.
     private func revokeCredentials(_ call: RESTCall) -> RESTAnswer {
         let body = (try? JSONValue(parsing: call.exchange.request.body)) ?? .null
         guard let list = body["credentials"]?.array, list.allSatisfy({ $0.string != nil }) else {
@@ -159,10 +154,10 @@ extension GitHubProvider {
         guard (1...1000).contains(list.count) else {
             return GitHubProvider.invalid(call, "\"credentials\" must hold 1 to 1000 items.")
         }
-        call.exchange.world.update { state in
+        call.exchange.world.update { tables in
             for text in list.compactMap(\.string) {
-                let access = state[GitHubState.self].refreshTokens[text]?.accessToken ?? text
-                state[GitHubState.self].revoke(access, because: "request \(call.exchange.id) revoked it as leaked")
+                guard let token = tables.find(Token<GitHubGrant>.self, text) else { continue }
+                tables.revoke(token, because: "request \(call.exchange.id) revoked it as leaked")
             }
         }
         return RESTAnswer.ok([:], status: 202)

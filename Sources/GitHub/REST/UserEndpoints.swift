@@ -32,7 +32,7 @@ extension GitHubProvider {
         },
         RESTEndpoint("GET", "/users/:login", "users/users#get-a-user") { call in
             if let account = call.account(login: call.parameter("login")) { return shown(account, call) }
-            // An organization has a login, too, and is a user of sorts.
+            // GitHub shows organizations here, too.
             guard let organization = call.directory.organization(call.parameter("login")) else {
                 return call.notFound(because: "nobody has the login \(Diagnosis.quote(call.parameter("login")))")
             }

@@ -1,0 +1,199 @@
+import EmulatorCore
+import OAuth
+import Time
+
+// What people have granted to apps, and the codes and tokens of it.
+// https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#creating-multiple-tokens-for-oauth-apps
+// https://docs.github.com/authentication/keeping-your-account-and-data-secure/token-expiration-and-revocation
+//
+// Quirks: an app may have ten tokens for the same person and scopes; the eleventh revokes the oldest. Ten that were made
+// within an hour make GitHub ask the person again. A token that nobody uses for a year is revoked.
+
+/// A person's authorization of an app.
+struct GitHubGrant: OAuthGrant {
+    struct CodeDetails: Codable, Sendable {
+        let scopes: GitHubScopes
+        let wantsRefreshToken: Bool
+        /// Set by an ordered outcome: the exchange is refused as if the person's address weren't verified.
+        let isUnverified: Bool
+    }
+
+    struct TokenDetails: Codable, Sendable {
+        let id: Int
+        let scopes: GitHubScopes
+        let createdAt: Instant
+        /// An access token's refresh token, or a refresh token's access token.
+        let counterpart: String?
+        /// Whether the device flow brought it: then a refresh needs no client secret.
+        let isFromDevice: Bool
+        var usedAt: Instant
+    }
+
+    /// What tokens of an app are counted by.
+    struct TokenSet: Hashable, Codable, Sendable {
+        /// The key of the grant.
+        let grant: String
+        let scopes: GitHubScopes
+    }
+
+    static let tables = GrantTables<GitHubGrant>("github", rememberingTokens: unusedLimit, tokenIndexes: [tokensBySet])
+    static let tokensBySet = Index<Token<GitHubGrant>, TokenSet>("set") { token in
+        token.kind == .access ? TokenSet(grant: token.grant, scopes: token.details.scopes) : nil
+    }
+    static let tokensPerSet = 10
+    /// How long a token may go unused.
+    static let unusedLimit = TimeSpan.days(365)
+
+    let account: String
+    let client: String
+    let createdAt: Instant
+    /// All that was ever granted and not revoked.
+    var scopes: GitHubScopes
+
+    var key: String { GitHubGrant.key(account, client: client) }
+
+    static func key(_ account: String, client: String) -> String { "\(account) \(client)" }
+}
+
+/// When the latest tokens of a set were made, ten at most. Those that were revoked since count, too.
+struct TokenTimes: Row {
+    static let period = TimeSpan.hours(1)
+    static let table = Table<TokenTimes>("github.tokenTimes", indexes: [byGrant]) { row in
+        row.times.last.map { $0 + period }
+    }
+    static let byGrant = Index<TokenTimes, String>("grant") { $0.tokenSet.grant }
+
+    let tokenSet: GitHubGrant.TokenSet
+    var times: [Instant] = []
+
+    var key: GitHubGrant.TokenSet { tokenSet }
+}
+
+/// Why a token stopped working, for diagnoses.
+struct EndedToken: Row {
+    static let table = Table<EndedToken>("github.endedToken", limit: 1_000)
+
+    /// The token itself.
+    let key: String
+    let reason: String
+}
+
+/// The number that a token got last: they are counted through all people and apps.
+struct LastTokenID: WorldValue {
+    private var number = 1_000_000
+
+    init(_ seed: Seed) {}
+
+    mutating func next() -> Int {
+        number += 1
+        return number
+    }
+}
+
+// MARK: - Grants
+
+extension TableReading where Self: ~Copyable {
+    /// What a person has granted to an app.
+    func grant(_ account: String, to app: GitHubSection.App) -> GitHubGrant? {
+        find(GitHubGrant.self, GitHubGrant.key(account, client: app.clientID))
+    }
+}
+
+extension Transaction {
+    /// Begins a grant, or widens the one there is.
+    mutating func consent(_ account: String, to app: GitHubSection.App, scopes: GitHubScopes) -> GitHubGrant {
+        guard var grant = grant(account, to: app) else {
+            let grant = GitHubGrant(account: account, client: app.clientID, createdAt: now, scopes: scopes)
+            put(grant)
+            return grant
+        }
+        if !grant.scopes.covers(scopes) {
+            grant.scopes = grant.scopes.union(scopes)
+            put(grant)
+        }
+        return grant
+    }
+
+    /// Ends a grant with every token and code of it.
+    mutating func revoke(_ grant: GitHubGrant, because reason: String) {
+        for token in end(grant) { put(EndedToken(key: token.key, reason: reason)) }
+        remove(TokenTimes.byGrant, grant.key)
+    }
+}
+
+// MARK: - Tokens
+
+extension TableReading where Self: ~Copyable {
+    /// Whether ten tokens of these scopes were made within the last hour, which makes GitHub ask the person again.
+    func exceedsTokenRate(_ grant: GitHubGrant, scopes: GitHubScopes) -> Bool {
+        let set = GitHubGrant.TokenSet(grant: grant.key, scopes: scopes)
+        guard let times = find(TokenTimes.self, set)?.times, times.count >= GitHubGrant.tokensPerSet else {
+            return false
+        }
+        return times[0] > now - TokenTimes.period
+    }
+
+    /// Why a token that doesn't work doesn't, in a sentence after "the token".
+    func failure(of text: String) -> String {
+        if let token = find(Token<GitHubGrant>.self, text) {
+            let kind = token.kind == .access ? "an access token" : "a refresh token"
+            guard let expires = token.expires, expires <= now else {
+                return "was given to \"\(token.client)\" as \(kind)"
+            }
+            return token.kind == .access
+                ? "expired \((now - expires).seconds) seconds ago: refresh it"
+                : "expired: the person must sign in again"
+        }
+        if let ended = find(EndedToken.self, text) { return "no longer works: \(ended.reason)" }
+        if GitHubToken.kind(of: text) == nil {
+            return "doesn't look like one of GitHub's: they begin with gho_, ghu_ …"
+        }
+        return "isn't one that this world has given out; was the world reset?"
+    }
+}
+
+extension Transaction {
+    /// Adds an access token; the eleventh of its scopes pushes the oldest out.
+    mutating func add(_ token: Token<GitHubGrant>) {
+        let set = GitHubGrant.TokenSet(grant: token.grant, scopes: token.details.scopes)
+        var made = find(TokenTimes.self, set) ?? TokenTimes(tokenSet: set)
+        if made.times.count >= GitHubGrant.tokensPerSet { made.times.removeFirst() }
+        made.times.append(token.details.createdAt)
+        put(made)
+        put(token)
+        if count(GitHubGrant.tokensBySet, set) > GitHubGrant.tokensPerSet,
+            let oldest = first(GitHubGrant.tokensBySet, set)
+        {
+            revoke(
+                oldest, because: "an eleventh token for the same person, app and scopes revoked it (max_for_app)")
+        }
+    }
+
+    /// Ends a token and its counterpart.
+    mutating func revoke(_ token: Token<GitHubGrant>, because reason: String) {
+        for text in [token.key, token.details.counterpart] {
+            guard let text, remove(Token<GitHubGrant>.self, text) != nil else { continue }
+            put(EndedToken(key: text, reason: reason))
+        }
+    }
+
+    /// An access token that works now, with its person; marks it as used.
+    mutating func use(_ text: String) -> (token: Token<GitHubGrant>, account: Account)? {
+        guard let known = find(Token<GitHubGrant>.self, text), known.kind == .access else { return nil }
+        guard known.details.usedAt >= now - GitHubGrant.unusedLimit else {
+            revoke(known, because: "nobody used it for a year")
+            return nil
+        }
+        guard var used = working(text, .access, GitHubGrant.self) else { return nil }
+        used.token.details.usedAt = now
+        put(used.token)
+        return (used.token, used.account)
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// The person with this login, without case.
+    func account(gitHubLogin login: String) -> Account? {
+        first(Account.byIdentifier, "github.login:\(login.lowercased())")
+    }
+}

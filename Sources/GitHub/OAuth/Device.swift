@@ -1,0 +1,78 @@
+import EmulatorCore
+import JOSE
+import Time
+
+/// A device that waits for a person.
+struct Device: Row {
+    enum Decision: Codable, Sendable {
+        case approved(account: String, GitHubScopes, isUnverified: Bool)
+        case denied
+    }
+
+    static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
+
+    /// Remembered for a while after they expire, so that polls can be told so.
+    static let table = Table<Device>("github.device", limit: 100_000, indexes: [byUserCode]) {
+        $0.expires + .minutes(15)
+    }
+    static let byUserCode = Index<Device, String>("userCode") { $0.userCode }
+
+    /// The device code.
+    let key: String
+    let userCode: String
+    let client: String
+    let scopes: GitHubScopes
+    let wantsRefreshToken: Bool
+    let expires: Instant
+    /// How far apart polls must be.
+    var interval = TimeSpan.seconds(5)
+    /// `nil` before the first poll.
+    var polledAt: Instant?
+    var decision: Decision?
+    var isRedeemed = false
+}
+
+/// When people entered user codes of an app, within the last hour.
+struct UserCodeEntries: Row {
+    static let period = TimeSpan.hours(1)
+    /// In a period, for each app.
+    static let limit = 50
+    static let table = Table<UserCodeEntries>("github.userCodeEntries") { row in row.times.last.map { $0 + period } }
+
+    /// The app's client ID.
+    let key: String
+    var times: [Instant] = []
+}
+
+extension TableReading where Self: ~Copyable {
+    /// The device that shows this code, while it waits.
+    func device(showing userCode: String) -> Device? {
+        guard let device = first(Device.byUserCode, userCode), device.expires > now, device.decision == nil else {
+            return nil
+        }
+        return device
+    }
+}
+
+extension Transaction {
+    /// A user code that no other device shows.
+    mutating func makeUserCode() -> String {
+        while true {
+            // Which characters isn't documented; those in public logs are hexadecimal digits.
+            let text = random.text(8, from: Array("0123456789ABCDEF".utf8))
+            let code = "\(text.prefix(4))-\(text.suffix(4))"
+            if first(Device.byUserCode, code) == nil { return code }
+        }
+    }
+
+    /// Counts one more code that a person entered for an app; `false` when it is more than fifty within an hour.
+    mutating func countUserCode(of client: String) -> Bool {
+        let now = self.now
+        var entries = find(UserCodeEntries.self, client) ?? UserCodeEntries(key: client)
+        entries.times.removeAll { $0 <= now - UserCodeEntries.period }
+        guard entries.times.count < UserCodeEntries.limit else { return false }
+        entries.times.append(now)
+        put(entries)
+        return true
+    }
+}

@@ -1,0 +1,58 @@
+import EmulatorCore
+import JSON
+import OAuth
+import Time
+
+/// What a code, a refresh token, an authorized device or an app's reset of a token brings.
+struct IssuedTokens: Sendable {
+    let access: Token<GitHubGrant>
+    let refresh: Token<GitHubGrant>?
+}
+
+extension GitHubProvider {
+    /// Makes an access token, and a refresh token where the app's tokens expire or the request wants one.
+    func issue(
+        _ grant: GitHubGrant, _ scopes: GitHubScopes, to app: GitHubSection.App, withRefreshToken: Bool,
+        isFromDevice: Bool, in tables: inout Transaction
+    ) -> IssuedTokens {
+        let now = tables.now
+        let isGenuine = settings.hasValidChecksums
+        let kind: GitHubToken.Kind = app.isGitHubApp ? .gitHubAppUser : .oauthApp
+        let access = GitHubToken.make(kind, from: &tables.random, isGenuine: isGenuine)
+        let refresh =
+            app.hasExpiringTokens || withRefreshToken
+            ? GitHubToken.make(.refresh, from: &tables.random, isGenuine: isGenuine) : nil
+        let id = tables[LastTokenID.self].next()
+        func details(counterpart: String?) -> GitHubGrant.TokenDetails {
+            GitHubGrant.TokenDetails(
+                id: id, scopes: scopes, createdAt: now, counterpart: counterpart, isFromDevice: isFromDevice,
+                usedAt: now)
+        }
+        let tokens = IssuedTokens(
+            access: Token<GitHubGrant>(
+                access, .access, grant: grant.key, client: app.clientID,
+                expires: refresh.map { _ in now + settings.accessTokenLifetime },
+                details: details(counterpart: refresh)),
+            refresh: refresh.map { text in
+                Token<GitHubGrant>(
+                    text, .refresh, grant: grant.key, client: app.clientID,
+                    expires: now + settings.refreshTokenLifetime, details: details(counterpart: access))
+            })
+        if let refresh = tokens.refresh { tables.put(refresh) }
+        tables.add(tokens.access)
+        return tokens
+    }
+
+    /// The token endpoint's answer.
+    func fields(of tokens: IssuedTokens) -> [AnswerFormat.Field] {
+        var fields: [AnswerFormat.Field] = [("access_token", .string(tokens.access.key))]
+        if let refresh = tokens.refresh {
+            fields += [
+                ("expires_in", .integer(settings.accessTokenLifetime.seconds)), ("refresh_token", .string(refresh.key)),
+                ("refresh_token_expires_in", .integer(settings.refreshTokenLifetime.seconds)),
+            ]
+        }
+        let scopes = tokens.access.details.scopes.joined(by: ",")
+        return fields + [("token_type", "bearer"), ("scope", .string(scopes))]
+    }
+}
