@@ -80,6 +80,40 @@ struct PageTests {
         #expect(try browser.get(path(["prompt": "select_account"])).text.contains("Who signs in?"))
     }
 
+    @Test("twenty people at a time, with a search that stays on the way to the app")
+    func manyPeople() throws {
+        let people = (1...60).map { #"{"id":"pat\#($0)","name":{"given":"Pat","family":"Miller"}}"# }
+        let fixture = try GitHubFixture(seed: #"{"accounts":[\#(people.joined(separator: ","))]}"#)
+        let browser = GitHubBrowser(fixture)
+        func logins(_ page: Answer) -> [String] {
+            page.text.matches(of: /name="account" value="([^"]*)"/).map { String($0.output.1) }
+        }
+        func go(_ page: Answer, _ fields: [String: String]) throws -> Answer {
+            #expect(page.text.contains("formmethod=\"get\" formaction=\"http://localhost:"))
+            let form = page.inputs.merging(fields) { $1 }
+            return try browser.get("\(GitHubFixture.web)/login?\(TestClient.encode(form))")
+        }
+        let first = try browser.get(path(["login": "pat60", "allow_signup": "false"]))
+        #expect(logins(first).count == 21)
+        #expect(logins(first).first == "pat60")
+        var page = try go(first, ["action": "search", "search": "miller"])
+        var seen = logins(page)
+        while let next = page.text.firstMatch(of: /name="after" value="([^"]*)"/)?.output.1 {
+            page = try go(page, ["after": String(next)])
+            seen += logins(page)
+        }
+        #expect(seen.count == 60 && Set(seen).count == 60)
+        let nobody = try go(page, ["action": "search", "search": "zz"])
+        #expect(nobody.text.contains("Nobody is found."))
+        #expect(nobody.text.contains("to go on to Example"))
+        #expect(!nobody.text.contains("Create an account"))
+        let found = try go(nobody, ["action": "search", "search": "PAT42"])
+        #expect(logins(found) == ["pat42"])
+        let consent = try browser.post(
+            "\(GitHubFixture.web)/session", found.inputs.merging(["account": "pat42"]) { $1 })
+        #expect(consent.text.contains("the account of pat42"))
+    }
+
     @Test("an account can be created on the way, unless allow_signup=false")
     func signup() throws {
         #expect(try browser.get(path(["allow_signup": "false"])).text.contains("Create an account") == false)

@@ -6,7 +6,7 @@ import OAuth
 import EmulatorCore
 
 // GET /login, POST /session, GET and POST /signup, POST /logout
-// Who is signed in with this browser. No passwords: one says who one is.
+// Where a person signs in. There are no passwords: people are chosen from a list.
 
 extension Pages {
     /// To the sign-in page, and back to the request afterwards.
@@ -27,26 +27,28 @@ extension GitHubProvider {
     func signInPage(_ exchange: Exchange) -> Response {
         let query = exchange.request.queryForm
         let returnTo = GitHubProvider.local(query["return_to"])
-        let app = query["client_id"].flatMap { directory.apps[$0] }
-        let wanted = query["login"]?.lowercased()
-        var accounts = exchange.world.read { $0.all(Account.self) }
-        if let place = accounts.firstIndex(where: { $0.github.login.lowercased() == wanted }) {
-            accounts.insert(accounts.remove(at: place), at: 0)
+        let suggested = query["login"].flatMap { login in
+            exchange.world.read { $0.account(gitHubLogin: login) }
         }
-        let people = accounts.map { account in
-            let isWanted = account.github.login.lowercased() == wanted
-            let attributes: [(String, String?)] = [
-                ("class", "person"), ("type", "submit"), ("name", "account"), ("value", account.id),
-            ]
-            return HTML.tag(
-                "button", attributes + (isWanted ? [("autofocus", nil)] : []),
-                .tag("strong", [], account.github.login),
-                .tag("span", [("class", "soft small")], GitHubProvider.notes(on: account, isWanted: isWanted)))
+        let chooser = PersonChooser(
+            exchange, PersonChooser.Search(query), first: suggested, searchAddress: "\(Pages.base(exchange))/login")
+        let people = chooser.fields { account in
+            let isSuggested = account.id == suggested?.id
+            return PersonChooser.button(
+                account, title: account.github.login,
+                notes: GitHubProvider.notes(on: account, isSuggested: isSuggested), isSuggested: isSuggested)
         }
         var content: [HTML] = [.tag("h1", [], "Who signs in?")]
-        if let app { content.append(.tag("p", [("class", "soft")], "to go on to \(app.name)")) }
-        if accounts.isEmpty { content.append(.tag("p", [], "Nobody is seeded yet.")) }
-        content.append(Pages.form(exchange, to: "/session", [.hidden("return_to", returnTo)] + people))
+        if let app = query["client_id"].flatMap({ directory.apps[$0] }) {
+            content.append(.tag("p", [("class", "soft")], "to go on to \(app.name)"))
+        }
+        if chooser.isEmpty { content.append(.tag("p", [], "Nobody is seeded yet.")) }
+        // A search takes what else the query said along.
+        let carried = ["client_id", "login", "allow_signup"].compactMap { name in
+            query[name].map { HTML.hidden(name, $0) }
+        }
+        content.append(
+            Pages.form(exchange, to: "/session", [.hidden("return_to", returnTo)] + carried + people))
         if query["allow_signup"] != "false" {
             let signup = Form(fields: [Form.Field(name: "return_to", value: returnTo)]).encoded
             content.append(Pages.link(exchange, "Create an account", to: "/signup?\(signup)"))
@@ -54,10 +56,10 @@ extension GitHubProvider {
         return Pages.page("Sign in", content)
     }
 
-    private static func notes(on account: Account, isWanted: Bool) -> String {
+    private static func notes(on account: Account, isSuggested: Bool) -> String {
         var notes = [account.github.name ?? account.fullName, account.github.primaryEmail?.email ?? "no address"]
         if account.github.primaryEmail?.verified == false { notes.append("address not verified") }
-        if isWanted { notes.append("suggested by the app") }
+        if isSuggested { notes.append("suggested by the app") }
         return notes.joined(separator: " · ")
     }
 
