@@ -1,47 +1,149 @@
-import EmulatorCore
+import OAuth
 import Testing
+import Time
 
-@testable import OAuth
+@testable import EmulatorCore
 
-@Suite("Grants, codes and tokens")
+/// What all providers' grants, codes and tokens have in common.
+@Suite("grants, codes and tokens")
 struct GrantTests {
-    private struct Consent: OAuthGrant {
-        struct CodeDetails: Codable, Sendable {}
+    private struct TestGrant: OAuthGrant {
+        typealias CodeDetails = String
+        typealias TokenDetails = String
 
-        struct TokenDetails: Codable, Sendable {
-            let color: String
-        }
-
-        static let tables = GrantTables<Consent>("test", tokenIndexes: [byColor])
-        static let byColor = Index<Token<Consent>, String>("color") { $0.details.color }
+        static let tables = GrantTables<TestGrant>("test", rememberingCodes: .minutes(5))
 
         let account: String
-        var key: String { "\(account) app" }
+        let client: String
+
+        var key: String { "\(account) \(client)" }
     }
 
-    private func world() throws -> World {
-        let seed = try Seed(
-            [SeedSource(name: "seed", text: #"{"accounts":[{"id":"ada"}]}"#, directory: ".")], format: SeedFormat([]))
-        return WorldRegistry(seed: seed, generator: KeyGenerator()).main
-    }
+    private let store: MemoryStore
 
-    @Test("a provider finds tokens by an index of its own, until their grant ends")
-    func tokenIndex() throws {
-        let world = try world()
-        let grant = Consent(account: "ada")
-        world.update { tables in
-            tables.put(grant)
-            for (text, color) in [("a", "red"), ("b", "blue"), ("c", "red")] {
+    /// Ada has granted something to two clients, Grace to one; each grant has a code and both kinds of tokens.
+    init() throws {
+        let seed = try Seed([SeedSource(name: "seed", text: #"{"clock": {"freeze": true}}"#, directory: ".")], format: SeedFormat([]))
+        store = MemoryStore(seed)
+        try store.update { tables in
+            for id in ["ada", "grace"] { tables.put(try Account(["id": .string(id)])) }
+            for (account, client) in [("ada", "a"), ("ada", "b"), ("grace", "a")] {
+                let grant = TestGrant(account: account, client: client)
+                tables.put(grant)
                 tables.put(
-                    Token<Consent>(
-                        text, .access, grant: grant.key, client: "app", expires: nil,
-                        details: Consent.TokenDetails(color: color)))
+                    AuthorizationCode<TestGrant>(
+                        "code \(grant.key)", grant: grant.key, client: client, redirectURI: "https://\(client)/",
+                        challenge: CodeChallenge(method: .plain, challenge: "challenge"),
+                        expires: tables.now + .minutes(5), usedBy: nil, details: "of \(grant.key)"))
+                for kind in [Token<TestGrant>.Kind.access, .refresh] {
+                    tables.put(
+                        Token<TestGrant>(
+                            "\(kind) \(grant.key)", kind, grant: grant.key, client: client,
+                            expires: kind == .access ? tables.now + .hours(1) : nil, details: ""))
+                }
             }
         }
-        #expect(world.read { $0.rows(Consent.byColor, "red").map(\.key) } == ["a", "c"])
-        #expect(world.read { $0.working("b", .access, Consent.self)?.account.id } == "ada")
-        #expect(Set(world.update { $0.end(grant).map(\.key) }) == ["a", "b", "c"])
-        #expect(world.read { $0.count(Consent.byColor, "red") } == 0)
-        #expect(world.read { $0.working("b", .access, Consent.self) } == nil)
+    }
+
+    private func advance(_ span: TimeSpan) { #expect(store.update { $0.clock.advance(by: span) }) }
+
+    private func works(_ token: String, _ kind: Token<TestGrant>.Kind) -> Bool {
+        store.read { $0.working(token, kind, TestGrant.self) != nil }
+    }
+
+    @Test("a token works as what it is, until it expires, and for as long as its grant and its person are there")
+    func working() {
+        #expect(works("access ada a", .access))
+        #expect(!works("access ada a", .refresh))
+        #expect(store.read { $0.working("access ada a", .access, TestGrant.self)?.account.id } == "ada")
+        advance(.hours(1))
+        #expect(!works("access ada a", .access))
+        #expect(works("refresh ada a", .refresh))
+        store.update { _ = $0.remove(Account.self, "ada") }
+        #expect(!works("refresh ada a", .refresh))
+    }
+
+    @Test("a grant that ends takes its codes and tokens along, and nothing else")
+    func ending() {
+        let tokens = store.update { tables in tables.end(TestGrant(account: "ada", client: "a")) }
+        #expect(tokens.map(\.key) == ["access ada a", "refresh ada a"])
+        store.read { tables in
+            #expect(tables.find(AuthorizationCode<TestGrant>.self, "code ada a") == nil)
+            #expect(tables.grants(TestGrant.self, of: "ada").map(\.client) == ["b"])
+            #expect(tables.count(Token<TestGrant>.self) == 4)
+            #expect(tables.count(AuthorizationCode<TestGrant>.self) == 2)
+        }
+    }
+
+    @Test("codes can end without their grant")
+    func endingCodes() {
+        store.update { $0.endCodes(of: TestGrant(account: "ada", client: "a")) }
+        store.read { tables in
+            #expect(tables.find(AuthorizationCode<TestGrant>.self, "code ada a") == nil)
+            #expect(tables.count(AuthorizationCode<TestGrant>.self) == 2)
+        }
+        #expect(works("access ada a", .access))
+    }
+
+    @Test("all that a person has granted can end at once")
+    func endingAll() {
+        store.update { $0.endGrants(TestGrant.self, of: "ada") }
+        store.read { tables in
+            #expect(tables.all(TestGrant.self).map(\.key) == ["grace a"])
+            #expect(tables.count(Token<TestGrant>.self) == 2)
+            #expect(tables.count(AuthorizationCode<TestGrant>.self) == 1)
+        }
+    }
+
+    // MARK: - Redemption
+
+    private func redeem(
+        _ checks: [Redemption.Check], code: String = "code ada a", client: String = "a",
+        redirectURI: String? = "https://a/", verifier: String? = "challenge"
+    ) throws(Redemption.Failure) -> String {
+        let request = Redemption.Request(
+            code: code, client: client, redirectURI: redirectURI, codeVerifier: verifier, exchange: "exchange 1")
+        return try store.update { (tables) throws(Redemption.Failure) -> String in
+            try Redemption(checks: checks).redeem(TestGrant.self, request, in: &tables).code.details
+        }
+    }
+
+    private func reason(_ body: () throws(Redemption.Failure) -> String) -> String? {
+        do throws(Redemption.Failure) { _ = try body() } catch { return error.reason }
+        return nil
+    }
+
+    private static let all: [Redemption.Check] = [.client, .unused, .unexpired, .redirectURI, .codeVerifier]
+
+    @Test("a code works once, with all that began its authorization")
+    func redemption() throws {
+        #expect(try redeem(GrantTests.all) == "of ada a")
+        #expect(reason { () throws(Redemption.Failure) in try redeem(GrantTests.all) }?.contains("exchange 1") ?? false)
+        #expect(reason { () throws(Redemption.Failure) in try redeem(GrantTests.all, code: "x") } != nil)
+    }
+
+    @Test("the first check that fails says why; a refused code can be redeemed still")
+    func order() throws {
+        func check(_ checks: [Redemption.Check], _ text: String) {
+            let reason = reason { () throws(Redemption.Failure) in
+                try redeem(checks, client: "b", redirectURI: "https://b/", verifier: "x")
+            }
+            #expect(reason?.contains(text) ?? false, "\(reason ?? "no refusal")")
+        }
+        check(GrantTests.all, "given to \"a\"")
+        check([.redirectURI, .client], "redirect_uri must be \"https://a/\"")
+        check([.codeVerifier], "code_verifier")
+        #expect(try redeem(GrantTests.all) == "of ada a")
+    }
+
+    @Test("an expired code is refused as such for as long as it is remembered, and what isn't checked isn't refused")
+    func expiry() throws {
+        advance(.minutes(5) + .seconds(7))
+        #expect(
+            reason { () throws(Redemption.Failure) in try redeem(GrantTests.all) } == "the code expired 7 seconds ago")
+        #expect(try redeem([.unused]) == "of ada a")
+        store.update { _ = $0.remove(Account.self, "grace") }
+        let orphan = reason { () throws(Redemption.Failure) in try redeem([], code: "code grace a") }
+        #expect(orphan == "the account is gone")
     }
 }

@@ -136,8 +136,17 @@ extension Transaction {
     /// Ends a grant: every code and token of it stops. Returns the tokens.
     @discardableResult
     package mutating func end<Grant: OAuthGrant>(_ grant: Grant) -> [Token<Grant>] {
-        remove(Grant.tables.codesByGrant, grant.key)
+        endCodes(of: grant)
         remove(Grant.self, grant.key)
         return remove(Grant.tables.tokensByGrant, grant.key)
+    }
+
+    package mutating func endCodes<Grant: OAuthGrant>(of grant: Grant) {
+        remove(Grant.tables.codesByGrant, grant.key)
+    }
+
+    /// Ends all that a person has granted.
+    package mutating func endGrants<Grant: OAuthGrant>(_ type: Grant.Type, of account: String) {
+        for grant in grants(type, of: account) { end(grant) }
     }
 }
