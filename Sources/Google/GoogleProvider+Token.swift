@@ -1,4 +1,3 @@
-import JOSE
 import EmulatorCore
 
 extension GoogleProvider {
@@ -7,10 +6,10 @@ extension GoogleProvider {
             throw wanted.noSuchClient("client", hint: hint(for: wanted.client))
         }
         let account = try wanted.person(in: exchange)
-        let scopes = (wanted.scopes ?? ["openid", "email", "profile"]).map { GoogleProvider.fullName(ofScope: $0) }
-        let grant = GoogleState.Grant(
-            account: account.id, client: wanted.client, scopes: scopes, nonce: wanted.nonce)
-        let claims = idToken(grant, account, at: exchange.world.now, accessToken: nil)
-        return TokenDraft(claims: claims, owner: .google, withType: true)
+        let scopes = GoogleScopes(wanted.scopes ?? ["openid", "email", "profile"])
+        let token = IDToken(
+            client: wanted.client, account: account,
+            details: GoogleGrant.TokenDetails(scopes: scopes, nonce: wanted.nonce), issuedAt: exchange.world.now)
+        return TokenDraft(claims: token.claims, owner: .google, withType: true)
     }
 }

@@ -40,7 +40,7 @@ package struct GoogleProvider: Provider {
         let host = [GoogleProvider.host]
         let traits = OperationTraits.authorization(
             errors: ["access_denied", "interaction_required", "login_required", "consent_required"]
-                + GoogleProvider.ownPageErrors, mints: .google)
+                + GoogleError.statusesOfPageErrors.map(\.name), mints: .google)
         return [
             Operation("GET", host, "/.well-known/openid-configuration", cors: .any) { discovery($0) },
             Operation("GET", host, GoogleProvider.authorizePath, keys: [.google], traits) {
@@ -55,9 +55,9 @@ package struct GoogleProvider: Provider {
 
     private var tokens: [Operation] {
         let (host, tokenHost, apiHost) = ([GoogleProvider.host], [GoogleProvider.tokenHost], [GoogleProvider.apiHost])
-        let token = OperationTraits.api(GoogleProvider.tokenErrors, mints: .google)
-        let revocation = OperationTraits.api(GoogleProvider.revocationErrors)
-        let info = OperationTraits.api(GoogleProvider.revocationErrors)
+        let token = OperationTraits.api(GoogleError.ofTokens, mints: .google)
+        let revocation = OperationTraits.api(GoogleError.ofRevocation)
+        let info = OperationTraits.api(GoogleError.ofRevocation)
         return [
             Operation("POST", host, "/o/oauth2/token", keys: [.google], token) { self.token($0) },
             Operation("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { revoke($0, $0.request.queryForm) },
@@ -72,7 +72,7 @@ package struct GoogleProvider: Provider {
     }
 
     private var profiles: [Operation] {
-        let traits = OperationTraits.api(GoogleProvider.profileErrors)
+        let traits = OperationTraits.api(GoogleError.ofUserInfo)
         return ["GET", "POST"].flatMap { method in
             [
                 Operation(method, [GoogleProvider.userInfoHost], "/v1/userinfo", cors: .any, traits) { userInfo($0) },
@@ -100,21 +100,20 @@ package struct GoogleProvider: Provider {
     }
 
     package func client(of exchange: Exchange) -> String? {
-        let token = GoogleProvider.accessToken(of: exchange.request)
-        return exchange.world.update { $0[GoogleState.self].accessTokens[token]?.value.client }
+        guard let token = exchange.request.accessToken() else { return nil }
+        return exchange.world.read { $0.find(Token<GoogleGrant>.self, token)?.client }
     }
 
     /// As the token endpoint words it, or on Google's page. Not documented.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard [GoogleProvider.authorizePath, "/o/oauth2/auth"].contains(exchange.address.path) else {
-            let body: JSONValue = ["error": "invalid_request", "error_description": "Bad Request"]
-            return GoogleProvider.json(body, status: 400).diagnosed(diagnosis)
+            return GoogleError("invalid_request", "Bad Request", diagnosis).jsonResponse
         }
         return pages.problem(400, "Error 400: invalid_request", diagnosis)
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.update { $0[GoogleState.self].revoke(account: account) }
+        exchange.world.update { $0.endGrants(GoogleGrant.self, of: account) }
     }
 
     func hint(for clientID: String) -> String { Spelling.hint(clientID, among: clients.keys.sorted()) }

@@ -1,0 +1,159 @@
+import EmulatorCore
+import HTTPServer
+import OAuth
+import Time
+
+// GET /o/oauth2/v2/auth
+// https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters
+//
+// Quirks: a wrong client or redirect_uri ends at Google's own page, "Error 400: redirect_uri_mismatch". Redirect URIs are
+// compared exactly. The callback carries scope, authuser, prompt and, lately, iss beside the code. A refresh token comes
+// with access_type=offline and only with the first consent, or with prompt=consent.
+
+extension GoogleProvider {
+    func authorize(_ exchange: Exchange, _ form: Form) -> Response {
+        let request: AuthorizationRequest
+        do { request = try AuthorizationRequest(form, self) } catch { return page(error) }
+        let decision = exchange.decision(
+            provider: name, client: request.client.clientID, interaction: request.client.interaction)
+        switch decision {
+        case .cancel: return failed(exchange, request, "access_denied", "a cancel was ordered as an outcome")
+        case .error(let error, _): return orderedError(exchange, request, error)
+        case .ask:
+            if request.prompts.contains("none") {
+                return failed(
+                    exchange, request, "interaction_required", "prompt=none, and nobody is signed in: order an outcome")
+            }
+            return choosePerson(exchange, request, hint: request.form["login_hint"])
+        case .nobody:
+            return pages.problem(
+                400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
+        case .approve(let account, _): return approved(exchange, request, by: account)
+        }
+    }
+
+    private func orderedError(_ exchange: Exchange, _ request: AuthorizationRequest, _ name: String) -> Response {
+        let reason = "this error was ordered as an outcome"
+        guard let known = GoogleError.statusesOfPageErrors.first(where: { $0.name == name }) else {
+            return failed(exchange, request, name, reason)
+        }
+        return page(GoogleError(name, nil, status: known.status, Diagnosis(reason)))
+    }
+
+    /// What a page's form says.
+    func decide(_ exchange: Exchange) -> Response {
+        guard let (form, answer) = pages.read(exchange.request.bodyForm) else {
+            return pages.problem(
+                400, "Something is missing", Diagnosis("the form lacks the authorization request: begin again"))
+        }
+        let request: AuthorizationRequest
+        do { request = try AuthorizationRequest(form, self) } catch { return page(error) }
+        switch answer {
+        case .cancel: return failed(exchange, request, "access_denied", "the person cancelled")
+        case .searched(let search): return choosePerson(exchange, request, search: search)
+        case .chosen(let id), .approved(let id):
+            let (account, hasConsented) = exchange.world.read { tables in
+                (
+                    tables.account(id),
+                    tables.hasConsented(id, to: request.client.clientID, scopes: request.scopes)
+                )
+            }
+            guard let account else { return choosePerson(exchange, request) }
+            if case .chosen = answer, !hasConsented || request.asksForConsent {
+                return pages.consent(
+                    exchange, client: request.client.name, account: account, items: request.scopes.descriptions,
+                    request: request.form)
+            }
+            return approved(exchange, request, by: account)
+        }
+    }
+
+    private func choosePerson(
+        _ exchange: Exchange, _ request: AuthorizationRequest, hint: String? = nil, search: PersonChooser.Search? = nil
+    ) -> Response {
+        pages.choose(exchange, client: request.client.name, request: request.form, hint: hint, search: search)
+    }
+
+    // MARK: - Answers
+
+    /// What an approval brought about, as far as the request asked for it.
+    private struct Approved: Sendable {
+        let code: String?
+        let accessToken: String?
+        let at: Instant
+    }
+
+    /// Records consent and makes a code and an access token.
+    private func approve(
+        _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account,
+        _ details: GoogleGrant.TokenDetails
+    ) -> Approved {
+        exchange.world.update { tables in
+            let now = tables.now
+            let client = request.client.clientID
+            let isFirst = !tables.hasConsented(account.id, to: client, scopes: request.scopes)
+            let grant = tables.consent(account.id, to: client, scopes: request.scopes)
+            var code: String?
+            if request.responseTypes.contains("code") {
+                let text = GoogleToken.code.make(from: &tables.random)
+                let isOffline = request.isOffline && (isFirst || request.asksForConsent)
+                tables.put(
+                    AuthorizationCode<GoogleGrant>(
+                        text, grant: grant.key, client: client, redirectURI: request.redirectURI,
+                        challenge: request.challenge, expires: now + settings.codeLifetime, usedBy: exchange.spentBy,
+                        details: GoogleGrant.CodeDetails(token: details, isOffline: isOffline)))
+                code = text
+            }
+            let wantsToken = request.responseTypes.contains("token")
+            let accessToken = wantsToken ? tables.makeAccessToken(grant, details) : nil
+            return Approved(code: code, accessToken: accessToken, at: now)
+        }
+    }
+
+    private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, by account: Account) -> Response {
+        let details = GoogleGrant.TokenDetails(scopes: request.scopes, nonce: request.nonce)
+        let approved = approve(exchange, request, by: account, details)
+        var response = answer(exchange, request)
+        response.append("state", exchange.redirectState(request.state)?.value)
+        response.append("iss", GoogleProvider.issuer)
+        response.append("code", approved.code)
+        if let accessToken = approved.accessToken {
+            response.append("access_token", accessToken)
+            response.append("token_type", "Bearer")
+            response.append("expires_in", String(GoogleToken.accessLifetime.seconds))
+        }
+        if request.responseTypes.contains("id_token") {
+            let token = IDToken(
+                client: request.client.clientID, account: account, details: details, issuedAt: approved.at,
+                accessToken: approved.accessToken)
+            do { response.append("id_token", try token.minted(exchange)) } catch {
+                // RFC 6749's name: what Google says isn't documented.
+                return failed(
+                    exchange, request, "server_error", "the ID token can't be signed: \(error.description)")
+            }
+        }
+        response.append("scope", request.scopes.text)
+        response.append("authuser", "0")
+        response.append("hd", account.google.hostedDomain)
+        response.append("prompt", request.asksForConsent ? "consent" : "none")
+        return response.deliver()
+    }
+
+    private func failed(
+        _ exchange: Exchange, _ request: AuthorizationRequest, _ error: String, _ reason: String
+    ) -> Response {
+        var response = answer(exchange, request)
+        response.append("error", error)
+        response.append("state", exchange.redirectState(request.state)?.value)
+        return response.deliver().diagnosed(Diagnosis(reason))
+    }
+
+    private func answer(_ exchange: Exchange, _ request: AuthorizationRequest) -> AuthorizationResponse {
+        AuthorizationResponse(redirectURI: exchange.reachable(request.redirectURI), mode: request.mode)
+    }
+
+    /// Google's own page for an error that doesn't travel to the client.
+    private func page(_ error: GoogleError) -> Response {
+        pages.problem(error.status, "Error \(error.status): \(error.name)", error.diagnosis)
+    }
+}

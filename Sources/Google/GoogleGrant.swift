@@ -1,0 +1,84 @@
+import EmulatorCore
+import JOSE
+import OAuth
+import Time
+
+/// What a person has granted to a client. Scopes add up from one consent to the next.
+struct GoogleGrant: OAuthGrant {
+    struct CodeDetails: Codable, Sendable {
+        let token: TokenDetails
+        /// Whether a refresh token comes with the access token.
+        let isOffline: Bool
+    }
+
+    /// What one authorization asked for: the tokens that come of it show no more, whatever else was granted.
+    struct TokenDetails: Codable, Sendable {
+        let scopes: GoogleScopes
+        let nonce: String?
+    }
+
+    static let tables = GrantTables<GoogleGrant>("google")
+
+    let account: String
+    let client: String
+    var scopes: Set<String>
+
+    var key: String { GoogleGrant.key(account, client: client) }
+
+    static func key(_ account: String, client: String) -> String { "\(account) \(client)" }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Whether the person has granted all of `scopes` to the client.
+    func hasConsented(_ account: String, to client: String, scopes: GoogleScopes) -> Bool {
+        let grant = find(GoogleGrant.self, GoogleGrant.key(account, client: client))
+        return grant?.scopes.isSuperset(of: scopes.names) ?? false
+    }
+}
+
+extension Transaction {
+    /// Begins a grant, or widens the one there is.
+    mutating func consent(_ account: String, to client: String, scopes: GoogleScopes) -> GoogleGrant {
+        let known = find(GoogleGrant.self, GoogleGrant.key(account, client: client))
+        var grant = known ?? GoogleGrant(account: account, client: client, scopes: [])
+        guard known == nil || !grant.scopes.isSuperset(of: scopes.names) else { return grant }
+        grant.scopes.formUnion(scopes.names)
+        put(grant)
+        return grant
+    }
+
+    mutating func makeAccessToken(_ grant: GoogleGrant, _ details: GoogleGrant.TokenDetails) -> String {
+        let text = GoogleToken.access.make(from: &random)
+        put(
+            Token<GoogleGrant>(
+                text, .access, grant: grant.key, client: grant.client, expires: now + GoogleToken.accessLifetime,
+                details: details))
+        return text
+    }
+
+    mutating func makeRefreshToken(_ grant: GoogleGrant, _ details: GoogleGrant.TokenDetails) -> String {
+        let text = GoogleToken.refresh.make(from: &random)
+        put(
+            Token<GoogleGrant>(
+                text, .refresh, grant: grant.key, client: grant.client, expires: nil, details: details))
+        return text
+    }
+}
+
+/// What Google's codes and tokens look like. Not documented; their beginnings are what developers see.
+enum GoogleToken {
+    case code
+    case access
+    case refresh
+
+    /// `expires_in` says 3599, not an hour.
+    static let accessLifetime = TimeSpan.seconds(3599)
+
+    func make(from random: inout Randomness) -> String {
+        switch self {
+        case .code: "4/0A" + Base64URL.encode(random.bytes(52))
+        case .access: "ya29.a0" + Base64URL.encode(random.bytes(120))
+        case .refresh: "1//0" + Base64URL.encode(random.bytes(72))
+        }
+    }
+}

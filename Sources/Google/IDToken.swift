@@ -1,0 +1,35 @@
+import EmulatorCore
+import JOSE
+import JSON
+import Time
+
+/// The claims of Google's ID token, in Google's order.
+/// <https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload>
+struct IDToken: Sendable {
+    static let lifetime = TimeSpan.hours(1)
+
+    let client: String
+    let account: Account
+    let details: GoogleGrant.TokenDetails
+    let issuedAt: Instant
+    /// Present beside an access token: `at_hash`.
+    var accessToken: String?
+
+    var claims: JSONObject {
+        var claims = JSONObject([
+            ("iss", .string(GoogleProvider.issuer)), ("azp", .string(client)), ("aud", .string(client)),
+            ("sub", .string(account.google.sub)),
+        ])
+        claims["hd"] = account.google.hostedDomain.map { .string($0) }
+        for (name, value) in details.scopes.profile(of: account) { claims[name] = value }
+        claims["at_hash"] = accessToken.map { .string(Digest.leftHalf(of: $0)) }
+        claims["nonce"] = details.nonce.map { .string($0) }
+        claims["iat"] = .numericDate(issuedAt)
+        claims["exp"] = .numericDate(issuedAt + IDToken.lifetime)
+        return claims
+    }
+
+    func minted(_ exchange: Exchange) throws(KeyError) -> String {
+        try exchange.mint(.google, claims, at: issuedAt, withType: true)
+    }
+}

@@ -1,0 +1,62 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+
+// POST /_understudy/v1/google/authorizations: what the Google SDK on a device would deliver, an ID token and an access token
+// https://developers.google.com/identity/sign-in/ios/sign-in
+
+extension GoogleProvider {
+    private struct NativeRequest: SchemaObject {
+        let client: String
+        let account: String?
+        let nonce: String?
+        let scopes: [String]
+
+        init(_ fields: inout Fields) {
+            client = fields("client", .text(.nonEmpty), "The app's client ID.")
+            account = fields.nullable("account", .text(.nonEmpty), "Who signs in on the device.")
+            nonce = fields.nullable("nonce", .text(.nonEmpty), "What the app gave the Google SDK as nonce.")
+            scopes = fields(
+                "scopes", .set(of: .text(.nonEmpty)), default: ["openid", "email", "profile"],
+                "What the app asks for.")
+        }
+    }
+
+    func authorizeNatively(_ exchange: Exchange) -> Response {
+        do throws(ControlRefusal) {
+            let body = try exchange.body(NativeRequest.self)
+            let id = body.client
+            guard let client = clients[id] else {
+                throw ControlRefusal(
+                    ControlAnswer.error(
+                        404, "noSuchClient", "no client \(Diagnosis.quote(id)) is seeded\(hint(for: id))",
+                        path: "$.client"))
+            }
+            let decision = exchange.nativeDecision(
+                provider: name, client: id, interaction: client.interaction, account: body.account)
+            let account = try decision.nativeApproval().account
+            let scopes = GoogleScopes(body.scopes)
+            let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: body.nonce)
+            let (accessToken, now) = exchange.world.update { tables in
+                let grant = tables.consent(account.id, to: id, scopes: scopes)
+                return (tables.makeAccessToken(grant, details), tables.now)
+            }
+            let token = IDToken(
+                client: id, account: account, details: details, issuedAt: now, accessToken: accessToken)
+            return ControlAnswer.ok([
+                "userID": .string(account.google.sub), "idToken": .string(try mintNatively(token, exchange)),
+                "accessToken": .string(accessToken),
+            ])
+        } catch {
+            return error.response
+        }
+    }
+
+    private func mintNatively(_ token: IDToken, _ exchange: Exchange) throws(ControlRefusal) -> String {
+        do { return try token.minted(exchange) } catch {
+            throw ControlRefusal(ControlAnswer.error(500, "signing", error.description))
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import EmulatorCore
+import HTTPServer
+import OAuth
+
+// POST https://oauth2.googleapis.com/revoke
+// https://developers.google.com/identity/protocols/oauth2/web-server#tokenrevoke
+//
+// Quirks: either token ends the whole grant. An older address takes GET.
+
+extension GoogleProvider {
+    func revokeByPost(_ exchange: Exchange) -> Response {
+        let body = exchange.request.bodyForm
+        return revoke(exchange, body["token"] == nil ? exchange.request.queryForm : body)
+    }
+
+    func revoke(_ exchange: Exchange, _ form: Form) -> Response {
+        let text = form["token"] ?? ""
+        let isRevoked = exchange.world.update { tables in
+            guard let token = tables.find(Token<GoogleGrant>.self, text), !token.hasExpired(at: tables.now),
+                let grant = tables.find(GoogleGrant.self, token.grant)
+            else { return false }
+            tables.end(grant)
+            return true
+        }
+        guard isRevoked else {
+            return GoogleError(
+                "invalid_token", "Token expired or revoked",
+                Diagnosis("the token is missing, unknown, expired or revoked already")
+            ).jsonResponse
+        }
+        return GoogleProvider.json([:])
+    }
+}
