@@ -85,7 +85,7 @@ package struct FacebookProvider: Provider {
     package func client(of exchange: Exchange) -> String? {
         let token = callerToken(exchange)
         if let bar = token.firstIndex(of: "|") { return String(token[..<bar]) }
-        return exchange.world.update { $0[FacebookState.self].tokens[token]?.value.app }
+        return exchange.world.read { $0.find(Token<FacebookGrant>.self, token)?.client }
     }
 
     /// The Graph API's error for a parameter that it doesn't take, or the dialog's page. Not documented.
@@ -97,7 +97,7 @@ package struct FacebookProvider: Provider {
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.update { $0[FacebookState.self].revoke(account: account, app: nil) }
+        exchange.world.update { $0.endGrants(FacebookGrant.self, of: account) }
     }
 
     func hint(for appID: String) -> String { Spelling.hint(appID, among: apps.keys.sorted()) }
@@ -106,47 +106,5 @@ package struct FacebookProvider: Provider {
         Response(
             status: status, contentType: "application/json; charset=UTF-8",
             headers: [(name: "Cache-Control", value: "private, no-cache, no-store, must-revalidate")], body: value.text)
-    }
-
-    static func discovery(_ exchange: Exchange) -> Response {
-        json([
-            "issuer": .string(issuer),
-            "authorization_endpoint": .string(exchange.address.base(of: host) + dialogPath),
-            "jwks_uri": .string(exchange.address.base(of: host) + "\(keysPath)/"),
-            "response_types_supported": ["id_token", "token id_token"], "subject_types_supported": ["pairwise"],
-            "id_token_signing_alg_values_supported": ["RS256"],
-            "claims_supported": [
-                "iss", "aud", "sub", "iat", "exp", "jti", "nonce", "at_hash", "name", "given_name", "family_name",
-                "email", "picture", "user_link",
-            ],
-        ])
-    }
-}
-
-/// What Facebook remembers in one world.
-struct FacebookState: WorldSlot, Sendable {
-    struct Grant: Sendable {
-        let account: String
-        let app: String
-        var permissions: [String]
-        let issuedAt: Instant
-    }
-
-    struct Code: Sendable {
-        let grant: Grant
-        let redirectURI: String
-        var usedBy: String?
-    }
-
-    var codes = ExpiringTable<String, Code>(rememberingExpired: .minutes(10))
-    var tokens = ExpiringTable<String, Grant>(rememberingExpired: .minutes(10))
-
-    mutating func revoke(account: String, app: String?, permission: String? = nil) {
-        let isMeant = { (grant: Grant) in grant.account == account && (app == nil || grant.app == app) }
-        codes.removeAll { isMeant($0.grant) }
-        guard let permission else { return tokens.removeAll(where: isMeant) }
-        tokens.update { grant in
-            if isMeant(grant) { grant.permissions.removeAll { $0 == permission } }
-        }
     }
 }

@@ -1,6 +1,8 @@
+import JSON
 import OAuth
 import Testing
 import Time
+import Understudy
 
 @testable import EmulatorCore
 
@@ -23,10 +25,15 @@ struct GrantTests {
 
     /// Ada has granted something to two clients, Grace to one; each grant has a code and both kinds of tokens.
     init() throws {
-        let seed = try Seed([SeedSource(name: "seed", text: #"{"clock": {"freeze": true}}"#, directory: ".")], format: SeedFormat([]))
+        let seed = try Seed(
+            [SeedSource(name: "seed", text: #"{"clock": {"freeze": true}}"#, directory: ".")],
+            format: Providers.seedFormat)
         store = MemoryStore(seed)
         try store.update { tables in
-            for id in ["ada", "grace"] { tables.put(try Account(["id": .string(id)])) }
+            for id in ["ada", "grace"] {
+                tables.put(
+                    try Providers.seedFormat.account.value(checking: LocatedJSON(["id": .string(id)], file: "test")))
+            }
             for (account, client) in [("ada", "a"), ("ada", "b"), ("grace", "a")] {
                 let grant = TestGrant(account: account, client: client)
                 tables.put(grant)

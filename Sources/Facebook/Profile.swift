@@ -1,10 +1,10 @@
+import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
 import OAuth
-import EmulatorCore
 
-// https://graph.facebook.com/me and /me/permissions
+// GET https://graph.facebook.com/me
 // https://developers.facebook.com/docs/graph-api/reference/user
 //
 // Quirks: a profile holds id and name unless fields asks for more; email is missing without its permission, or when the
@@ -13,13 +13,13 @@ import EmulatorCore
 extension FacebookProvider {
     func profile(_ exchange: Exchange) -> Response {
         do throws(GraphError) {
-            let grant = try grant(of: callerToken(exchange), exchange)
-            guard let account = exchange.world.update({ $0.account(grant.account) }) else {
+            let caller = try accessToken(callerToken(exchange), exchange)
+            guard let account = caller.account else {
                 throw GraphError(
                     message: "Error validating access token: The session is invalid because the user logged out.",
                     code: 190, subcode: 467, diagnosis: Diagnosis("the account is gone"))
             }
-            try checkProof(exchange, grant)
+            try checkProof(exchange, caller)
             if let id = exchange.parameters["id"], id != account.facebook.id {
                 throw GraphError(
                     message: "Unsupported get request. Object with ID '\(id)' does not exist, cannot be loaded due to "
@@ -27,47 +27,33 @@ extension FacebookProvider {
                     diagnosis: Diagnosis("only the token's own person is served: /me, or their ID"))
             }
             let fields = parameter("fields", exchange) ?? "id,name"
-            return FacebookProvider.json(.object(document(account, fields, grant)))
+            return FacebookProvider.json(.object(document(account, fields, caller.details.permissions)))
         } catch {
             return error.response
         }
     }
 
-    /// `appsecret_proof` is optional, but must fit when it is there.
-    private func checkProof(_ exchange: Exchange, _ grant: FacebookState.Grant) throws(GraphError) {
-        guard let proof = parameter("appsecret_proof", exchange), let app = apps[grant.app] else { return }
-        let expected = Hex.encode(
-            Digest.hmacSHA256(key: Array(app.appSecret.utf8), Array(callerToken(exchange).utf8)))
-        guard proof != expected else { return }
+    /// `appsecret_proof` is optional, but must be right when it is there:
+    /// <https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof>.
+    private func checkProof(_ exchange: Exchange, _ caller: AccessToken) throws(GraphError) {
+        guard let proof = parameter("appsecret_proof", exchange), let app = apps[caller.grant.app] else { return }
+        let expected = Digest.hmacSHA256(key: Array(app.appSecret.utf8), Array(caller.token.key.utf8))
+        guard proof != Hex.encode(expected) else { return }
         throw GraphError(
             message: "Invalid appsecret_proof provided in the API argument", code: 100,
             diagnosis: Diagnosis(
                 "appsecret_proof is the hex HMAC-SHA256 of the access token, with the app secret as key"))
     }
 
-    private func document(_ account: Account, _ fields: String, _ grant: FacebookState.Grant) -> JSONObject {
+    private func document(_ account: Account, _ fields: String, _ permissions: [String]) -> JSONObject {
         var document = JSONObject()
-        var name = ""
-        var depth = 0
-        var names: [String] = []
-        // Fields may have parameters and subfields: picture.type(large){url}.
-        for character in fields + "," {
-            if "({".contains(character) { depth += 1 }
-            if ")}".contains(character) { depth -= 1 }
-            if character == ",", depth == 0 {
-                names.append(String(name.prefix { !".({ ".contains($0) }))
-                name = ""
-            } else {
-                name.append(character)
-            }
-        }
-        for field in names {
+        for field in fieldNames(fields) {
             switch field {
             case "name": document["name"] = .string(account.fullName)
             case "first_name": document["first_name"] = .string(account.name.given)
             case "last_name": document["last_name"] = .string(account.name.family)
             case "short_name": document["short_name"] = .string(account.name.given)
-            case "email" where grant.permissions.contains("email") && account.emailVerified:
+            case "email" where permissions.contains("email") && account.emailVerified:
                 document["email"] = .string(account.email)
             case "picture":
                 document["picture"] = [
@@ -83,20 +69,25 @@ extension FacebookProvider {
         return document
     }
 
-    static func picture(_ account: Account) -> String {
-        "https://platform-lookaside.fbsbx.com/platform/profilepic/?asid=\(account.facebook.id)&height=50&width=50"
+    /// The names in a list of fields, without their parameters and subfields: `picture` of `picture.type(large){url,width}`.
+    private func fieldNames(_ list: String) -> [String] {
+        var names: [String] = []
+        var field = ""
+        var depth = 0
+        for character in list + "," {
+            if "({".contains(character) { depth += 1 }
+            if ")}".contains(character) { depth -= 1 }
+            if character == ",", depth == 0 {
+                names.append(String(field.prefix { !".({ ".contains($0) }))
+                field = ""
+            } else {
+                field.append(character)
+            }
+        }
+        return names
     }
 
-    func revoke(_ exchange: Exchange) -> Response {
-        do throws(GraphError) {
-            let grant = try grant(of: callerToken(exchange), exchange)
-            exchange.world.update {
-                $0[FacebookState.self].revoke(
-                    account: grant.account, app: grant.app, permission: exchange.parameters["permission"])
-            }
-            return FacebookProvider.json(["success": true])
-        } catch {
-            return error.response
-        }
+    static func picture(_ account: Account) -> String {
+        "https://platform-lookaside.fbsbx.com/platform/profilepic/?asid=\(account.facebook.id)&height=50&width=50"
     }
 }

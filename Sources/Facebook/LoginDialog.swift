@@ -1,7 +1,6 @@
-import HTTPServer
-import JOSE
-import OAuth
 import EmulatorCore
+import HTTPServer
+import OAuth
 import Time
 
 // GET https://www.facebook.com/dialog/oauth
@@ -10,24 +9,25 @@ import Time
 // Quirks: permissions are separated by commas. A cancel brings error_code=200 and error_reason=user_denied. The callback
 // ends with the fragment #_=_. redirect_uri is compared exactly, its query apart.
 
-extension FacebookProvider {
-    struct DialogRequest: Sendable {
-        let app: FacebookSection.App
-        let redirectURI: String
-        let permissions: [String]
-        let form: Form
-    }
+/// A request to the login dialog, checked.
+private struct DialogRequest: Sendable {
+    let app: FacebookSection.App
+    let redirectURI: String
+    let permissions: [String]
+    /// The request as it came, for the sign-in page to carry along.
+    let form: Form
 
-    private struct Refusal: Error {
+    /// What was wrong with a request. It is told at Facebook's own page.
+    struct Refusal: Error {
         let diagnosis: Diagnosis
     }
 
-    private func read(_ form: Form) throws(Refusal) -> DialogRequest {
+    init(_ form: Form, _ provider: FacebookProvider) throws(Refusal) {
         let id = form["client_id"] ?? form["app_id"] ?? ""
-        guard let app = apps[id] else {
+        guard let app = provider.apps[id] else {
             throw Refusal(
                 diagnosis: Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(hint(for: id))"))
+                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(provider.hint(for: id))"))
         }
         let redirectURI = form["redirect_uri"] ?? ""
         guard app.redirectURIs.contains(String(redirectURI.prefix { $0 != "?" })) else {
@@ -38,49 +38,49 @@ extension FacebookProvider {
                     "register it in redirectURIs of \"\(id)\""))
         }
         let asked = (form["scope"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
-        let permissions = asked.contains("public_profile") ? asked : ["public_profile"] + asked
-        return DialogRequest(app: app, redirectURI: redirectURI, permissions: permissions, form: form)
+        self.app = app
+        self.redirectURI = redirectURI
+        permissions = asked.contains("public_profile") ? asked : ["public_profile"] + asked
+        self.form = form
     }
+}
+
+extension FacebookProvider {
+    private static let codeLifetime = TimeSpan.minutes(10)
 
     func authorize(_ exchange: Exchange) -> Response {
         let request: DialogRequest
-        do { request = try read(exchange.request.queryForm) } catch { return refusal(error.diagnosis) }
-        let interaction = request.app.interaction ?? exchange.world.seed.interaction
-        let (outcome, person) = exchange.world.update { state -> (Outcome?, Account?) in
-            let outcome = exchange.outcome(
-                &state, provider: name, client: request.app.appID, interaction: interaction)
-            return (outcome, outcome == nil ? nil : state.personSigningIn(interaction, outcome))
-        }
-        switch outcome?.kind {
+        do { request = try DialogRequest(exchange.request.queryForm, self) } catch { return page(error) }
+        let decision = exchange.decision(
+            provider: name, client: request.app.appID, interaction: request.app.interaction)
+        switch decision {
         case .cancel: return denied(exchange, request, "a cancel was ordered as an outcome")
-        case .error:
-            return failed(
-                exchange, request, [("error", outcome?.error ?? "")], "this error was ordered as an outcome")
-        case .approve: break
-        case nil: return pages.choose(exchange, client: request.app.name, request: request.form)
-        }
-        guard let person else {
+        case .error(let error, _):
+            return failed(exchange, request, [("error", error)], "this error was ordered as an outcome")
+        case .ask: return choosePerson(exchange, request)
+        case .nobody:
             return pages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
+        case .approve(let account, let outcome):
+            let granted = outcome?.scopes.map { scopes in request.permissions.filter { scopes.contains($0) } }
+            return approved(exchange, request, by: account, granted ?? request.permissions)
         }
-        let granted = outcome?.scopes.map { scopes in request.permissions.filter { scopes.contains($0) } }
-        return approved(exchange, request, by: person, granted ?? request.permissions)
     }
 
+    /// What a page's form says.
     func decide(_ exchange: Exchange) -> Response {
         guard let (form, answer) = pages.read(exchange.request.bodyForm) else {
             return pages.problem(
                 400, "Something is missing", Diagnosis("the form lacks the authorization request: begin again"))
         }
         let request: DialogRequest
-        do { request = try read(form) } catch { return refusal(error.diagnosis) }
+        do { request = try DialogRequest(form, self) } catch { return page(error) }
         switch answer {
         case .cancel: return denied(exchange, request, "the person cancelled")
-        case .searched(let search):
-            return pages.choose(exchange, client: request.app.name, request: request.form, search: search)
+        case .searched(let search): return choosePerson(exchange, request, search)
         case .chosen(let id), .approved(let id):
-            guard let account = exchange.world.update({ $0.account(id) }) else {
-                return pages.choose(exchange, client: request.app.name, request: request.form)
+            guard let account = exchange.world.read({ $0.account(id) }) else {
+                return choosePerson(exchange, request)
             }
             if case .chosen = answer {
                 return pages.consent(
@@ -91,21 +91,27 @@ extension FacebookProvider {
         }
     }
 
+    private func choosePerson(
+        _ exchange: Exchange, _ request: DialogRequest, _ search: PersonChooser.Search? = nil
+    ) -> Response {
+        pages.choose(exchange, client: request.app.name, request: request.form, search: search)
+    }
+
     // MARK: - Answers
 
     private func approved(
         _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
     ) -> Response {
-        let code = exchange.world.update { state -> String in
-            let now = state.clock.now
-            let text = "AQ" + Base64URL.encode(state.random.bytes(150))
-            let grant = FacebookState.Grant(
-                account: account.id, app: request.app.appID, permissions: permissions, issuedAt: now)
-            state[FacebookState.self].codes.insert(
-                FacebookState.Code(grant: grant, redirectURI: request.redirectURI, usedBy: exchange.spentBy), as: text,
-                expires: now + .minutes(10),
-                now: now)
-            return text
+        let code = exchange.world.update { tables in
+            let now = tables.now
+            let grant = tables.consent(account.id, to: request.app.appID)
+            let code = FacebookToken.code(from: &tables.random)
+            tables.put(
+                AuthorizationCode<FacebookGrant>(
+                    code, grant: grant.key, client: grant.app, redirectURI: request.redirectURI,
+                    expires: now + FacebookProvider.codeLifetime, usedBy: exchange.spentBy,
+                    details: FacebookGrant.Details(permissions: permissions, issuedAt: now)))
+            return code
         }
         var fields = [("code", code)]
         if request.form["return_scopes"] == "true" {
@@ -138,7 +144,7 @@ extension FacebookProvider {
         return .redirect(to: "\(uri)\(uri.contains("?") ? "&" : "?")\(form.encoded)#_=_")
     }
 
-    private func refusal(_ diagnosis: Diagnosis) -> Response {
-        pages.problem(400, "This app can't be used", diagnosis)
+    private func page(_ refusal: DialogRequest.Refusal) -> Response {
+        pages.problem(400, "This app can't be used", refusal.diagnosis)
     }
 }

@@ -1,0 +1,51 @@
+import EmulatorCore
+import JOSE
+import JSON
+import Time
+
+/// The claims of Limited Login's ID token: <https://developers.facebook.com/docs/facebook-login/limited-login/token>.
+struct LimitedLogin: Sendable {
+    static let lifetime = TimeSpan.hours(1)
+
+    let app: String
+    let account: Account
+    let permissions: [String]
+    let nonce: String?
+    /// `jti`, unlike that of any other token.
+    let identifier: [UInt8]
+    let issuedAt: Instant
+
+    var claims: JSONObject {
+        var claims = JSONObject([
+            ("iss", .string(FacebookProvider.issuer)), ("aud", .string(app)), ("sub", .string(account.facebook.id)),
+            ("iat", .numericDate(issuedAt)), ("exp", .numericDate(issuedAt + LimitedLogin.lifetime)),
+            ("jti", .string(Hex.encode(identifier))),
+        ])
+        claims["nonce"] = nonce.map { .string($0) }
+        if permissions.contains("email"), account.emailVerified { claims["email"] = .string(account.email) }
+        claims["given_name"] = .string(account.name.given)
+        claims["family_name"] = .string(account.name.family)
+        claims["name"] = .string(account.fullName)
+        claims["picture"] = .string(FacebookProvider.picture(account))
+        return claims
+    }
+}
+
+extension FacebookProvider {
+    /// A token of this person now.
+    func limitedLogin(
+        _ account: Account, app: String, permissions: [String], nonce: String?, in exchange: Exchange
+    ) -> LimitedLogin {
+        let (identifier, now) = exchange.world.update { ($0.random.bytes(16), $0.now) }
+        return LimitedLogin(
+            app: app, account: account, permissions: permissions, nonce: nonce, identifier: identifier, issuedAt: now)
+    }
+
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        guard apps[wanted.client] != nil else { throw wanted.noSuchClient("app", hint: hint(for: wanted.client)) }
+        let token = limitedLogin(
+            try wanted.person(in: exchange), app: wanted.client,
+            permissions: wanted.scopes ?? ["public_profile", "email"], nonce: wanted.nonce, in: exchange)
+        return TokenDraft(claims: token.claims, owner: .facebook, withType: true)
+    }
+}

@@ -1,0 +1,78 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+
+// POST /_understudy/v1/facebook/authorizations: what the Facebook SDK on a device would deliver
+// https://developers.facebook.com/docs/facebook-login/limited-login/token
+//
+// Quirk: Limited Login brings an ID token in place of an access token.
+
+extension FacebookProvider {
+    private struct NativeRequest: SchemaObject {
+        enum Tracking: String, CaseIterable {
+            case enabled
+            case limited
+        }
+
+        let client: String
+        let account: String?
+        let scopes: [String]
+        let tracking: Tracking
+        let nonce: String?
+
+        init(_ fields: inout Fields) {
+            client = fields("client", .text(.nonEmpty), "The app ID.")
+            account = fields.nullable("account", .text(.nonEmpty), "Who signs in on the device.")
+            scopes = fields(
+                "scopes", .set(of: .text(.nonEmpty)), default: ["public_profile", "email"], "Permissions.")
+            tracking = fields(
+                "tracking", .choice(Tracking.self), default: .enabled,
+                "\"limited\" is Limited Login: an ID token in place of an access token.")
+            nonce = fields.nullable("nonce", .text(.nonEmpty), "What the app gave the SDK as nonce.")
+        }
+    }
+
+    func authorizeNatively(_ exchange: Exchange) -> Response {
+        do throws(ControlRefusal) {
+            let body = try exchange.body(NativeRequest.self)
+            let id = body.client
+            guard let app = apps[id] else {
+                throw ControlRefusal(
+                    ControlAnswer.error(
+                        404, "noSuchClient", "no app \(Diagnosis.quote(id)) is seeded\(hint(for: id))",
+                        path: "$.client"))
+            }
+            let decision = exchange.nativeDecision(
+                provider: name, client: id, interaction: app.interaction, account: body.account)
+            let account = try decision.nativeApproval().account
+            let permissions = body.scopes
+            let userID = JSONValue.string(account.facebook.id)
+            guard body.tracking == .limited else {
+                let token = makeAccessToken(of: account, app: id, permissions, exchange)
+                return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)])
+            }
+            let token = limitedLogin(
+                account, app: id, permissions: permissions, nonce: body.nonce, in: exchange)
+            return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(try mint(token, exchange))])
+        } catch {
+            return error.response
+        }
+    }
+
+    private func makeAccessToken(
+        of account: Account, app: String, _ permissions: [String], _ exchange: Exchange
+    ) -> String {
+        exchange.world.update { tables in
+            let details = FacebookGrant.Details(permissions: permissions, issuedAt: tables.now)
+            return tables.makeAccessToken(tables.consent(account.id, to: app), details)
+        }
+    }
+
+    private func mint(_ token: LimitedLogin, _ exchange: Exchange) throws(ControlRefusal) -> String {
+        do { return try exchange.mint(.facebook, token.claims, at: token.issuedAt, withType: true) } catch {
+            throw ControlRefusal(ControlAnswer.error(500, "signing", error.description))
+        }
+    }
+}
