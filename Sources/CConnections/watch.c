@@ -21,7 +21,7 @@ int understudy_epoll_wait(int set, uint64_t words[128], int milliseconds) {
   return count;
 }
 
-int understudy_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+int understudy_eventfd_make(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int understudy_accept(int listener, struct sockaddr_storage *address, socklen_t *length) {
   return accept4(listener, (struct sockaddr *)address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -27,9 +27,9 @@ func connectionCallback(
 
 /// Called with the request's target as it was sent, before libmicrohttpd decodes it in place.
 ///
-/// Every `&` is then overwritten in libmicrohttpd's buffer (its own, and writable), so that it finds one field in the
-/// query. Nobody here asks it for fields, and thousands of them wouldn't fit the connection's memory: it would drop the
-/// connection without a word. It looks at the first `Cookie` header in the same way, so that is an empty one of ours.
+/// Every `&` of the query is then overwritten in libmicrohttpd's buffer, which is writable, so that libmicrohttpd finds only one
+/// field. It would otherwise copy thousands of them into the connection's memory, and close the connection without an answer
+/// when they don't fit. It does the same with the first `Cookie` header, so an empty one of ours is put before the others.
 func beginCallback(
     context: UnsafeMutableRawPointer?, target: UnsafePointer<CChar>?, connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -39,7 +39,7 @@ func beginCallback(
     let opened = Unmanaged<Connection>.fromOpaque(raw).takeUnretainedValue()
     server.inFlight.add(1, ordering: .relaxed)
     server.gate.began(opened)
-    let transaction = Transaction(
+    let transaction = HTTPTransaction(
         target: target.map { String(cString: $0) } ?? "/", pointer: connection, connection: opened, watch: watch)
     var rest = target.flatMap { strchr($0, 0x3F) }
     while let mark = rest {
@@ -56,7 +56,7 @@ func handleCallback(
     size: UnsafeMutablePointer<Int>?, requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
     guard let server = server(context), let raw = requestContext?.pointee, let method, let size else { return .NO }
-    let transaction = Unmanaged<Transaction>.fromOpaque(raw).takeUnretainedValue()
+    let transaction = Unmanaged<HTTPTransaction>.fromOpaque(raw).takeUnretainedValue()
     return server.receive(transaction, method: String(cString: method), data: data, size: &size.pointee)
 }
 
@@ -66,7 +66,7 @@ func completedCallback(
 ) {
     guard let raw = requestContext?.pointee else { return }
     requestContext?.pointee = nil
-    let transaction = Unmanaged<Transaction>.fromOpaque(raw).takeRetainedValue()
+    let transaction = Unmanaged<HTTPTransaction>.fromOpaque(raw).takeRetainedValue()
     server(context)?.finished(transaction)
 }
 
@@ -89,7 +89,7 @@ func collectHeader(
     guard let context, let name else { return .YES }
     let headers = context.assumingMemoryBound(to: [(name: String, value: String)].self)
     let isOurs = headers.pointee.isEmpty && value?.pointee == 0 && strcasecmp(name, "Cookie") == 0
-    // The one from `beginCallback`. An empty one of the client's says nothing either.
+    // The empty one that `beginCallback` put there. One that the client sent would mean nothing either.
     guard !isOurs else { return .YES }
     headers.pointee.append((name: String(cString: name), value: value.map { String(cString: $0) } ?? ""))
     return .YES
@@ -101,7 +101,7 @@ func logCallback(context: UnsafeMutableRawPointer?, format: UnsafePointer<CChar>
     vsnprintf(&bytes, bytes.count, format, arguments)
     let line = String(decoding: bytes.prefix { $0 != 0 && $0 != 0x0A }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     server.options.log(line)
-    if let reason = OwnRefusal.reason(in: line) {
+    if let reason = MicrohttpdRefusal.reason(in: line) {
         understudy_replace_next_answer(refusalCallback, context, reason)
     }
 }
@@ -112,14 +112,14 @@ func refusalCallback(
 ) -> Int32 {
     guard let server = server(context), let reason = reason.map({ String(cString: $0) }) else { return 0 }
     let refusal = server.refuse(Int(status), reason)
-    // This one it would queue before it is ready to, and send the header twice. Others can't be sent past it: it uses the
-    // connection once more when it can't queue an answer.
+    // libmicrohttpd queues this refusal too early and would send the header twice, so ours is sent to the socket directly.
+    // That can't be done with the other refusals: libmicrohttpd uses the connection again when it couldn't queue an answer.
     guard reason.contains("Content-Length") else {
         guard let message = Message(refusal) else { return 0 }
         defer { message.release() }
         return message.queue(on: connection, status: refusal.status) == .YES ? 1 : 0
     }
-    let bytes = OwnRefusal.bytes(of: refusal)
+    let bytes = MicrohttpdRefusal.bytes(of: refusal)
     bytes.withUnsafeBytes { understudy_send_now(connection, $0.baseAddress, $0.count) }
     return 0
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Takes the answer that comes later, and knows when nobody waits for it any more. To be called once with the answer, from
-/// any thread; further calls do nothing.
+/// Takes a delayed answer, and tells when nobody waits for it any more. It is called once with the answer, from any thread; further
+/// calls do nothing.
 package final class Completion: Sendable {
     private struct State {
         var isAbandoned = false
@@ -25,8 +25,8 @@ package final class Completion: Sendable {
         deliver?(response)
     }
 
-    /// Called once if the client goes before the answer is there; at once, if it has gone already. Whoever waits for
-    /// something then should stop waiting and give an answer, which is recorded but goes nowhere.
+    /// `action` is called once if the client goes before the answer is there; at once, if it has gone already. Whoever waits for
+    /// something should then stop waiting and give an answer. It is recorded, but not sent.
     package func whenAbandoned(_ action: @escaping @Sendable () -> Void) {
         let isAbandoned = state.withLock { state in
             if !state.isAbandoned, state.deliver != nil { state.actions.append(action) }
@@ -35,12 +35,12 @@ package final class Completion: Sendable {
         if isAbandoned { action() }
     }
 
-    /// One whose answer goes through `change` to this one's taker, and that is abandoned with it.
+    /// A completion that changes its answer by `change` and hands it on to this one. It is abandoned when this one is.
     package func through(_ change: @escaping @Sendable (Response) -> Response) -> Completion {
         then { [self] in self(change($0)) }
     }
 
-    /// One that hands its answer to `deliver`, and is abandoned with this one.
+    /// A completion that hands its answer to `deliver`. It is abandoned when this one is.
     package func then(_ deliver: @escaping @Sendable (Response) -> Void) -> Completion {
         let inner = Completion(deliver)
         whenAbandoned { [weak inner] in inner?.abandon() }

@@ -1,28 +1,31 @@
 /// One connection, from its acceptance until its descriptor is closed. Its gate's lock guards what can change.
 final class Connection: @unchecked Sendable {
-    enum Place {
-        /// Accepted, but not with its worker yet.
+    enum Phase {
+        /// Accepted, but no worker has opened it yet.
         case new
+        /// The client sends a header, or nothing.
         case waiting
+        /// The client sends a body.
         case sendingBody
-        /// The server is at work on its request.
+        /// The server works on the request.
         case working
         /// The client reads the answer.
         case reading
     }
 
     let descriptor: Int32
-    /// The client's address, when it has a limit of its own.
+    /// The client's address, when the number of its connections is limited.
     let key: [UInt8]?
-    var place = Place.new
-    /// When it came to its place, in seconds of the gate's clock.
+    var phase = Phase.new
+    /// When the phase began, in seconds of the gate's clock.
     var since: Int64 = 0
     /// Whether a request has begun.
     var hasRequest = false
+    /// Whether it waits for a delayed answer or reads a stream.
     var isHeld = false
-    /// Shut down, and soon closed by its worker.
-    var isLeaving = false
-    /// Of the current request's body.
+    /// Whether it has been shut down; its worker closes it then.
+    var isClosing = false
+    /// How many bytes of the current request's body have arrived.
     var bodyBytes = 0
     fileprivate(set) var next: Connection?
     fileprivate(set) unowned(unsafe) var previous: Connection?

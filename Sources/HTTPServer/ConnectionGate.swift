@@ -1,10 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Knows every connection of a server, and which of them may be closed when there are too many.
+/// Counts a server's connections and the bytes of their requests, and closes connections when a limit is reached.
 ///
-/// A connection can be closed while its client is sending a request, or hasn't begun one, and while it reads an answer;
-/// never while the server is at work on its request. Those whose clients are sending go first, the oldest at the head.
+/// A connection may be closed before its request has arrived, and while its client reads the answer, but never while the
+/// server works on its request. Connections whose requests haven't arrived are closed first, the oldest of them before the
+/// others.
 final class ConnectionGate: Sendable {
     struct Limits: Sendable {
         var connections: Int
@@ -16,9 +17,9 @@ final class ConnectionGate: Sendable {
         /// Seconds in which an answer must have been read.
         var answerSeconds: Int64 = 120
 
-        /// Connections that wait for an answer or read one without an end: the others stay free for short requests.
+        /// Connections that may wait for a delayed answer or read a stream. The rest is kept for short requests.
         var held: Int { max(1, connections * 3 / 4) }
-        /// Connections above the limit while those that were closed for them are on their way out.
+        /// How far the limit may be exceeded, while the connections that are closed for new ones are still open.
         var slack: Int { max(1, min(64, connections / 8)) }
     }
 
@@ -30,12 +31,12 @@ final class ConnectionGate: Sendable {
     private struct State {
         var byDescriptor: [Int32: Connection] = [:]
         var byAddress: [[UInt8]: Int] = [:]
-        /// No body yet: sending a header, or silent.
+        /// Connections of which no body has come: they send a header, or nothing.
         var waiting = ConnectionList()
         var sendingBody = ConnectionList()
         var reading = ConnectionList()
-        var leaving = 0
-        var leavingBytes = 0
+        var closing = 0
+        var closingBytes = 0
         var counters = ServerCounters()
     }
 
@@ -43,8 +44,8 @@ final class ConnectionGate: Sendable {
     private let state = Mutex(State())
     private let timeoutAnswer: @Sendable (_ status: Int, _ reason: String) -> [UInt8]
 
-    /// `answer` makes the bytes that tell a client why its connection is closed in the midst of its request; empty for
-    /// none, as with TLS.
+    /// `answer` makes the bytes that tell a client why its connection is closed before its request has arrived; empty when
+    /// it can't be told, as behind TLS.
     init(_ limits: Limits, answer: @escaping @Sendable (_ status: Int, _ reason: String) -> [UInt8] = { _, _ in [] }) {
         self.limits = limits
         timeoutAnswer = answer
@@ -61,22 +62,23 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Whether to leave new connections in the system's queue until some have closed.
+    /// Whether new connections have to stay in the system's queue until others have closed.
     var isFull: Bool { state.withLock { $0.byDescriptor.count >= limits.connections + limits.slack } }
 
     // MARK: - A connection's life
 
-    /// Admits a new connection, for which another may have to go.
+    /// Admits a new connection. Another may be closed for it.
     func admit(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?) -> Admission {
         let key = ClientAddress.key(of: address)
         return state.withLock { state in
-            // Its number is free again: libmicrohttpd closed it before it was opened, which it doesn't say.
+            // The system gives the descriptor again, so the connection that had it is closed: libmicrohttpd doesn't report
+            // that for one that no worker has opened yet.
             if let lost = state.byDescriptor[descriptor] { remove(lost, from: &state) }
             if let key, state.byAddress[key, default: 0] >= limits.connectionsPerAddress {
                 state.counters.refused += 1
                 return .refused("this address has \(limits.connectionsPerAddress) connections open already")
             }
-            if state.byDescriptor.count - state.leaving >= limits.connections {
+            if state.byDescriptor.count - state.closing >= limits.connections {
                 guard let oldest = oldest(in: state) else {
                     state.counters.refused += 1
                     return .refused("all \(limits.connections) connections are in use")
@@ -93,7 +95,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Its worker has it now.
+    /// A worker has opened the connection.
     func opened(_ descriptor: Int32) -> Connection? {
         state.withLock { state in
             guard let connection = state.byDescriptor[descriptor] else { return nil }
@@ -109,7 +111,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// A request's first line has come.
+    /// The first line of a request has arrived.
     func began(_ connection: Connection) {
         state.withLock { state in
             connection.hasRequest = true
@@ -117,12 +119,12 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// More of a body has come. `false` when there is no room for it.
+    /// A part of a body has arrived. `false` when there is no room for it.
     func received(_ bytes: Int, on connection: Connection) -> Bool {
         state.withLock { state in
-            guard !connection.isLeaving else { return false }
-            if connection.place != .sendingBody { move(connection, to: .sendingBody, &state) }
-            while state.counters.bodyBytes - state.leavingBytes + bytes > limits.bodyBytes {
+            guard !connection.isClosing else { return false }
+            if connection.phase != .sendingBody { move(connection, to: .sendingBody, &state) }
+            while state.counters.bodyBytes - state.closingBytes + bytes > limits.bodyBytes {
                 guard let oldest = state.sendingBody.first, oldest !== connection else {
                     state.counters.refused += 1
                     return false
@@ -132,7 +134,7 @@ final class ConnectionGate: Sendable {
                     "the bodies of requests take \(limits.bodyBytes) bytes already, and this one came slowly", &state)
                 state.counters.evicted += 1
             }
-            // Those that were closed for others still hold theirs for a moment.
+            // The bodies of connections that are being closed stay in memory for a moment longer.
             guard state.counters.bodyBytes + bytes <= limits.bodyBytes * 2 else {
                 state.counters.refused += 1
                 return false
@@ -143,22 +145,22 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// What came of a body has been thrown away.
+    /// What has arrived of the body was discarded.
     func dropBody(of connection: Connection) { state.withLock { releaseBody(of: connection, &$0) } }
 
-    /// Another reason than a limit of the gate's own.
+    /// Counts a refusal for which none of the gate's limits is the reason.
     func countRefusal() { state.withLock { $0.counters.refused += 1 } }
 
-    /// The request is whole. `false` when its connection is being closed.
+    /// The whole request has arrived. `false` when its connection is being closed.
     func working(on connection: Connection) -> Bool {
         state.withLock { state in
-            guard !connection.isLeaving else { return false }
+            guard !connection.isClosing else { return false }
             move(connection, to: .working, &state)
             return true
         }
     }
 
-    /// The answer comes later, or has no end in sight. `false` when too many wait already.
+    /// The answer is delayed, or is a stream. `false` when too many connections are held already.
     func hold(_ connection: Connection) -> Bool {
         state.withLock { state in
             guard !connection.isHeld else { return true }
@@ -175,25 +177,25 @@ final class ConnectionGate: Sendable {
     /// The client is reading the answer.
     func answering(on connection: Connection) {
         state.withLock { state in
-            letGo(connection, &state)
-            if connection.place == .working || connection.place == .waiting { move(connection, to: .reading, &state) }
+            endHold(connection, &state)
+            if connection.phase == .working || connection.phase == .waiting { move(connection, to: .reading, &state) }
         }
     }
 
-    /// The request is over; there may be another.
+    /// The request is done. Another may follow on the connection.
     func completed(_ connection: Connection, wasAbandoned: Bool) {
         state.withLock { state in
             if wasAbandoned { state.counters.abandoned += 1 }
-            letGo(connection, &state)
+            endHold(connection, &state)
             connection.hasRequest = false
             releaseBody(of: connection, &state)
-            if !connection.isLeaving { move(connection, to: .waiting, &state) }
+            if !connection.isClosing { move(connection, to: .waiting, &state) }
         }
     }
 
     // MARK: - Closing
 
-    /// Closes those whose clients take too long. Returns how many.
+    /// Closes the connections whose clients take too long. Returns how many.
     @discardableResult
     func expire(now: Int64 = ConnectionGate.seconds) -> Int {
         state.withLock { state in
@@ -211,7 +213,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Closes all whose requests haven't arrived.
+    /// Closes the connections whose requests haven't arrived.
     func closeUnfinished() {
         state.withLock { state in
             while let oldest = oldest(sendingIn: state) { evict(oldest, 503, "the server is stopping", &state) }
@@ -226,29 +228,29 @@ final class ConnectionGate: Sendable {
 
     private func oldest(in state: borrowing State) -> Connection? { oldest(sendingIn: state) ?? state.reading.first }
 
-    /// The descriptor can't have been closed: `closed` comes first, and takes the same lock.
+    /// The descriptor is still open: `closed` is called before it is closed, and takes the same lock.
     private func evict(_ connection: Connection, _ status: Int, _ reason: String, _ state: inout State) {
-        if connection.hasRequest, connection.place != .reading {
+        if connection.hasRequest, connection.phase != .reading {
             let answer = timeoutAnswer(status, reason)
             _ = answer.withUnsafeBytes {
                 send(connection.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
             }
         }
         move(connection, to: .working, &state)
-        connection.isLeaving = true
-        state.leaving += 1
-        state.leavingBytes += connection.bodyBytes
+        connection.isClosing = true
+        state.closing += 1
+        state.closingBytes += connection.bodyBytes
         shutdown(connection.descriptor, Int32(SHUT_RDWR))
     }
 
     // MARK: - Lists
 
-    private func move(_ connection: Connection, to place: Connection.Place, _ state: inout State) {
-        guard !connection.isLeaving else { return }
+    private func move(_ connection: Connection, to phase: Connection.Phase, _ state: inout State) {
+        guard !connection.isClosing else { return }
         unlink(connection, &state)
-        connection.place = place
+        connection.phase = phase
         connection.since = ConnectionGate.seconds
-        switch place {
+        switch phase {
         case .new, .working: break
         case .waiting: state.waiting.append(connection)
         case .sendingBody: state.sendingBody.append(connection)
@@ -257,7 +259,7 @@ final class ConnectionGate: Sendable {
     }
 
     private func unlink(_ connection: Connection, _ state: inout State) {
-        switch connection.place {
+        switch connection.phase {
         case .new, .working: break
         case .waiting: state.waiting.remove(connection)
         case .sendingBody: state.sendingBody.remove(connection)
@@ -267,10 +269,10 @@ final class ConnectionGate: Sendable {
 
     private func remove(_ connection: Connection, from state: inout State) {
         unlink(connection, &state)
-        connection.place = .new
-        letGo(connection, &state)
+        connection.phase = .new
+        endHold(connection, &state)
         releaseBody(of: connection, &state)
-        if connection.isLeaving { state.leaving -= 1 }
+        if connection.isClosing { state.closing -= 1 }
         state.byDescriptor[connection.descriptor] = nil
         guard let key = connection.key, let count = state.byAddress[key] else { return }
         state.byAddress[key] = count > 1 ? count - 1 : nil
@@ -278,16 +280,16 @@ final class ConnectionGate: Sendable {
 
     private func releaseBody(of connection: Connection, _ state: inout State) {
         state.counters.bodyBytes -= connection.bodyBytes
-        if connection.isLeaving { state.leavingBytes -= connection.bodyBytes }
+        if connection.isClosing { state.closingBytes -= connection.bodyBytes }
         connection.bodyBytes = 0
     }
 
-    private func letGo(_ connection: Connection, _ state: inout State) {
+    private func endHold(_ connection: Connection, _ state: inout State) {
         if connection.isHeld { state.counters.held -= 1 }
         connection.isHeld = false
     }
 
-    /// Of a clock that only goes on.
+    /// A monotonic clock's.
     static var seconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC_COARSE, &time)

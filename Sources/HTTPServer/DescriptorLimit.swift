@@ -1,9 +1,9 @@
 import Glibc
 
-/// How many connections the limit of open files leaves room for. A connection is a file; so is what the rest of the process
-/// needs, and running out of files while accepting makes a server deaf.
+/// How many connections the limit of open files allows. Each connection needs a descriptor, and so does the rest of the process;
+/// a server that has run out of them can't accept connections.
 package enum DescriptorLimit {
-    /// As many open files as the system lets the process have.
+    /// Raises the limit as far as the system lets the process do it.
     static func raise() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < limit.rlim_max
@@ -14,10 +14,10 @@ package enum DescriptorLimit {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// Fewer leave no room for a connection beside what the daemon itself needs.
+    /// With fewer, the daemon's own needs leave nothing for connections.
     private static let least = 32
 
-    /// - Throws: when so few files may be open that nobody could be served.
+    /// - Throws: when no connection could be served.
     static func check() throws(ListenError) {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < least else {
@@ -29,9 +29,9 @@ package enum DescriptorLimit {
                 + "with ulimit -n")
     }
 
-    /// Files that connections may use, all servers of the process together. The rest is for epoll sets, files and requests
-    /// to others: a quarter, but from 32 to 512.
-    private static var spare: Int {
+    /// Descriptors for the connections of all servers of the process. The rest, a quarter but from 32 to 512, is for epoll
+    /// sets, files and outgoing requests.
+    private static var available: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 512 }
         let files = Int(clamping: limit.rlim_cur)
@@ -39,8 +39,8 @@ package enum DescriptorLimit {
     }
 
     /// Connections of one server: a daemon has two, for HTTP and HTTPS.
-    static var connections: Int { max(4, spare * 3 / 8) }
+    static var connections: Int { max(4, available * 3 / 8) }
 
     /// Tunnels of the proxy, which are two connections each.
-    package static var tunnels: Int { max(2, spare / 8) }
+    package static var tunnels: Int { max(2, available / 8) }
 }

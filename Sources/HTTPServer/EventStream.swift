@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A body without an end in sight: whoever holds it sends bytes when there are some, from any thread. Between them the
-/// connection is suspended and holds no thread.
+/// A response body of unknown length, to which bytes are added from any thread when there are some. In between, the connection is
+/// suspended and occupies no thread.
 package final class EventStream: Sendable {
     private struct State {
-        /// What is to be sent begins at `first`, `offset` bytes into it.
+        /// What is still to be sent begins in the chunk `first`, at the byte `offset`.
         var waiting: [StreamChunk] = []
         var first = 0
         var offset = 0
@@ -37,7 +37,7 @@ package final class EventStream: Sendable {
                 first += 1
                 offset = 0
             }
-            // What has been sent is let go at once, except for a few empty places.
+            // Chunks that have been sent are released at once.
             if first == waiting.count {
                 waiting.removeAll(keepingCapacity: true)
                 first = 0
@@ -49,12 +49,12 @@ package final class EventStream: Sendable {
         }
     }
 
-    /// A reader that falls behind by more bytes than this is let go, unless it is one piece.
+    /// The stream of a reader that is behind by more bytes than this ends, unless a single chunk is that large.
     private static let backlogLimit = 4 << 20
     private let state = Mutex(State())
     private let whenDrained: (@Sendable () -> Void)?
 
-    /// `whenDrained` is called whenever the reader has taken everything and waits for more, on the connection's thread.
+    /// `whenDrained` is called on the connection's thread whenever the reader has taken everything.
     package init(whenDrained: (@Sendable () -> Void)? = nil) { self.whenDrained = whenDrained }
 
     /// Bytes that the reader hasn't taken yet.
@@ -92,13 +92,13 @@ package final class EventStream: Sendable {
         wake?()
     }
 
-    /// Ends the body and forgets what its reader hasn't taken.
-    func letGo() {
+    /// Ends the body, without what its reader hasn't taken yet.
+    func discard() {
         state.withLock { $0.clear() }
         end()
     }
 
-    /// Called once, when the connection is gone; at once, if it is already.
+    /// `action` is called once, when the connection is closed; at once, if it is closed already.
     package func whenClosed(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             if !state.isClosed { state.whenClosed.append(action) }
@@ -112,7 +112,7 @@ package final class EventStream: Sendable {
     enum Part {
         case bytes([UInt8])
         case end
-        /// Nothing yet; the connection has been suspended.
+        /// Nothing yet: the connection has been suspended.
         case nothing
     }
 

@@ -5,8 +5,8 @@ import Text
 package struct Form: Sendable {
     package struct Field: Sendable {
         package let name: String
-        /// UTF-8, each malformed sequence replaced by U+FFFD; U+FFFD alone for a text with endless marks, which nobody
-        /// writes and which costs its square to compare.
+        /// UTF-8, each malformed sequence replaced by U+FFFD. U+FFFD alone in place of a text with more combining marks in a row
+        /// than people write, because comparing such texts takes quadratic time.
         package let value: String
         /// The bytes that were sent, for values that must come back as they are.
         package let bytes: [UInt8]

@@ -1,8 +1,8 @@
-/// What a request's header says about where its body ends (RFC 9112 section 6). Where two readers could disagree the request
-/// is refused: libmicrohttpd takes the first of several.
+/// What a request's header says about the length of its body (RFC 9112 section 6). A header that two readers could understand
+/// differently is refused, because libmicrohttpd takes the first of several values.
 struct Framing {
     private(set) var declaredLength = 0
-    private(set) var fault: String?
+    private(set) var issue: String?
 
     init(_ headers: [(name: String, value: String)]) {
         var lengths: [String] = []
@@ -17,15 +17,15 @@ struct Framing {
         }
         declaredLength = lengths.first.flatMap { Int($0) } ?? 0
         if !names {
-            fault = "the request has a header whose name holds white space or other characters that names can't"
+            issue = "the request has a header whose name holds white space or other characters that names can't"
         } else if hosts > 1 {
-            fault = "the request has \(hosts) Host headers: send one"
+            issue = "the request has \(hosts) Host headers: send one"
         } else if lengths.count > 1 {
-            fault = "the request has \(lengths.count) Content-Length headers: send one"
+            issue = "the request has \(lengths.count) Content-Length headers: send one"
         } else if !codings.isEmpty, !lengths.isEmpty {
-            fault = "the request has both Content-Length and Transfer-Encoding: send one"
+            issue = "the request has both Content-Length and Transfer-Encoding: send one"
         } else if codings.count > 1 || codings.contains(where: { !$0.equalsIgnoringASCIICase("chunked") }) {
-            fault = "the request's Transfer-Encoding isn't chunked, which is all that is understood here"
+            issue = "the request's Transfer-Encoding isn't chunked, which is all that is understood here"
         }
     }
 

@@ -6,7 +6,7 @@ struct Message {
     let pointer: OpaquePointer
 
     /// `nil` when there is no memory, or nothing is to be sent.
-    init?(_ response: Response, on transaction: Transaction, _ watch: Watch?) {
+    init?(_ response: Response, on transaction: HTTPTransaction, _ watch: Watch?) {
         let made: OpaquePointer?
         switch response.delivery {
         case .dropped: return nil
@@ -70,7 +70,7 @@ final class BodyReader: @unchecked Sendable {
     private let descriptor: Int32
     private let watch: Watch?
 
-    init(_ source: Source, _ transaction: Transaction, _ watch: Watch?) {
+    init(_ source: Source, _ transaction: HTTPTransaction, _ watch: Watch?) {
         self.source = source
         self.watch = watch
         connection = transaction.pointer

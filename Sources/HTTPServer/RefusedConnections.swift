@@ -1,16 +1,17 @@
 import Glibc
 import Synchronization
 
-/// Tells clients that their connections are closed, and the log how many were.
+/// Tells clients why their connections are closed, and counts them for the log.
 package final class RefusedConnections: Sendable {
     private struct State {
-        /// Told, and closed a little later: closing a socket that has unread bytes discards what was sent to it.
-        var leaving: [(descriptor: Int32, since: Int64)] = []
-        var told = ServerCounters()
-        var lineAt: Int64?
+        /// Connections that have been answered and are closed a little later: closing a socket that has unread bytes would
+        /// discard the answer.
+        var closing: [(descriptor: Int32, since: Int64)] = []
+        var reported = ServerCounters()
+        var reportedAt: Int64?
     }
 
-    private static let leavingLimit = 8
+    private static let closingLimit = 8
     /// Seconds between two lines in the log.
     private static let pause: Int64 = 10
 
@@ -18,7 +19,7 @@ package final class RefusedConnections: Sendable {
     private let header: String
     private let state = Mutex(State())
 
-    /// `isPlain` is false behind TLS, where nothing can be said without a handshake.
+    /// `isPlain` is false behind TLS, where a client can't be told anything without a handshake.
     package init(isPlain: Bool, header: String) {
         self.isPlain = isPlain
         self.header = header
@@ -28,12 +29,12 @@ package final class RefusedConnections: Sendable {
     func answer(_ status: Int, _ reason: String) -> [UInt8] {
         guard isPlain, status > 0 else { return [] }
         let headers = [(name: header, value: reason)]
-        return OwnRefusal.bytes(
+        return MicrohttpdRefusal.bytes(
             of: Response(status: status, contentType: "text/plain", headers: headers, body: reason + "\n"))
     }
 
     /// Sends the answer.
-    func tell(_ descriptor: Int32, _ reason: String) {
+    func sendRefusal(_ descriptor: Int32, _ reason: String) {
         let bytes = answer(503, reason)
         _ = bytes.withUnsafeBytes {
             send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
@@ -44,10 +45,10 @@ package final class RefusedConnections: Sendable {
 
     /// Sends the answer, and closes the connection.
     package func refuse(_ descriptor: Int32, _ reason: String) {
-        tell(descriptor, reason)
+        sendRefusal(descriptor, reason)
         let first = state.withLock { state -> Int32? in
-            state.leaving.append((descriptor, ConnectionGate.seconds))
-            return state.leaving.count > RefusedConnections.leavingLimit ? state.leaving.removeFirst().descriptor : nil
+            state.closing.append((descriptor, ConnectionGate.seconds))
+            return state.closing.count > RefusedConnections.closingLimit ? state.closing.removeFirst().descriptor : nil
         }
         if let first { RefusedConnections.end(first) }
     }
@@ -55,32 +56,33 @@ package final class RefusedConnections: Sendable {
     package func tick() {
         let now = ConnectionGate.seconds
         while let old = state.withLock({ state -> Int32? in
-            guard let first = state.leaving.first, now - first.since >= 2 else { return nil }
-            return state.leaving.removeFirst().descriptor
+            guard let first = state.closing.first, now - first.since >= 2 else { return nil }
+            return state.closing.removeFirst().descriptor
         }) {
             RefusedConnections.end(old)
         }
     }
 
     package func closeAll() {
-        let leaving = state.withLock { state in
-            defer { state.leaving = [] }
-            return state.leaving
+        let closing = state.withLock { state in
+            defer { state.closing = [] }
+            return state.closing
         }
-        for connection in leaving { RefusedConnections.end(connection.descriptor) }
+        for connection in closing { RefusedConnections.end(connection.descriptor) }
     }
 
-    /// How many were refused and evicted since this was last asked for, when there are any and that isn't recent.
-    package func news(in counters: ServerCounters) -> (refused: UInt64, evicted: UInt64)? {
+    /// How many connections were refused and evicted since the last report; `nil` when there were none, or when the last
+    /// report is less than ten seconds old.
+    package func report(of counters: ServerCounters) -> (refused: UInt64, evicted: UInt64)? {
         state.withLock { state in
-            let refused = counters.refused - state.told.refused
-            let evicted = counters.evicted - state.told.evicted
+            let refused = counters.refused - state.reported.refused
+            let evicted = counters.evicted - state.reported.evicted
             let now = ConnectionGate.seconds
-            guard refused + evicted > 0, state.lineAt.map({ now - $0 >= RefusedConnections.pause }) ?? true else {
+            guard refused + evicted > 0, state.reportedAt.map({ now - $0 >= RefusedConnections.pause }) ?? true else {
                 return nil
             }
-            state.told = counters
-            state.lineAt = now
+            state.reported = counters
+            state.reportedAt = now
             return (refused, evicted)
         }
     }

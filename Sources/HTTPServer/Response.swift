@@ -7,7 +7,7 @@ package struct Response: Sendable {
         case dropped
         /// The header announces the whole body; the connection is closed in the middle of it.
         case cut
-        /// The body is what the stream brings, for as long as it goes on.
+        /// The body is what is sent on the stream until it ends.
         case stream(EventStream)
     }
 
@@ -36,10 +36,10 @@ package struct Response: Sendable {
     }
 }
 
-/// What a handler answers: at once, or later. Later holds no thread: the connection is suspended until then.
+/// What a handler returns: a response, or how to get it later. Until then the connection is suspended and occupies no thread.
 package enum Reply: Sendable {
     case now(Response)
-    /// The closure gets what takes the response, once and from any thread.
+    /// The closure is given the completion to call with the response.
     case later(@Sendable (Completion) -> Void)
 
     /// The same reply with its response changed.
@@ -68,7 +68,7 @@ package enum Reply: Sendable {
         .later { done in
             let wait: @Sendable (Response) -> Void = { response in
                 let timer = Timer.after(duration) { done(response) }
-                done.whenAbandoned { timer.hurry() }
+                done.whenAbandoned { timer.fireNow() }
             }
             switch self {
             case .now(let response): wait(response)

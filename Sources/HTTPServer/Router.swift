@@ -1,4 +1,4 @@
-/// Finds the endpoint for a method and a path. A pattern's segment `:name` takes any one segment.
+/// Finds what answers a method at a path. A pattern's segment `:name` takes any one segment.
 package struct Router<Endpoint: Sendable>: Sendable {
     package enum Match {
         case found(Endpoint, parameters: [String: String])

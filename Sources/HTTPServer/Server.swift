@@ -1,10 +1,10 @@
 import Glibc
 
-/// An HTTP/1.1 server: libmicrohttpd's epoll workers in front of one handler, behind a thread that
-/// accepts. It stops when it is let go.
+/// An HTTP/1.1 server: a thread that accepts connections, libmicrohttpd's workers, and one handler that answers. It stops when
+/// the last reference to it is gone.
 ///
-/// Workers know only what is inside it: a worker that held the server itself might be the last to let it go, and would have
-/// to wait for its own end.
+/// Worker threads refer to `Workers` and never to the server: one that held the last reference to the server would have to wait
+/// for its own end.
 package final class Server: Sendable {
     package typealias Handler = @Sendable (Request) -> Reply
 
@@ -34,7 +34,7 @@ package final class Server: Sendable {
         package var requestSeconds: Int64 = 60
         /// Seconds in which an answer must have been read, unless it is a stream.
         package var answerSeconds: Int64 = 120
-        /// Lower when the limit of open files asks for it.
+        /// Lower when the limit of open files is.
         package var connectionLimit = 4096
         /// For each address that isn't loopback.
         package var connectionLimitPerAddress = 64
@@ -46,11 +46,11 @@ package final class Server: Sendable {
         package var stopGrace = Duration.milliseconds(1000)
         /// Headers for what the server itself refuses before the handler sees it, given why.
         package var refusalHeaders: @Sendable (String) -> [(name: String, value: String)] = { _ in [] }
-        /// The header that says why a connection is closed for which there is no room.
+        /// The name of the header that says why a connection is closed.
         package var diagnosisHeader = "Understudy-Diagnosis"
-        /// Takes what whoever runs the server should know, one line each, at most one in ten seconds.
+        /// Takes warnings for whoever runs the server: one line each, at most one in ten seconds.
         package var warn: @Sendable (String) -> Void = { _ in }
-        /// Takes libmicrohttpd's own complaints, one line each.
+        /// Takes libmicrohttpd's messages, one line each.
         package var log: @Sendable (String) -> Void = { _ in }
 
         package init() {}
@@ -73,8 +73,8 @@ package final class Server: Sendable {
     /// suspended, and closes everything. Safe to call twice.
     package func stop() { workers.stop() }
 
-    /// Gives its listening sockets up to another server that has them, too, and lets those who are connected ask once more,
-    /// within `grace`; then stops. `stop` cuts it short. Blocks.
+    /// Stops when another server has taken over the listening sockets: clients that are connected already may send one more
+    /// request, within `grace`. Blocks until then; `stop` cuts it short.
     package func retire(within grace: Duration) { workers.retire(within: grace) }
 
     deinit { workers.stop() }

@@ -2,7 +2,7 @@
 package struct ServerCounters: Sendable, Equatable {
     /// Connections that are open now.
     package var open = 0
-    /// Of those, how many wait for an answer that comes later, or read one without an end.
+    /// Of those, how many wait for a delayed answer or read a stream.
     package var held = 0
     /// Bytes of request bodies in memory now.
     package var bodyBytes = 0
@@ -13,12 +13,12 @@ package struct ServerCounters: Sendable, Equatable {
     package var evicted: UInt64 = 0
     /// Closed because the client took too long to send or to read.
     package var expired: UInt64 = 0
-    /// Answers that were let go because the client had gone.
+    /// Answers that weren't sent because the client had gone.
     package var abandoned: UInt64 = 0
 
     package init() {}
 
-    /// Of two servers together.
+    /// The counts of two servers together.
     package static func + (left: ServerCounters, right: ServerCounters) -> ServerCounters {
         var sum = left
         sum.open += right.open

@@ -14,7 +14,7 @@ package final class StreamChunk: Sendable {
     deinit { budget?.change(by: -bytes.count) }
 }
 
-/// What the streams of a process may hold for readers that are behind.
+/// Limits the bytes that all streams of a process keep for readers that are behind.
 package final class StreamBudget: Sendable {
     /// Bytes.
     package let limit: Int
@@ -27,12 +27,12 @@ package final class StreamBudget: Sendable {
     /// Bytes that wait for readers, each counted once however many streams send it.
     package var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// How many readers were let go because they were the slowest.
+    /// How many streams were ended because their readers were the slowest.
     package var dropped: Int { ended.load(ordering: .relaxed) }
 
     fileprivate func change(by count: Int) { held.wrappingAdd(count, ordering: .relaxed) }
 
-    /// Counts the stream in, until its connection is gone.
+    /// Includes a stream, until its connection is closed.
     package func add(_ stream: EventStream) {
         streams.withLock { $0[ObjectIdentifier(stream)] = stream }
         stream.whenClosed { [weak self, weak stream] in
@@ -41,14 +41,14 @@ package final class StreamBudget: Sendable {
         }
     }
 
-    /// Lets the slowest readers go until what is left fits. Returns how many went.
+    /// Ends the streams of the slowest readers until the others are within the limit. Returns how many.
     package func enforce() -> Int {
         guard bytes > limit else { return 0 }
         let slowest = streams.withLock { Array($0.values) }.map { (stream: $0, backlog: $0.backlog) }
             .filter { $0.backlog > 0 }.sorted { $0.backlog > $1.backlog }
         var count = 0
         for entry in slowest where bytes > limit {
-            entry.stream.letGo()
+            entry.stream.discard()
             count += 1
         }
         ended.wrappingAdd(count, ordering: .relaxed)

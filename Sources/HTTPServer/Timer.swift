@@ -1,9 +1,9 @@
 import Dispatch
 
-/// Something to be done later. It doesn't come from Swift's task pool, which a program that embeds the server may keep busy
-/// with tasks that block.
+/// Runs an action later, on one of Dispatch's threads. Swift's task pool isn't used, because a program that embeds the server may
+/// keep it busy with tasks that block.
 ///
-/// It lives until it has fired or is cancelled, whether anybody holds it or not; then it lets its action go.
+/// It exists until it has fired or is cancelled, also when nothing refers to it.
 package final class Timer: Sendable {
     // Dispatch's sources may be used from any thread, though their protocol doesn't say so.
     private nonisolated(unsafe) let source: any DispatchSourceTimer
@@ -25,10 +25,10 @@ package final class Timer: Sendable {
         Timer(duration, action)
     }
 
-    /// Fires now, from another thread, unless it has fired.
-    package func hurry() { source.schedule(deadline: .now()) }
+    /// Fires now, on another thread, unless it has fired already.
+    package func fireNow() { source.schedule(deadline: .now()) }
 
-    /// Doesn't fire any more. The action is let go.
+    /// Prevents it from firing.
     package func cancel() { source.cancel() }
 
     /// Whole nanoseconds of a duration, between 0 and a year.

@@ -24,27 +24,28 @@ final class Watch: Sendable {
         var isFull: @Sendable () -> Bool
         /// Takes a new connection, whose descriptor it owns from then on.
         var accepted: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Void
-        /// Takes a connection for which the process had no descriptor left; it is closed afterwards.
-        var starved: @Sendable (Int32) -> Void
+        /// Takes a connection that was accepted with the reserve descriptor, since the process had no other left. It is
+        /// closed afterwards.
+        var outOfDescriptors: @Sendable (Int32) -> Void
         /// Called several times a second.
         var tick: @Sendable () -> Void
     }
 
     private let set = understudy_epoll_make()
-    private let bell = understudy_bell()
+    private let wakeUpDescriptor = understudy_eventfd_make()
     private let hooks: Hooks
     private let state: Mutex<State>
-    // Given up when no other descriptor is left, to tell a client that there is none. Touched by the thread only.
-    private let spare = Atomic<Int32>(-1)
+    // Closed when the process has no other descriptor left, so that one client can be told. Used by the thread only.
+    private let reserve = Atomic<Int32>(-1)
 
-    /// Milliseconds between two ticks at most.
+    /// Milliseconds between two ticks, at most.
     private static let pause: Int32 = 200
 
     /// Takes the listeners over.
     init(_ listeners: [Int32], _ hooks: Hooks) {
         self.hooks = hooks
         state = Mutex(State(listeners: listeners))
-        add(bell, serial: 0)
+        add(wakeUpDescriptor, serial: 0)
         for listener in listeners {
             _ = fcntl(listener, F_SETFL, O_NONBLOCK)
             add(listener, serial: 0)
@@ -52,13 +53,15 @@ final class Watch: Sendable {
     }
 
     deinit {
-        for descriptor in [set, bell, spare.load(ordering: .relaxed)] where descriptor >= 0 { close(descriptor) }
+        for descriptor in [set, wakeUpDescriptor, reserve.load(ordering: .relaxed)] where descriptor >= 0 {
+            close(descriptor)
+        }
         for listener in state.withLock({ $0.listeners }) { close(listener) }
     }
 
     /// `false` when the system gives no thread or no descriptors.
     func start() -> Bool {
-        guard set >= 0, bell >= 0 else { return false }
+        guard set >= 0, wakeUpDescriptor >= 0 else { return false }
         state.withLock { $0.isRunning = true }
         let isStarted = WorkThread.start { [self] in
             run()
@@ -71,14 +74,14 @@ final class Watch: Sendable {
     /// Closes the listeners. Returns when nothing is accepted any more.
     func stopAccepting() {
         state.withLock { $0.mayAccept = false }
-        ring()
+        wakeUp()
         while state.withLock({ $0.isRunning && !$0.listeners.isEmpty }) { usleep(500) }
     }
 
     /// Returns when the thread has ended.
     func stop() {
         state.withLock { $0.isOver = true }
-        ring()
+        wakeUp()
         while state.withLock({ $0.isRunning }) { usleep(500) }
     }
 
@@ -100,25 +103,25 @@ final class Watch: Sendable {
             if watched != nil { _ = understudy_epoll_remove(set, descriptor) }
             return watched
         }
-        // What the closure holds is let go outside the lock.
+        // What the closure keeps alive is released here, outside the lock.
         _ = watched
     }
 
-    /// Serial 0 is for what is read from.
+    /// `serial` is 0 for descriptors that are read from, and a number of its own for each suspended connection.
     private func add(_ descriptor: Int32, serial: UInt32) {
         let word = UInt64(serial) << 32 | UInt64(UInt32(bitPattern: descriptor))
         _ = understudy_epoll_add(set, descriptor, serial == 0 ? 0 : 1, word)
     }
 
-    private func ring() {
+    private func wakeUp() {
         var one: UInt64 = 1
-        _ = write(bell, &one, 8)
+        _ = write(wakeUpDescriptor, &one, 8)
     }
 
     // MARK: - The thread
 
     private func run() {
-        spare.store(open("/dev/null", O_RDONLY | O_CLOEXEC), ordering: .relaxed)
+        reserve.store(open("/dev/null", O_RDONLY | O_CLOEXEC), ordering: .relaxed)
         var words = [UInt64](repeating: 0, count: 128)
         while !state.withLock({ $0.isOver }) {
             if hooks.isFull() { usleep(1000) }
@@ -133,9 +136,9 @@ final class Watch: Sendable {
     }
 
     private func handle(_ descriptor: Int32, _ serial: UInt32) {
-        if descriptor == bell {
+        if descriptor == wakeUpDescriptor {
             var count: UInt64 = 0
-            _ = read(bell, &count, 8)
+            _ = read(wakeUpDescriptor, &count, 8)
         } else if serial == 0 {
             acceptAll(from: descriptor)
         } else {
@@ -148,7 +151,7 @@ final class Watch: Sendable {
     }
 
     private func acceptAll(from listener: Int32) {
-        // A socket's queue may be longer: the next round sees to it, after those who have gone.
+        // There may be more in the socket's queue. The next round takes them, after the clients that have gone.
         for _ in 0..<64 {
             guard !hooks.isFull(), state.withLock({ $0.mayAccept }) else { return }
             var storage = sockaddr_storage()
@@ -157,7 +160,7 @@ final class Watch: Sendable {
             guard descriptor >= 0 else {
                 let failure = errno
                 if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) { refuseOne(from: listener) }
-                // Others are the failures of one connection, and the next may be better.
+                // These concern one connection only: go on with the next.
                 if failure == EINTR || failure == ECONNABORTED { continue }
                 return
             }
@@ -167,17 +170,18 @@ final class Watch: Sendable {
         }
     }
 
-    /// The process has no descriptor left, which isn't the connections' doing: their number is limited so that it has. One
-    /// that waits is told so with the spare one; then there is a pause for the others to get better.
+    /// Called when the process has no descriptor left. Something else than connections has taken them: their number is limited.
+    /// One waiting client is told, by means of the reserve descriptor; then there is a pause, in which descriptors may become
+    /// free.
     private func refuseOne(from listener: Int32) {
-        let kept = spare.exchange(-1, ordering: .relaxed)
+        let kept = reserve.exchange(-1, ordering: .relaxed)
         if kept >= 0 { close(kept) }
         let descriptor = understudy_accept(listener, nil, nil)
         if descriptor >= 0 {
-            hooks.starved(descriptor)
+            hooks.outOfDescriptors(descriptor)
             close(descriptor)
         }
-        spare.store(open("/dev/null", O_RDONLY | O_CLOEXEC), ordering: .relaxed)
+        reserve.store(open("/dev/null", O_RDONLY | O_CLOEXEC), ordering: .relaxed)
         usleep(20_000)
     }
 
@@ -187,7 +191,7 @@ final class Watch: Sendable {
             return state.listeners
         }
         for listener in listeners {
-            // Others may share the socket, and then closing it doesn't take it out of the set.
+            // Another process may have the socket, too; then closing it here doesn't take it out of the set.
             _ = understudy_epoll_remove(set, listener)
             close(listener)
         }

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A thread of its own, for what waits as long as it likes.
+/// Threads for work that may block.
 package enum WorkThread {
     private final class Box {
         let work: @Sendable () -> Void
@@ -23,7 +23,7 @@ package enum WorkThread {
         return failure == 0
     }
 
-    /// Does all of it at once, each on a thread of its own as far as the system gives threads, and returns when all is done.
+    /// Runs all of them at the same time, each on a thread of its own if the system gives one, and returns when all have ended.
     package static func doAll(_ works: [@Sendable () -> Void]) {
         let left = Countdown(works.count)
         for work in works {

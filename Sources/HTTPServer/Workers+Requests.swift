@@ -5,7 +5,7 @@ import Synchronization
 extension Workers {
     /// A part of the body, or its end.
     func receive(
-        _ transaction: Transaction, method: String, data: UnsafePointer<CChar>?, size: inout Int
+        _ transaction: HTTPTransaction, method: String, data: UnsafePointer<CChar>?, size: inout Int
     ) -> MHD_Result {
         guard transaction.isStarted else {
             transaction.isStarted = true
@@ -22,7 +22,7 @@ extension Workers {
         return answer(transaction, method)
     }
 
-    private func read(_ part: UnsafeRawBufferPointer, of transaction: Transaction) -> MHD_Result {
+    private func read(_ part: UnsafeRawBufferPointer, of transaction: HTTPTransaction) -> MHD_Result {
         let isShort = transaction.body.count + part.count <= options.bodyLimitBytes
         if transaction.discarded == 0, isShort {
             if gate.received(part.count, on: transaction.connection) {
@@ -31,14 +31,14 @@ extension Workers {
             }
             transaction.hadNoRoom = true
         }
-        // libmicrohttpd takes an answer only before the body or after it: read on, but not for ever.
+        // libmicrohttpd takes an answer only before the body or after it, so the rest of the body is read, up to a limit.
         transaction.discarded += part.count
         transaction.body = []
         gate.dropBody(of: transaction.connection)
         return transaction.discarded > options.bodyLimitBytes * 16 ? .NO : .YES
     }
 
-    private func answer(_ transaction: Transaction, _ method: String) -> MHD_Result {
+    private func answer(_ transaction: HTTPTransaction, _ method: String) -> MHD_Result {
         guard gate.working(on: transaction.connection) else { return .NO }
         let body = transaction.body
         transaction.body = []
@@ -56,7 +56,7 @@ extension Workers {
         }
     }
 
-    func finished(_ transaction: Transaction) {
+    func finished(_ transaction: HTTPTransaction) {
         suspended.withLock { $0[ObjectIdentifier(transaction)] = nil }
         if let stream = transaction.stream {
             streams.withLock { $0[ObjectIdentifier(transaction)] = nil }
@@ -87,8 +87,8 @@ extension Workers {
             status: status, contentType: "text/plain", headers: options.refusalHeaders(reason), body: reason + "\n")
     }
 
-    /// What can be refused from the header alone.
-    private func refusal(of transaction: Transaction) -> Response? {
+    /// Refuses what its header alone gives reason to refuse.
+    private func refusal(of transaction: HTTPTransaction) -> Response? {
         let headers = Workers.headers(of: transaction.pointer)
         var bytes = transaction.target.utf8.count
         for header in headers { bytes += header.name.utf8.count + header.value.utf8.count + 4 }
@@ -96,13 +96,13 @@ extension Workers {
             return refuse(431, "the request's header is larger than \(options.headerLimitBytes) bytes")
         }
         let framing = Framing(headers)
-        if let fault = framing.fault { return refuse(400, fault) }
+        if let issue = framing.issue { return refuse(400, issue) }
         return framing.declaredLength > options.bodyLimitBytes ? tooLarge : nil
     }
 
     // MARK: - Answers
 
-    func send(_ response: Response, on transaction: Transaction) -> MHD_Result {
+    func send(_ response: Response, on transaction: HTTPTransaction) -> MHD_Result {
         var response = response
         if case .stream(let stream) = response.delivery {
             if gate.hold(transaction.connection) {

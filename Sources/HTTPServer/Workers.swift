@@ -10,11 +10,11 @@ final class Workers: Sendable {
     let isStopping = Atomic<Bool>(false)
     let secrets: CopiedTLS?
     let handler: Server.Handler
-    let suspended = Mutex<[ObjectIdentifier: Transaction]>([:])
+    let suspended = Mutex<[ObjectIdentifier: HTTPTransaction]>([:])
     let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
     /// The port that is listened on.
     let port: UInt16
-    private let isHurried = Atomic<Bool>(false)
+    private let mustStopNow = Atomic<Bool>(false)
     private let running = Mutex(Running())
     private let refusals: RefusedConnections
 
@@ -47,7 +47,7 @@ final class Workers: Sendable {
             listeners.map(\.descriptor),
             Watch.Hooks(
                 isFull: { [gate] in gate.isFull }, accepted: { [weak self] in self?.accepted($0, $1, $2) },
-                starved: { [weak self] in self?.starved($0) }, tick: { [weak self] in self?.tick() }))
+                outOfDescriptors: { [weak self] in self?.outOfDescriptors($0) }, tick: { [weak self] in self?.tick() }))
         guard let daemon = startDaemon() else {
             throw ListenError(description: "libmicrohttpd couldn't start on \(options.host):\(port)")
         }
@@ -62,8 +62,8 @@ final class Workers: Sendable {
     private func startDaemon() -> OpaquePointer? {
         var daemonOptions = understudy_daemon_options()
         daemonOptions.workers = UInt32(options.workers)
-        // The gate counts. libmicrohttpd divides its own limit among its workers, one of which would refuse when others
-        // have room: each may have them all.
+        // The gate limits connections. libmicrohttpd divides its own limit among its workers, and one of them would refuse
+        // connections while others have room, so that limit is high enough for all connections to be with one worker.
         let limit = (gate.limits.connections + gate.limits.slack) * max(1, options.workers)
         daemonOptions.connection_limit = UInt32(clamping: limit)
         daemonOptions.idle_timeout_seconds = UInt32(options.idleTimeoutSeconds)
@@ -82,7 +82,7 @@ final class Workers: Sendable {
         return understudy_start_daemon(&daemonOptions)
     }
 
-    /// Looks after suspended connections.
+    /// Accepts connections and notices when the client of a suspended one goes.
     var watch: Watch? { running.withLock { $0.watch } }
 
     // MARK: - Accepting
@@ -91,23 +91,23 @@ final class Workers: Sendable {
         switch gate.admit(descriptor, address) {
         case .refused(let reason): refusals.refuse(descriptor, reason)
         case .admitted:
-            // It closes the descriptor when it can't take it.
+            // libmicrohttpd closes the descriptor when it can't take the connection.
             let daemon = running.withLock { $0.daemon }
             if let daemon { MHD_add_connection(daemon, descriptor, address, length) } else { close(descriptor) }
         }
     }
 
-    private func starved(_ descriptor: Int32) {
+    private func outOfDescriptors(_ descriptor: Int32) {
         gate.countRefusal()
-        refusals.tell(descriptor, "the process has no file descriptor left")
+        refusals.sendRefusal(descriptor, "the process has no file descriptor left")
     }
 
     private func tick() {
         gate.expire()
         refusals.tick()
-        guard let news = refusals.news(in: gate.counters) else { return }
+        guard let report = refusals.report(of: gate.counters) else { return }
         options.warn(
-            "too many connections: \(news.refused) refused, \(news.evicted) slow ones closed; at most "
+            "too many connections: \(report.refused) refused, \(report.evicted) slow ones closed; at most "
                 + "\(gate.limits.connections) connections (this follows from ulimit -n) and \(gate.limits.bodyBytes) bytes of "
                 + "request bodies are held at once")
     }
@@ -117,19 +117,19 @@ final class Workers: Sendable {
     /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still suspended,
     /// and closes everything. Safe to call twice.
     func stop() {
-        isHurried.store(true, ordering: .relaxed)
+        mustStopNow.store(true, ordering: .relaxed)
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
         quiesce()
         finish()
     }
 
-    /// The same for one whose listening sockets others serve, too: those who are connected already may ask once more, within
-    /// `grace`. `stop` cuts it short.
+    /// Stops when another server has taken over the listening sockets: clients that are connected already may send one more
+    /// request, within `grace`. `stop` cuts that short.
     func retire(within grace: Duration) {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
         quiesce()
         let deadline = ContinuousClock.now.advanced(by: grace)
-        while gate.count > 0, ContinuousClock.now < deadline, !isHurried.load(ordering: .relaxed) { usleep(20_000) }
+        while gate.count > 0, ContinuousClock.now < deadline, !mustStopNow.load(ordering: .relaxed) { usleep(20_000) }
         finish()
     }
 
@@ -152,8 +152,8 @@ final class Workers: Sendable {
             }
             usleep(2000)
         }
-        // A resumed connection needs its worker once more before the daemon may go; one that was just about to be
-        // suspended is found in the next round.
+        // The worker of a resumed connection must run once more before the daemon may stop. A connection that was about to
+        // be suspended is found in the next round.
         let last = ContinuousClock.now.advanced(by: .milliseconds(200))
         while inFlight.load(ordering: .relaxed) > 0, ContinuousClock.now < last {
             for transaction in suspended.withLock({ Array($0.values) }) where transaction.isWaiting {

@@ -2,9 +2,9 @@ import Glibc
 import HTTPServer
 import Synchronization
 
-/// An HTTP proxy that leads to the daemon: `CONNECT` to a host that it plays ends at its own TLS
-/// (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>), and a plain request in absolute form at its HTTP. Any other
-/// host is refused, unless it is to be let through.
+/// An HTTP proxy that leads to the daemon. `CONNECT` to a host that the daemon plays leads to the daemon's HTTPS
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>), and a request in absolute form to its HTTP. Other hosts are
+/// refused, unless they are let through.
 package final class ProxyServer: Sendable {
     package struct Options: Sendable {
         package var host = "127.0.0.1"
@@ -12,21 +12,21 @@ package final class ProxyServer: Sendable {
         package var port: UInt16 = 0
         /// Where the daemon listens.
         package var upstream = "127.0.0.1"
-        /// `nil` when it serves HTTPS alone.
+        /// `nil` when the daemon serves HTTPS only.
         package var httpPort: UInt16?
         package var tlsPort: UInt16 = 0
         /// Whether the daemon plays a host.
         package var plays: @Sendable (String) -> Bool = { _ in false }
         /// Whether other hosts are let through.
         package var passesThrough = false
-        /// More tunnels at once are refused. Fewer when the limit of open files asks for it.
+        /// How many tunnels there may be; fewer when the limit of open files is low.
         package var tunnelLimit = 512
-        /// Seconds until a request's header must be there.
+        /// Seconds within which a request's header must arrive.
         package var headerSeconds = 30
-        /// Seconds after which a tunnel through which nothing goes is closed.
+        /// Seconds after which a tunnel that carries nothing is closed.
         package var idleSeconds = 300
         package var log: @Sendable (String) -> Void = { _ in }
-        /// Takes what whoever runs the proxy should know, one line each, at most one in ten seconds.
+        /// Takes warnings for whoever runs the proxy: one line each, at most one in ten seconds.
         package var warn: @Sendable (String) -> Void = { _ in }
 
         package init() {}
@@ -81,14 +81,14 @@ final class ProxyState: Sendable {
 
     func stop() {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
-        // Each thread looks up at least this often.
+        // Each thread looks at least this often whether the proxy stops.
         for _ in 0..<50 where count.load(ordering: .relaxed) + listening.load(ordering: .relaxed) > 0 {
             usleep(20_000)
         }
         refused.closeAll()
     }
 
-    /// How long a thread waits before it looks whether to stop, in milliseconds.
+    /// How long a thread waits before it looks whether the proxy stops, in milliseconds.
     static let patience: Int32 = 100
 
     private func accept(from listener: Int32) {
@@ -98,7 +98,7 @@ final class ProxyState: Sendable {
             guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
             let descriptor = Glibc.accept(listener, nil, nil)
             guard descriptor >= 0 else {
-                // Without a descriptor the connection waits where it is, and polling would come back at once.
+                // Without a free descriptor the connection stays in the system's queue, and polling would return at once.
                 if errno == EMFILE || errno == ENFILE { usleep(20_000) }
                 continue
             }
@@ -128,7 +128,7 @@ final class ProxyState: Sendable {
         refused.tick()
         var counters = ServerCounters()
         counters.refused = refusedCount.load(ordering: .relaxed)
-        if refused.news(in: counters) != nil {
+        if refused.report(of: counters) != nil {
             options.warn("\(counters.refused) connections were refused so far: the proxy takes \(limit) at once")
         }
     }

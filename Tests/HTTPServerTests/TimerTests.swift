@@ -41,7 +41,7 @@ struct TimerTests {
         var fired: Fired? = Fired(released)
         let timer = Timer.after(.seconds(86_400)) { [fired] in fired?.count.add(1, ordering: .relaxed) }
         fired = nil
-        if isCancelled { timer.cancel() } else { timer.hurry() }
+        if isCancelled { timer.cancel() } else { timer.fireNow() }
         #expect(released.wait(timeout: .now() + 10) == .success)
     }
 
@@ -53,9 +53,9 @@ struct TimerTests {
             count.withLock { $0 += 1 }
             fired.signal()
         }
-        for _ in 0..<100 { timer.hurry() }
+        for _ in 0..<100 { timer.fireNow() }
         #expect(fired.wait(timeout: .now() + 10) == .success)
-        for _ in 0..<100 { timer.hurry() }
+        for _ in 0..<100 { timer.fireNow() }
         #expect(fired.wait(timeout: .now() + .milliseconds(200)) == .timedOut)
         #expect(count.withLock { $0 } == 1)
     }

@@ -12,7 +12,7 @@ int understudy_epoll_remove(int set, int descriptor);
 // The words of at most 128 descriptors about which there is something to tell. Returns how many.
 int understudy_epoll_wait(int set, uint64_t words[128], int milliseconds);
 // A descriptor that becomes readable when 8 bytes are written to it.
-int understudy_bell(void);
+int understudy_eventfd_make(void);
 // A connection that doesn't block and isn't inherited. `address` may be NULL.
 int understudy_accept(int listener, struct sockaddr_storage *address, socklen_t *length);
 

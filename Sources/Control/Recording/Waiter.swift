@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import Synchronization
 
-/// Somebody who waits for exchanges. It looks at each exchange once, on the store's queue; only the first `settle` counts.
+/// Waits for exchanges that match. It looks at each exchange once, on the store's queue.
 final class Waiter: Sendable {
     private struct State {
         var isSettled = false
@@ -12,7 +12,7 @@ final class Waiter: Sendable {
         /// The position of the next exchange to look at.
         var next = 0
         var count = 0
-        /// Held until it is settled.
+        /// Its place among the waiting requests, kept until it is settled.
         var lease: Allowance.Lease?
     }
 
@@ -33,8 +33,8 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// What was found after the exchange `id`, as soon as it is enough; what there is by then, when the time is up or the
-    /// task is cancelled.
+    /// The matching exchanges after the exchange `id`, as soon as there are enough; when the time is up or the task is
+    /// cancelled, those that there are.
     func found(after id: String?, within limit: Duration) async -> [KnownExchange] {
         let timer = Timer.after(limit) { [self] in recording.store.queue.async { [self] in settle() } }
         return await withTaskCancellationHandler {
@@ -42,7 +42,7 @@ final class Waiter: Sendable {
                 recording.store.queue.async { [self] in begin(after: id) { continuation.resume(returning: $0) } }
             }
         } onCancel: {
-            timer.hurry()
+            timer.fireNow()
         }
     }
 
@@ -73,7 +73,7 @@ final class Waiter: Sendable {
             state.count += more
             return state.count
         }
-        // What was counted may have been let go since, or its flow was seen differently then.
+        // Exchanges that were counted may be gone from the recording, or belong to another flow by now.
         if more > 0, count >= wanted, find().count >= wanted { settle() }
     }
 

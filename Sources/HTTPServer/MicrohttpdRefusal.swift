@@ -1,7 +1,7 @@
-/// What libmicrohttpd says when it refuses a request by itself.
-enum OwnRefusal {
-    /// Why, as a sentence without markup, if the line from libmicrohttpd's log announces such a refusal. The page that it
-    /// is about to send stands in it.
+/// How libmicrohttpd refuses a request by itself, before any callback sees it whole.
+enum MicrohttpdRefusal {
+    /// Why it refuses, as a sentence without markup; `nil` when the line of libmicrohttpd's log announces no refusal. The line
+    /// holds the page that libmicrohttpd is about to send.
     static func reason(in line: String) -> String? {
         guard line.hasPrefix("Error processing request (HTTP response code is ") else { return nil }
         guard let start = line.firstRange(of: "<body>"), let end = line.firstRange(of: "</body>"),
@@ -11,7 +11,7 @@ enum OwnRefusal {
         let text = line[start.upperBound..<end.lowerBound].utf8.filter { byte in
             if byte == UInt8(ascii: "<") { isMarkup = true }
             defer { if byte == UInt8(ascii: ">") { isMarkup = false } }
-            // It travels in a header: printable ASCII.
+            // The sentence is sent in a header, so it is printable ASCII.
             return !isMarkup && byte != UInt8(ascii: ">") && (0x20..<0x7F).contains(byte)
         }
         return String(decoding: text, as: UTF8.self)

@@ -2,7 +2,7 @@ import CMicrohttpd
 import Synchronization
 
 /// One request on its way through libmicrohttpd, from its first line to the last byte of its answer.
-final class Transaction: @unchecked Sendable {
+final class HTTPTransaction: @unchecked Sendable {
     private enum State {
         case reading
         case waiting(Completion)
@@ -16,10 +16,10 @@ final class Transaction: @unchecked Sendable {
     // Touched by the connection's own worker only.
     var body: [UInt8] = []
     var discarded = 0
-    /// Whether the body was thrown away because all bodies together had no room for it.
+    /// Whether the body was discarded because the bodies of all requests together had reached their limit.
     var hadNoRoom = false
     var isStarted = false
-    /// The body that is being sent, when it has no end in sight.
+    /// The response body that is being sent, when it is a stream.
     var stream: EventStream?
     private let state = Mutex(State.reading)
     private let hasGone = Atomic<Bool>(false)
@@ -51,7 +51,7 @@ final class Transaction: @unchecked Sendable {
         }
     }
 
-    /// Takes the connection out of its worker's loop until an answer is given to what this returns, or the client goes.
+    /// Suspends the connection until the completion that this returns gets an answer, or the client goes.
     func suspend() -> Completion {
         let completion = Completion { [weak self] in self?.resume(with: $0) }
         state.withLock { $0 = .waiting(completion) }
@@ -60,7 +60,7 @@ final class Transaction: @unchecked Sendable {
         return completion
     }
 
-    /// Sets the answer and wakes the connection; only the first call counts.
+    /// Sets the answer and resumes the connection. Only the first call has an effect.
     func resume(with response: Response) {
         let isFirst = state.withLock { state in
             guard case .waiting = state else { return false }
@@ -72,7 +72,7 @@ final class Transaction: @unchecked Sendable {
         MHD_resume_connection(pointer)
     }
 
-    /// The client has gone: lets the connection go, then tells those who work on the answer.
+    /// The client has gone: resumes the connection, so that it is closed, and cancels the work on the answer.
     private func abandon() {
         guard let completion else { return }
         hasGone.store(true, ordering: .relaxed)
