@@ -63,7 +63,7 @@ extension ControlAPI {
 
     func removeAccount(_ exchange: Exchange) -> Response {
         guard let account = find(exchange) else { return noSuchAccount(exchange) }
-        // While the account still exists, so that providers can name it in what they send.
+        // Before the account is removed, so that providers can still look it up.
         for provider in providers { provider.accountDeleted(account.id, in: exchange) }
         exchange.world.update { _ = $0.remove(Account.self, account.id) }
         return Response(status: 204)

@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import EmulatorCore
 
-/// The control API, `/_understudy/v1/…`: orders given to a world from a test, and what a world knows.
+/// The control API, `/_understudy/v1/…`: a test orders what happens in a world, and asks what has happened.
 package struct ControlAPI: Sendable {
     package static let root = Operation.controlRoot
 
@@ -14,7 +14,7 @@ package struct ControlAPI: Sendable {
     private let allScenarios: Lazy<[Scenario]>
     private let endpointCatalog: Lazy<OperationCatalog>
     let masksSecrets: Bool
-    /// Host names, beside loopback names and IP addresses, at which it answers.
+    /// Host names at which it answers, beside loopback names and IP addresses.
     let hosts: Set<String>
 
     let gauges: ProcessGauges

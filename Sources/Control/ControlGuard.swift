@@ -2,8 +2,8 @@ import HTTPServer
 import EmulatorCore
 
 extension ControlAPI {
-    /// The control API has no password, so it listens only to those who mean it: a page on some other site can neither
-    /// call it from a script nor reach it by a host name of its own that points here (DNS rebinding).
+    /// The control API has no password. So that a page of another site can't use it, requests are refused that a script of such
+    /// a page sent, or that come by a host name of that site which points here (DNS rebinding).
     package func refusal(of request: Request) -> Response? {
         let authority = request.header("Host") ?? ""
         let host = Address.hostName(of: authority)
@@ -20,9 +20,9 @@ extension ControlAPI {
             return ControlAnswer.error(
                 403, "foreignOrigin", "the control API answers no page of another origin: \(Diagnosis.quote(origin))")
         }
-        // A request without Origin, such as an image's or a link's, comes with where its page is from. Worlds and hosts have
-        // names below localhost: these are of the same site, and still others' pages. What the header may say later is left
-        // alone, as https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header asks.
+        // Without Origin, as for an image or a link, Sec-Fetch-Site says where the page is from. Worlds and hosts have names
+        // below localhost, so that other sites' pages may be "same-site". Values that may be added later are let through, as
+        // https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header asks.
         if let site = request.header("Sec-Fetch-Site")?.lowercased(), ["cross-site", "same-site"].contains(site) {
             return ControlAnswer.error(
                 403, "foreignSite",

@@ -3,7 +3,7 @@ import JSON
 import EmulatorCore
 
 // GET and POST /_understudy/v1/faults; DELETE /_understudy/v1/faults and faults/ID
-// GET /_understudy/v1/endpoints: where what can be ordered
+// GET /_understudy/v1/endpoints: what can be ordered at which operation
 
 extension ControlAPI {
     func faults(_ exchange: Exchange) -> Response {
@@ -38,7 +38,7 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// Every endpoint with the effects that fit it and its errors' names.
+    /// Every operation at which something can be ordered: the effects that fit it, and its errors.
     func endpoints(_ exchange: Exchange) -> Response {
         let entries = catalog.entries.map { entry -> JSONValue in
             var object = JSONObject()

@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET /_understudy/v1/health: what is running, what it holds, and what it had to let go
+// GET /_understudy/v1/health: what is running, how much memory and how many connections it uses, and what it had to drop
 
 extension ControlAPI {
     func health(_ exchange: Exchange) -> Response {
@@ -15,8 +15,8 @@ extension ControlAPI {
         return ControlAnswer.ok(.object(health))
     }
 
-    /// By server. All but `open`, `held` and `bodyBytes` count since the start; those of a server for HTTPS begin anew
-    /// with its certificate.
+    /// For each server. `open`, `held` and `bodyBytes` are what there is now; the rest counts since the start, or since the
+    /// certificate was renewed.
     private var connections: JSONValue {
         .object(
             JSONObject(
@@ -67,7 +67,7 @@ extension ControlAPI {
     }
 }
 
-/// What the process takes of the machine's memory.
+/// The process's resident memory.
 enum ResidentSize {
     /// The second field of `/proc/self/statm`, in pages; `nil` where there is no such file.
     static var bytes: Int? {

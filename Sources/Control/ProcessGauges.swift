@@ -1,13 +1,13 @@
 import HTTPServer
 import Synchronization
 
-/// What the parts of the process around the worlds count, for `health`. The parts are made after the control API, and are
-/// asked only while they exist.
+/// Counters of the servers and the log, for `health`. The servers are made after the control API, which therefore refers to
+/// them weakly.
 package final class ProcessGauges: Sendable {
     package typealias Connections = @Sendable () -> ServerCounters?
 
     private let servers = Mutex<[(name: String, counters: Connections)]>([])
-    /// Lines of the log that nobody read in time, since the start; `nil` where the log isn't ours.
+    /// How many lines of the log were dropped since the start; `nil` when the log isn't written by this program.
     let droppedLogLines: (@Sendable () -> Int)?
 
     package init(droppedLogLines: (@Sendable () -> Int)? = nil) { self.droppedLogLines = droppedLogLines }

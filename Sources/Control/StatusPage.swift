@@ -6,7 +6,7 @@ import EmulatorCore
 package struct StatusPage: Sendable {
     let providers: [any Provider]
     let version: String
-    /// Those that every world begins with.
+    /// The scenarios that every world begins with.
     let chosen: [Scenario]
     let scenarios: Lazy<[Scenario]>
     let masksSecrets: Bool
@@ -22,7 +22,7 @@ package struct StatusPage: Sendable {
         self.masksSecrets = masksSecrets
     }
 
-    /// A page for people. Programs, which don't ask for HTML, look here for the Emulator Suite's mark.
+    /// A page for people; for programs, which don't accept HTML, the JSON by which the Emulator Suite is recognized.
     package func response(_ exchange: Exchange) -> Response {
         guard exchange.request.header("Accept")?.contains("text/html") ?? false else { return mark(exchange) }
         return page(exchange)

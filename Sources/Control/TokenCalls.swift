@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import EmulatorCore
 
-// POST /_understudy/v1/tokens: an ID token without a sign-in, whole or broken
+// POST /_understudy/v1/tokens: an ID token without a sign-in, valid or broken
 
 extension ControlAPI {
     func mintToken(_ exchange: Exchange) async -> Response {

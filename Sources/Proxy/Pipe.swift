@@ -1,8 +1,8 @@
 import Glibc
 
-/// Bytes between two sockets.
+/// Carries bytes between two sockets.
 enum Pipe {
-    /// `nil` when the connection broke, empty at its end.
+    /// What has arrived: empty when the other side has ended, `nil` when the connection broke.
     static func read(from descriptor: Int32) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {
@@ -23,7 +23,7 @@ enum Pipe {
         return true
     }
 
-    /// Writing to one that doesn't read fails after so long.
+    /// Seconds after which writing to a peer that doesn't read fails.
     static func limitWrites(of descriptors: [Int32], seconds: Int) {
         var time = timeval(tv_sec: seconds, tv_usec: 0)
         for descriptor in descriptors {
@@ -31,8 +31,8 @@ enum Pipe {
         }
     }
 
-    /// Carries bytes both ways until both sides have ended, one breaks, nothing has come for `idleSeconds`, or it is time to
-    /// stop.
+    /// Carries bytes in both directions until both sides have ended, one of them breaks, nothing has come for `idleSeconds`, or
+    /// the proxy stops.
     static func join(_ left: Int32, _ right: Int32, idleSeconds: Int, until isOver: () -> Bool) {
         var ends = [left, right]
         var deadline = ContinuousClock.now.advanced(by: .seconds(idleSeconds))
@@ -44,7 +44,7 @@ enum Pipe {
                 let (from, to) = place == 0 ? (left, right) : (right, left)
                 guard let part = read(from: from), write(part[...], to: to) else { return }
                 if part.isEmpty {
-                    // This side has said all; the other may go on.
+                    // This side has ended; the other may still send.
                     shutdown(to, Int32(SHUT_WR))
                     ends[place] = -1
                 }
@@ -56,10 +56,10 @@ enum Pipe {
 
 /// Connects to a host, by name or address.
 enum Connector {
-    /// Seconds until one that doesn't answer is given up.
+    /// Seconds after which a host that doesn't answer is given up.
     private static let patience = 10
 
-    /// The daemon itself, which listens on both loopback addresses or on the one that the machine has.
+    /// Connects to the daemon, which listens on both loopback addresses, or on the one that the machine has.
     static func connect(loopbackOr host: String, _ port: UInt16) throws(Refusal) -> Int32 {
         guard host == "127.0.0.1" else { return try connect(host, port) }
         do throws(Refusal) { return try connect(host, port) } catch { return try connect("::1", port) }

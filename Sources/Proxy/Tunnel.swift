@@ -3,7 +3,7 @@ import HTTPServer
 
 /// One connection to the proxy, from its first request to its end.
 struct Tunnel {
-    /// Bytes of a request's header.
+    /// How many bytes a request's header may have.
     private static let headerLimit = 32 << 10
     private let client: Int32
     private let state: ProxyState
@@ -36,10 +36,10 @@ struct Tunnel {
         }
     }
 
-    /// What has come when the header is whole; `nil` when it doesn't become whole.
+    /// The bytes that have arrived when the header is complete; `nil` when it doesn't become complete.
     private func readHead() -> [UInt8]? {
         var head: [UInt8] = []
-        // From the beginning: a byte now and then doesn't prolong it.
+        // Counted from the beginning: a client that sends a byte now and then gets no more time.
         let deadline = ContinuousClock.now.advanced(by: .seconds(state.options.headerSeconds))
         while head.count < Tunnel.headerLimit, !state.isStopping.load(ordering: .relaxed) {
             guard ContinuousClock.now < deadline else {
@@ -49,7 +49,7 @@ struct Tunnel {
             var waiting = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
             guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
             guard let part = Pipe.read(from: client), !part.isEmpty else { return nil }
-            // Where the end may lie: not in what was looked at before.
+            // The end can only lie in bytes that haven't been searched yet.
             let seen = max(0, head.count - 3)
             head += part
             if head[seen...].firstRange(of: Array("\r\n\r\n".utf8)) != nil { return head }
@@ -101,7 +101,7 @@ struct Refusal: Error {
     init(_ status: Int, _ reason: String, _ advice: String) {
         self.status = status
         self.reason = reason
-        // One line of ASCII: it travels in a header.
+        // It is sent in a header, so it is one line of ASCII.
         self.advice = String(decoding: advice.utf8.map { (0x20..<0x7F).contains($0) ? $0 : 0x3F }, as: UTF8.self)
     }
 
@@ -149,10 +149,11 @@ struct ProxyRequest {
         self.port = port
     }
 
-    /// The same request, as the only one on its connection: the next may be for another host, which must be looked at, too.
+    /// The request, changed so that it is the only one on its connection: the next may be for another host, and must be looked
+    /// at, too.
     func once(_ head: [UInt8]) -> [UInt8] {
         let hops = ["connection", "proxy-connection", "keep-alive"]
-        // The last line is the empty one, which comes again below.
+        // The last line is the empty one. It is added again below.
         let lines = head[..<end].split(separator: UInt8(ascii: "\n")).dropLast().filter { line in
             !hops.contains(String(decoding: line.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased())
         }

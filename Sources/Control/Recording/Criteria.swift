@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-/// What is asked of exchanges: in the query of `GET requests`, and in an expectation of `POST verify`.
+/// Conditions on exchanges: the query of `GET requests`, and an expectation of `POST verify`.
 struct Criteria: SchemaObject {
     let host: String?
     /// `*` stands for any characters.
@@ -32,7 +32,7 @@ struct Criteria: SchemaObject {
             fields.optional("fields", .map(of: .text(.any)), "Fields of the query, form or JSON body.") ?? []
     }
 
-    /// In a query all values are texts.
+    /// The conditions in a query, where all values are texts.
     init(query fields: inout Fields) {
         (host, path, method, client) = Criteria.place(&fields)
         flow = Criteria.flow(&fields)
@@ -67,7 +67,7 @@ struct Criteria: SchemaObject {
             && (text.hasSuffix("xx") || digits.allSatisfy { (0x30...0x39).contains($0) })
     }
 
-    /// How an exchange differs from what is asked, one line each. Empty when it doesn't.
+    /// How an exchange differs from the conditions, one line each. Empty when it meets them.
     func differences(_ known: KnownExchange, _ fieldsSent: SentFields = SentFields()) -> [String] {
         let exchange = known.exchange
         var differences: [String] = []
@@ -105,7 +105,7 @@ struct Criteria: SchemaObject {
     }
 }
 
-/// The fields that requests sent, by name: worked out once for each, however many expectations ask.
+/// The fields of requests, by name. Each request is read once, however many expectations look at it.
 final class SentFields {
     private var known: [String: [String: [String]]] = [:]
 

@@ -8,7 +8,7 @@ import Time
 struct ExchangeDocument: Sendable {
     let known: KnownExchange
     private let mask: Mask?
-    /// Secrets can't be found in a body that isn't whole or that can't be read, so no body is shown, and nothing that may
+    /// In a body that isn't complete or can't be read, secrets can't be found. Then no body is shown, and no text that may
     /// quote one.
     private let isWithheld: Bool
 
@@ -85,14 +85,14 @@ struct ExchangeDocument: Sendable {
         } else if let text = String(validating: body, as: UTF8.self) {
             object["body"] = .string(shown(body: text, type: type))
         } else if mask != nil {
-            // A secret can't be seen, nor covered, in base64.
+            // Secrets can't be masked within base64.
             object["body"] = .string(shown(body: String(decoding: body, as: UTF8.self), type: type))
         } else {
             object["bodyBase64"] = .string(Base64.encode(body))
         }
     }
 
-    /// The signed and unsigned JWTs in it, decoded.
+    /// The JWTs in the exchange, signed or not, decoded.
     private var tokens: [JSONValue] {
         var seen: Set<String> = []
         guard !isWithheld else { return [] }
@@ -157,7 +157,7 @@ struct ExchangeDocument: Sendable {
         isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
     }
 
-    /// `goesOnAfter` is the last exchange of the page, when there are more.
+    /// `goesOnAfter` is the last exchange of this page, if another page follows.
     static func har(_ documents: [ExchangeDocument], version: String, goesOnAfter last: String?) -> JSONValue {
         var log = JSONObject([
             ("version", "1.2"), ("creator", ["name": "Understudy", "version": .string(version)]),

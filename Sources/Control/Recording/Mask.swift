@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-/// Takes secrets out of what the recording shows: each is found where it has a name, and put out wherever it occurs.
+/// Masks the secrets of an exchange. Each secret is found by the name of its field, and masked wherever its value occurs.
 struct Mask: Sendable {
     private static let names: Set<String> = [
         "accesstoken", "appsecretproof", "authorizationcode", "clientassertion", "clientsecret", "code",
@@ -15,7 +15,7 @@ struct Mask: Sendable {
     ]
     private static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     private static let shortest = 4
-    /// No sign-in has so many secrets: an exchange with more shows no text at all.
+    /// More secrets than any sign-in has. An exchange with more of them is shown without texts.
     private static let limit = 100
 
     private struct Secret: Sendable {
@@ -23,10 +23,10 @@ struct Mask: Sendable {
         let mark: [UInt8]
     }
 
-    /// The secrets by their first four bytes, each with what stands in its place; the longest first, since one may be part
-    /// of another.
+    /// The secrets by their first four bytes, each with its replacement. The longest stands first, since one may be part of
+    /// another.
     private var secrets: [UInt32: [Secret]] = [:]
-    /// Whether a secret begins with two bytes, so that most places in a text are passed by quickly.
+    /// Which pairs of bytes a secret begins with, so that most positions in a text need no further look.
     private var beginnings: [Bool] = []
     private let hidesAll: Bool
 
@@ -50,7 +50,7 @@ struct Mask: Sendable {
                 value, PercentCoding.encode(Array(value.utf8)),
                 String(Form(fields: [Form.Field(name: "", value: value)]).encoded.dropFirst()),
                 String(JSONValue.string(value).text.dropFirst().dropLast()), HTML.escape(value),
-                // A message in a page's attribute is JSON first and HTML then.
+                // The message in a page's attribute is JSON that was then escaped as HTML.
                 HTML.escape(String(JSONValue.string(value).text.dropFirst().dropLast())),
             ]
             all += spellings.map { (value: $0, mark: mark) }
@@ -67,11 +67,11 @@ struct Mask: Sendable {
         bytes[place..<place + shortest].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// The same in a form, a query or a URL, whose writer may have encoded any character.
+    /// Masks a form, a query or a URL, in which any character may be percent-encoded.
     func apply(toEncoded text: String) -> String {
         var output: [Substring] = []
         for pair in text.split(separator: "&", omittingEmptySubsequences: false) {
-            // In a URL, what stands before the query keeps its form.
+            // What stands before a URL's query stays as it is.
             guard let mark = pair.firstIndex(of: "=") else {
                 output.append(pair)
                 continue
@@ -86,7 +86,7 @@ struct Mask: Sendable {
         return apply(to: output.joined(separator: "&"))
     }
 
-    /// In one pass over the text.
+    /// Masks all secrets in one pass over the text.
     func apply(to text: String) -> String {
         guard !hidesAll else { return "masked-\(text.utf8.count)" }
         guard !secrets.isEmpty else { return text }

@@ -5,8 +5,8 @@ import Time
 
 // GET and DELETE /_understudy/v1/requests, GET /_understudy/v1/requests/ID
 //
-// Query: after, host, path, method, client, status, flow, refused, limit filter; wait (at most a minute) and count wait for
-// exchanges that are still to come; format=har is a HAR file. Accept: text/event-stream brings them one by one.
+// Query: after, host, path, method, client, status, flow, refused and limit filter; wait (at most a minute) and count wait for
+// exchanges to come; format=har asks for a HAR file. Accept: text/event-stream asks for one event an exchange.
 
 extension ControlAPI {
     struct Query: Sendable {
@@ -54,7 +54,7 @@ extension ControlAPI {
         }
     }
 
-    /// One more event stream or waiting request; `nil` when there are too many.
+    /// A place among the event streams and waiting requests; `nil` when all are taken.
     private func listen(_ exchange: Exchange) -> Allowance.Lease? {
         let lease = worlds.budget.listeners.take()
         if lease == nil {
@@ -130,8 +130,8 @@ extension ControlAPI {
         return number
     }
 
-    /// Those that the query asks for, the oldest first. With `limit`, the latest; with `after`, too, those that come next, so
-    /// that a client can go on page by page.
+    /// The exchanges that the query asks for, the oldest first. With `limit` these are the latest ones; with `limit` and
+    /// `after`, the next ones, so that a client can read page by page.
     private func find(_ query: Query, in recording: Recording) -> [KnownExchange] {
         var known = recording.known().exchanges
         known.removeFirst(place(after: query.after, in: known))
@@ -140,7 +140,7 @@ extension ControlAPI {
         return Array(known.suffix(limit))
     }
 
-    /// Bytes of bodies that one answer shows; those who ask for more go on after the last exchange of it.
+    /// How many bytes of bodies one answer holds. A client asks for the rest with `after`.
     private static let pageSize = 2 << 20
 
     private func answer(_ found: [KnownExchange], _ query: Query, _ recording: Recording) -> Response {
@@ -162,11 +162,11 @@ extension ControlAPI {
     }
 }
 
-/// How many of `known`, in a row from the first, aren't after the exchange with this ID.
+/// How many exchanges at the beginning of `known` aren't later than the one with this ID.
 func place(after id: String?, in known: [KnownExchange]) -> Int {
     guard let id else { return 0 }
     if let place = known.firstIndex(where: { $0.exchange.id == id }) { return place + 1 }
-    // It has been let go: IDs count up.
+    // The recording doesn't hold it any more; but IDs count up.
     let number = RecordedExchange.number(of: id) ?? 0
     return known.prefix { (RecordedExchange.number(of: $0.exchange.id) ?? 0) <= number }.count
 }

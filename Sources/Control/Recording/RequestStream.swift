@@ -18,20 +18,21 @@ extension ControlAPI {
     }
 }
 
-/// A reader of a recording. It takes exchanges from the recording only as fast as they are read, so that nothing is kept for
-/// one that doesn't read; what the recording lets go meanwhile, it doesn't get. Works on the store's queue.
+/// Sends the exchanges of a recording on a stream. It takes them from the recording only as fast as the client reads, so that
+/// nothing is kept for a client that doesn't read. Exchanges that the recording drops meanwhile aren't sent. Works on the
+/// store's queue.
 private final class RecordingReader: Sendable {
     private struct State {
         /// The position of the next exchange to look at.
         var next = 0
         var hasBegun = false
-        /// Given back when the reader has gone.
+        /// Its place among the streams, given back when the client has gone.
         var lease: Allowance.Lease?
     }
 
-    /// Bytes that are sent ahead of the reader, or one event.
+    /// How many bytes may wait for the client; a single event may be longer.
     private static let ahead = 64 << 10
-    /// Exchanges that are looked at in one go.
+    /// How many exchanges are looked at in one step.
     private static let step = 64
 
     private let recording: Recording
@@ -84,7 +85,7 @@ private final class RecordingReader: Sendable {
         advance()
     }
 
-    /// Sends what there is, until the reader has enough to read.
+    /// Sends exchanges until there are no more, or the client has enough to read.
     private func advance() {
         guard let stream = link.withLock({ $0.stream }) else { return }
         while stream.backlog < RecordingReader.ahead {
@@ -116,7 +117,7 @@ private final class RecordingReader: Sendable {
         return StreamChunk(Array(text.utf8), in: budget.streams)
     }
 
-    /// Says now and then that the stream is alive, for proxies that close silent connections.
+    /// Sends an empty comment now and then, because proxies close connections on which nothing is sent.
     private static func keepAlive(_ stream: EventStream, _ chunk: StreamChunk) {
         guard stream.send(chunk) else { return }
         Timer.after(.seconds(15)) { [weak stream] in

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// POST /_understudy/v1/verify: were these requests made? 200, or 409 with the differences
+// POST /_understudy/v1/verify: whether these requests were made. 200, or 409 with the differences
 
 extension ControlAPI {
     private struct Expectation: SchemaObject {
@@ -31,10 +31,10 @@ extension ControlAPI {
         }
     }
 
-    /// Each is compared with the whole recording.
+    /// How many expectations there may be: each is compared with the whole recording.
     private static let expectationLimit = 100
     private static let fieldLimit = 1_000
-    /// What comes near is shown up to this many times.
+    /// How many of the exchanges that come nearest to an expectation are shown.
     private static let nearLimit = 3
 
     func verify(_ exchange: Exchange) async -> Response {
@@ -112,7 +112,7 @@ extension ControlAPI {
         guard !isMet else { return Result(isMet: true, message: "", json: .object(json)) }
         json["message"] = .string(message)
         if count < least {
-            // Those that differ least, the latest first.
+            // The exchanges with the fewest differences, the latest first.
             let near = compared.filter { !$0.differences.isEmpty }.reversed()
                 .sorted { $0.differences.count < $1.differences.count }.prefix(ControlAPI.nearLimit)
             json["near"] = .array(
