@@ -42,9 +42,9 @@ static void run(char *const *command, char *const *environment, int standard_err
     memcpy(message + 1, &group, sizeof group);
     send(watcher, message, sizeof message, MSG_NOSIGNAL);
   }
-  // All signals are blocked, SIGTTOU among them, which would stop who does this from the background.
+  // All signals are blocked. SIGTTOU would stop a background process that does this.
   if (terminal >= 0) tcsetpgrp(terminal, group);
-  // Writing to a closed pipe ends a command, as it does without us.
+  // SIGPIPE ends the command when it writes to a closed pipe, as it would without this program.
   signal(SIGPIPE, SIG_DFL);
   dup2(standard_error, STDERR_FILENO);
   sigset_t none;

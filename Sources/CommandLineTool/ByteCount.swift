@@ -12,7 +12,7 @@ struct ByteCount: ExpressibleByArgument, Sendable {
 
     let bytes: Int
 
-    /// For an option, whose refusal should name the bounds.
+    /// For an option: an error names the bounds.
     static func parse(_ argument: String) throws -> ByteCount {
         guard let count = ByteCount(argument: argument) else { throw ValidationError("expected \(expectation)") }
         return count

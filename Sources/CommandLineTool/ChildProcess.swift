@@ -1,12 +1,12 @@
 import CProcess
 import Glibc
 
-/// A command that runs with our input and output, in a group of processes of its own: what it starts gets the signals that it
-/// gets.
+/// A command that runs with this process's input and output, in a process group of its own. A signal for the command is
+/// sent to the whole group.
 struct ChildProcess {
     struct LaunchFailure: Error, CustomStringConvertible {
         let description: String
-        /// As shells have it: 127 when it isn't found, else 126.
+        /// The exit code that shells give: 127 when the command isn't found, else 126.
         let exitCode: Int32
     }
 
@@ -20,7 +20,8 @@ struct ChildProcess {
     /// The group's identifier is that of its first process.
     let group: pid_t
 
-    /// Looks the command up in PATH. `environment` is added to our own. `watcher` knows of the group before the command runs.
+    /// Looks the command up in PATH. `environment` is added to this process's environment. `watcher` is told of the group
+    /// before the command runs.
     init(
         _ command: [String], environment: [(name: String, value: String)], standardError: Int32,
         terminal: ControllingTerminal?, watcher: Watcher?
@@ -50,9 +51,9 @@ struct ChildProcess {
         return variables + added.map { "\($0.name)=\($0.value)" }
     }
 
-    /// What has become of it since the last time; `nil` when nothing has.
+    /// What has happened to the command since the last call; `nil` when nothing has.
     ///
-    /// Other children are waited for, too: we get those whose parents are gone.
+    /// Waits for other children, too: processes whose parents have ended become children of this process.
     func change() -> Change? {
         var status: Int32 = 0
         while true {
@@ -65,7 +66,7 @@ struct ChildProcess {
         }
     }
 
-    /// To the command and everything in its group; a group that has been stopped goes on, so that it can follow.
+    /// Sends a signal to the command's group. A stopped group is continued, so that it can react.
     func send(_ signal: Int32) { ChildProcess.send(signal, to: group) }
 
     static func send(_ signal: Int32, to group: pid_t) {
@@ -74,13 +75,13 @@ struct ChildProcess {
         if signal != SIGCONT { kill(-group, SIGCONT) }
     }
 
-    /// Ends what is left of the group: whoever is asked may take `milliseconds` to go.
+    /// Ends what is left of the group: with SIGTERM if `asking`, and after `milliseconds` with SIGKILL.
     static func end(_ group: pid_t, within milliseconds: Int, asking: Bool) {
         guard group > 1 else { return }
         if asking { send(SIGTERM, to: group) }
         let step = 20
         for _ in 0..<(milliseconds / step) {
-            // Those that have ended count until somebody has waited for them.
+            // A process that has ended counts as existing until it has been waited for.
             while waitpid(-1, nil, WNOHANG) > 0 {}
             if kill(-group, 0) != 0 { return }
             usleep(UInt32(step) * 1000)

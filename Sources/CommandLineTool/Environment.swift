@@ -5,7 +5,7 @@ import Glibc
 enum Environment {
     static func value(_ name: String) -> String? { variable("UNDERSTUDY_\(name)") }
 
-    /// `nil` when it is empty, too.
+    /// The variable's value; `nil` when it isn't set, or empty.
     static func variable(_ name: String) -> String? {
         guard let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty else { return nil }
         return value
@@ -27,7 +27,8 @@ enum Environment {
 
 /// Standard output and standard error, unbuffered.
 enum Terminal {
-    /// Ends the process with 1 when it can't be written: whoever reads the output is told that it isn't whole.
+    /// Ends the process with 1 when the line can't be written, so that whoever reads the output knows that it isn't
+    /// complete.
     static func print(_ line: String) {
         guard let reason = write(line, to: STDOUT_FILENO) else { return }
         complain("understudy: standard output can't be written: \(reason)")
@@ -36,7 +37,7 @@ enum Terminal {
 
     static func complain(_ line: String) { _ = write(line, to: STDERR_FILENO) }
 
-    /// Returns why the line couldn't be written whole.
+    /// Writes a line. Returns the error that kept it from being written, if any.
     private static func write(_ line: String, to descriptor: Int32) -> String? {
         var rest = Array((line + "\n").utf8)[...]
         while !rest.isEmpty {
@@ -50,11 +51,11 @@ enum Terminal {
         return nil
     }
 
-    /// Takes the places of standard input, output and error where the process began without them. Else the first sockets
-    /// would have their numbers, and a client would be sent the log.
+    /// Opens standard input, output and error where the process was started without them. Otherwise the first sockets
+    /// would get their descriptors, and the log would be sent to a client.
     static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // Without a /dev there is always a root folder; it can be neither read nor written.
+            // Where there is no /dev, the root directory takes its place: it can't be read or written.
             if open("/dev/null", O_RDWR) < 0 { _ = open("/", O_RDONLY) }
         }
     }

@@ -44,10 +44,10 @@ struct ExecCommand: ParsableCommand {
 
     func run() throws {
         var signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD])
-        // While there is one thread.
+        // Only possible while the process has one thread.
         let watcher = Watcher()
         defer { watcher?.dismiss() }
-        // Why it doesn't start is the person's to see; what it says later isn't.
+        // Errors at the start are for the person. The log that follows isn't.
         let surroundings: Surroundings
         do {
             surroundings = try Surroundings(options, intercepts: intercept, isolated: isolate, watcher: watcher)
@@ -63,7 +63,7 @@ struct ExecCommand: ParsableCommand {
         let server = surroundings.server
         defer { server.stop() }
         let log = try LogFile(at: logFile ?? Environment.value("LOG_FILE"), watcher: watcher)
-        // What has been told so far belongs to the person, not into the file.
+        // What has been logged so far is for the person, and must be written before the log goes to the file.
         LineWriter.standardError.flush()
         log.takeStandardError()
         let complaints = LineWriter(log.own)

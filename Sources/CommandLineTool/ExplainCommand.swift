@@ -57,7 +57,7 @@ struct ExplainCommand: ParsableCommand {
         let path = String(value.dropFirst())
         let text: String
         do { text = try File.text(at: path) } catch { throw ValidationError("The file \(error).") }
-        // Files end with a line break that isn't part of the value.
+        // A file's last line break isn't part of the value.
         return text.last == "\n" ? String(text.dropLast()) : text
     }
 }

@@ -3,10 +3,10 @@ import Glibc
 import EmulatorCore
 import Understudy
 
-/// A view of the machine for one command, in which the provider hosts are the daemon: a hosts file and a trust bundle of its
-/// own, by Linux's namespaces. Nothing outside changes.
+/// Shows one command a machine of its own, in which the provider hosts lead to the daemon: by Linux's namespaces it has
+/// its own hosts file and its own trust bundle. Nothing changes for other processes.
 struct Interception {
-    /// Why it can't be, what is missing, and how to do it by hand.
+    /// Why interception isn't possible, and how to do the same by hand.
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
@@ -19,12 +19,12 @@ struct Interception {
         }
     }
 
-    /// Where the daemon is to listen, on ports 80 and 443: a loopback address that nobody else uses.
+    /// The loopback address where the daemon listens on ports 80 and 443. Nobody else uses it.
     let address: String
-    /// Whether the command has a network of its own, with nothing in it but the daemon.
+    /// Whether the command has a network of its own, in which there is only the daemon.
     let isIsolated: Bool
 
-    /// Enters the view. Only while there is one thread: a thread that exists keeps its own.
+    /// Enters the namespaces. Only while the process has one thread: other threads would stay outside.
     init(hosts: [String], bundle: String, directory: String, isolated: Bool) throws {
         address = "127.77.0.1"
         isIsolated = try isolated || !Interception.mayListen(at: address)
@@ -35,7 +35,7 @@ struct Interception {
         let known = (try? File.read("/etc/hosts")) ?? Array("127.0.0.1 localhost\n".utf8)
         let lines = hosts.map { "\(address) \($0)\n" }.joined()
         let file = "\(directory)/hosts"
-        // The first line that names a host counts.
+        // Of several lines for a host, the first one counts.
         try File.write(lines.utf8 + known, to: file, mode: 0o644)
         guard understudy_bind(file, "/etc/hosts") == 0 else {
             throw Failure("a hosts file can't be put in place: \(String(cString: strerror(errno)))")
@@ -57,7 +57,7 @@ struct Interception {
                         + "kernel.unprivileged_userns_clone, user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns, "
                         + "or run it as root")
             }
-            // Whoever runs it stays who they are.
+            // The user and the group stay the same.
             _ = write("deny", to: "/proc/self/setgroups")
             guard write("\(user) \(user) 1", to: "/proc/self/uid_map"),
                 write("\(group) \(group) 1", to: "/proc/self/gid_map")
@@ -76,7 +76,7 @@ struct Interception {
         return Glibc.write(descriptor, bytes, bytes.count) == bytes.count
     }
 
-    /// Whether ports 80 and 443 can be had without a network of our own.
+    /// Whether ports 80 and 443 can be listened on without a network of its own.
     private static func mayListen(at address: String) throws -> Bool {
         for port in [80, 443] as [UInt16] {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -1,17 +1,17 @@
 import Glibc
 
-/// Waits for a command, and does for its group of processes what a terminal and a shell do for the group that we are in.
+/// Waits for a command, and does for its process group what the terminal and the shell do for the group of this process.
 struct JobControl {
     let process: ChildProcess
     let terminal: ControllingTerminal?
 
-    /// How long those whom the command leaves behind when it was told to end may take, in milliseconds.
+    /// How long processes that outlive the command have to end after it was told to end, in milliseconds.
     private static let grace = 1000
-    /// Within which time, in milliseconds, a process that was stopped knows that it was.
-    private static let moment = 100
+    /// How long it takes at most until a process learns that it was stopped, in milliseconds.
+    private static let stopDelay = 100
 
-    /// Hands signals on, a second one as SIGKILL, until the command has ended. Returns its exit code, or 128 and the number of
-    /// the signal that ended it.
+    /// Sends the signals that this process gets to the command, the second one as SIGKILL, until the command has ended.
+    /// Returns its exit code, or 128 and the number of the signal that ended it.
     func wait(_ signals: inout Signals) -> Int32 {
         var asked = 0
         while true {
@@ -19,7 +19,7 @@ struct JobControl {
             case SIGCHLD:
                 switch process.change() {
                 case .ended(let code):
-                    // What a command leaves running when it ends by itself is meant to stay.
+                    // Processes that a command leaves running when it ends by itself are meant to stay.
                     if asked > 0 { ChildProcess.end(process.group, within: JobControl.grace, asking: false) }
                     terminal?.takeBack(from: process.group)
                     return code
@@ -40,24 +40,24 @@ struct JobControl {
     private func stopped(by signal: Int32) {
         guard let terminal else { return }
         switch signal {
-        // It wants the terminal, and we can give it.
+        // The command wants to use the terminal, and this process can give it.
         case SIGTTIN where terminal.isOurs, SIGTTOU where terminal.isOurs:
             terminal.give(to: process.group)
             kill(-process.group, SIGCONT)
         case SIGTTIN, SIGTTOU: Signals.take(signal, to: 0)
         case SIGTSTP:
             terminal.takeBack(from: process.group)
-            // Whoever was started with us, as in a pipeline, would have been stopped, too.
+            // The terminal would have stopped the processes that were started with this one, as in a pipeline, too.
             stop(0)
         default: return
         }
     }
 
-    /// Stops us, until a shell lets us go on. Where none does, as in a container, nothing has been stopped, and the command goes
-    /// on, too.
+    /// Stops this process until a shell continues it. Where no shell does, as in a container, the process isn't stopped,
+    /// and the command is continued at once.
     private func stop(_ target: pid_t) {
         Signals.take(SIGTSTP, to: target)
-        _ = Signals.comes(SIGCONT, withinMilliseconds: JobControl.moment)
+        _ = Signals.comes(SIGCONT, withinMilliseconds: JobControl.stopDelay)
         resume()
     }
 

@@ -2,23 +2,23 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Lines for a descriptor, written by one thread in the order in which they came.
+/// Writes lines to a descriptor, by one thread and in order.
 ///
-/// Whoever hands a line in never waits, whether or not anybody reads: what doesn't fit the queue, or can't be written, is
-/// dropped and counted, and the count is told in its place as soon as something can be written again.
+/// Adding a line never blocks, also when nobody reads from the descriptor. Lines that don't fit the queue or can't be
+/// written are dropped and counted; the count is written in their place as soon as possible.
 final class LineWriter: Sendable {
-    /// Standard error. The daemon's log goes there, and so does what is said to the person, so that the order is kept.
+    /// Standard error, for the daemon's log and for messages to the person, so that both are in order.
     static let standardError = LineWriter(STDERR_FILENO)
 
-    /// How many bytes wait at most, beside those that are being written.
+    /// How many bytes may be in the queue, apart from those that are being written.
     static let capacity = 256 * 1024
-    /// How long a process that ends waits for what hasn't been written yet.
+    /// How long a process that ends waits until its lines are written.
     static let patience: DispatchTimeInterval = .milliseconds(500)
 
     private struct State {
         var waiting: [UInt8] = []
-        /// Lines dropped since the last one that waits, which haven't been told yet.
-        var untold = 0
+        /// How many lines were dropped after the last one in the queue, and haven't been reported.
+        var unreported = 0
         var dropped = 0
         var isWriting = false
         var hasThread = false
@@ -35,15 +35,16 @@ final class LineWriter: Sendable {
     /// How many lines were dropped since the process began.
     var droppedLines: Int { state.withLock { $0.dropped } }
 
-    /// How the number of dropped lines is told; without it, it isn't.
-    func tellDropped(by notice: @escaping @Sendable (Int) -> String) { state.withLock { $0.notice = notice } }
+    /// Makes the line that reports dropped lines. Without it, they aren't reported.
+    func reportDropped(by notice: @escaping @Sendable (Int) -> String) { state.withLock { $0.notice = notice } }
 
-    /// Hands in a line, without its line break.
+    /// Adds a line, given without its line break.
     func write(_ line: String) {
         let needsThread = state.withLock { state in
-            // After one that was dropped none is taken until the thread comes: the count belongs behind those that wait.
-            if state.untold > 0 || state.waiting.count + line.utf8.count >= LineWriter.capacity {
-                state.untold += 1
+            // Once a line has been dropped, no other is added until the thread has run: the report must follow the lines
+            // in the queue.
+            if state.unreported > 0 || state.waiting.count + line.utf8.count >= LineWriter.capacity {
+                state.unreported += 1
                 state.dropped += 1
             } else {
                 state.waiting += line.utf8
@@ -61,7 +62,7 @@ final class LineWriter: Sendable {
     func flush(within patience: DispatchTimeInterval = patience) -> Bool {
         let done = DispatchSemaphore(value: 0)
         let isIdle = state.withLock { state in
-            if !state.isWriting, state.waiting.isEmpty, state.untold == 0 { return true }
+            if !state.isWriting, state.waiting.isEmpty, state.unreported == 0 { return true }
             state.flushes.append(done)
             return false
         }
@@ -83,7 +84,7 @@ final class LineWriter: Sendable {
         if result == 0 {
             pthread_detach(thread)
         } else {
-            // Without a thread, whoever hands a line in writes it. The next line tries again.
+            // When there can be no thread, the caller writes the line. The next call tries again.
             context.release()
             state.withLock { $0.hasThread = false }
             var isMidLine = false
@@ -99,21 +100,21 @@ final class LineWriter: Sendable {
         }
     }
 
-    /// Writes what waits, and tells what was dropped.
+    /// Writes the lines in the queue, and reports those that were dropped.
     private func writeWaiting(_ isMidLine: inout Bool) {
-        let (lines, untold, notice) = state.withLock { state in
+        let (lines, unreported, notice) = state.withLock { state in
             state.isWriting = true
             defer {
                 state.waiting = []
-                state.untold = 0
+                state.unreported = 0
             }
-            return (state.waiting, state.untold, state.notice)
+            return (state.waiting, state.unreported, state.notice)
         }
         var lost = lines.isEmpty ? 0 : write(lines, &isMidLine)
         state.withLock { $0.dropped += lost }
-        lost += untold
+        lost += unreported
         if lost > 0, let notice, write(Array("\(notice(lost))\n".utf8), &isMidLine) > 0 {
-            state.withLock { $0.untold += lost }
+            state.withLock { $0.unreported += lost }
         }
         state.withLock { state in
             guard state.waiting.isEmpty else { return }
@@ -136,7 +137,7 @@ final class LineWriter: Sendable {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                // Whoever shares the descriptor doesn't want to wait; this thread does.
+                // A process that shares the descriptor has made it non-blocking. This thread may wait.
                 var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&entry, 1, -1)
             default: return rest.count { $0 == 0x0A }
@@ -146,7 +147,7 @@ final class LineWriter: Sendable {
     }
 }
 
-/// For loggers, which write a line with its line break.
+/// For loggers: they write a line with its line break.
 struct LineStream: TextOutputStream, Sendable {
     let writer: LineWriter
 

@@ -1,16 +1,16 @@
 import ArgumentParser
 import Glibc
 
-/// Where the daemon's log goes while somebody else has standard error.
+/// Keeps the daemon's log in a file while the command uses standard error.
 struct LogFile {
-    /// Standard error as it was.
+    /// What standard error was before.
     let own: Int32
-    /// `nil` when nothing is kept.
+    /// `nil` when the log isn't kept.
     let path: String?
     private let descriptor: Int32
     private let isTemporary: Bool
 
-    /// At `path`, or in a temporary file.
+    /// Keeps the log at `path`, or in a temporary file.
     init(at path: String?, watcher: Watcher?) throws {
         own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
         isTemporary = path == nil
@@ -33,10 +33,10 @@ struct LogFile {
         if isTemporary, let path = self.path { watcher?.watch(file: path) }
     }
 
-    /// From now on, what is written to standard error goes to the file.
+    /// From now on, this process's standard error is the file.
     func takeStandardError() { dup2(descriptor, STDERR_FILENO) }
 
-    /// Nobody needs it.
+    /// Removes the file, if it is temporary.
     func discard() {
         if isTemporary, let path { unlink(path) }
     }

@@ -9,7 +9,7 @@ enum LogFormat: String, ExpressibleByArgument, CaseIterable {
 
     private static let label = "understudy"
 
-    /// Logs to `writer`, which tells in the same format what it dropped.
+    /// Logs to `writer`. Dropped lines are reported in the same format.
     func logger(level: Logger.Level, to writer: LineWriter) -> Logger {
         var logger = Logger(label: LogFormat.label) { handler($0, writer) }
         logger.logLevel = level
@@ -32,7 +32,7 @@ enum LogFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// What is said of lines that are missing from the log.
+/// The line that reports lines missing from the log.
 private struct DroppedLines {
     let count: Int
 

@@ -1,14 +1,14 @@
 import Glibc
 import EmulatorCore
 
-/// Start-up runs through much code that is never needed again: reading options, decoding and checking seeds. Its pages
-/// stay mapped until the kernel wants them, half of what the process holds at rest.
+/// Frees memory after the start. Much code runs only at the start, such as reading options and checking seeds, and its
+/// pages stay mapped until the kernel needs them: half of the resident memory at rest.
 enum ResidentMemory {
-    /// Unmaps the pages of code. What is needed again comes back from the page cache at its next use.
+    /// Unmaps the pages of code. Pages that are needed again come from the page cache.
     static func releaseCode() {
         guard let maps = try? File.text(at: "/proc/self/maps") else { return }
         for line in maps.split(separator: "\n") {
-            // address-address permissions offset device inode path; only code, which nothing has written to.
+            // address-address permissions offset device inode path. Only code, to which nothing has been written.
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)
             guard fields.count >= 6, fields[1] == "r-xp", fields[5].hasPrefix("/") else { continue }
             let bounds = fields[0].split(separator: "-").compactMap { UInt(String($0), radix: 16) }

@@ -14,7 +14,7 @@ struct ServeCommand: ParsableCommand {
         let server = try options.start(defaultPort: 9099) { $0.listeningSockets = SocketActivation.sockets() }
         let secure = server.tlsURL.map { $0 == server.url ? "" : " and \($0)" } ?? ""
         let proxy = server.proxyURL.map { ", proxy on \($0)" } ?? ""
-        // Whether anybody reads it is no reason not to serve.
+        // The daemon serves also when the line can't be written.
         let output = LineWriter(STDOUT_FILENO)
         output.write("understudy listening on \(server.url)\(secure)\(proxy)")
         output.flush()

@@ -1,20 +1,21 @@
 import Glibc
 
-/// Signals that are waited for in one place.
+/// Blocks the signals that this process handles, and waits for them in one place.
 struct Signals {
     private var set = sigset_t()
 
-    /// Blocks them. Done before any thread exists, every thread inherits it, and only `wait` sees them.
+    /// Blocks the signals. This must come before there are other threads, which inherit it: then only `wait` takes
+    /// signals.
     ///
-    /// A SIGHUP or SIGTSTP that is ignored already, as nohup arranges, stays so.
+    /// A SIGHUP or SIGTSTP that is ignored already, as by nohup, stays ignored.
     init(_ signals: [Int32]) {
-        // A write to a closed pipe is an error like any other.
+        // Writing to a closed pipe is to be an error, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         sigemptyset(&set)
         for signal in signals where ![SIGHUP, SIGTSTP].contains(signal) || !Signals.isIgnored(signal) {
             sigaddset(&set, signal)
         }
-        // Whoever ignores SIGCHLD never learns how a child ended.
+        // With SIGCHLD ignored, the process wouldn't learn how a child has ended.
         if signals.contains(SIGCHLD) { signal(SIGCHLD, SIG_DFL) }
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
@@ -26,14 +27,14 @@ struct Signals {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// The next one.
+    /// Waits for the next signal.
     mutating func wait() -> Int32 {
         var signal: Int32 = 0
         sigwait(&set, &signal)
         return signal
     }
 
-    /// Whether `signal` comes within so many milliseconds; it is taken then.
+    /// Whether `signal` comes within so many milliseconds. If it does, it is taken.
     static func comes(_ signal: Int32, withinMilliseconds milliseconds: Int) -> Bool {
         var only = sigset_t()
         sigemptyset(&only)
@@ -42,7 +43,8 @@ struct Signals {
         return sigtimedwait(&only, nil, &limit) == signal
     }
 
-    /// Has `signal` do to `target`, our own process or group, what it does by itself, although we wait for it otherwise.
+    /// Lets `signal` have its default effect on `target`, which is this process or its group, although the signal is
+    /// blocked otherwise.
     static func take(_ signal: Int32, to target: pid_t) {
         var (only, before) = (sigset_t(), sigset_t())
         sigemptyset(&only)

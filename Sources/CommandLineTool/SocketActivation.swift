@@ -4,11 +4,11 @@ import Glibc
 enum SocketActivation {
     private static let first: Int32 = 3
 
-    /// Their descriptors; empty when there are none, or they are meant for another process.
+    /// The sockets' descriptors; empty when there are none, or when they are meant for another process.
     static func sockets() -> [Int32] {
         let count = Environment.variable("LISTEN_FDS").flatMap { Int32($0) } ?? 0
         guard Environment.variable("LISTEN_PID") == String(getpid()), (1...16).contains(count) else { return [] }
-        // Nobody whom we start is to take them for its own.
+        // Commands that this process starts aren't to use the sockets.
         for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"] { unsetenv(name) }
         return Array(first..<first + count)
     }

@@ -2,15 +2,15 @@ import FoundationEssentials
 import Glibc
 import Understudy
 
-/// The daemon for one command, and how the command finds it.
+/// A daemon for one command, and the environment by which the command finds it.
 struct Surroundings {
     let server: RunningServer
-    /// For the command's environment.
+    /// Variables for the command's environment.
     let variables: [(name: String, value: String)]
-    /// Files that are the command's for as long as it runs. No key is among them.
+    /// A directory with files for the command while it runs. No key is among them.
     private let folder: String?
 
-    /// Starts the daemon: by its own address, behind a proxy, or under the real names.
+    /// Starts the daemon: at its own address, behind a proxy, or under the real host names.
     init(_ options: DaemonOptions, intercepts: Bool, isolated: Bool, watcher: Watcher?) throws {
         guard intercepts || options.usesProxy else {
             server = try options.start(defaultPort: 0)
@@ -22,7 +22,7 @@ struct Surroundings {
         self.folder = folder
         watcher?.watch(file: folder)
         do {
-            // The person's own, or one for this command alone.
+            // The person's authority, or one for this command only.
             let authority = options.authority.exists ? options.authority : try LocalAuthority.inMemory()
             let bundle = try TrustBundle(authority: try authority.certificate(), in: folder)
             guard intercepts else {
@@ -86,8 +86,8 @@ struct Surroundings {
         ]
     }
 
-    /// In both cases: programs differ in which they read. Node.js reads them when it is told to, from 22.21 and 24 on:
-    /// <https://nodejs.org/api/cli.html#node_use_env_proxy1>
+    /// In upper and lower case, because programs differ in which they read. Node.js reads them from 22.21 and 24 on when
+    /// it is told to: <https://nodejs.org/api/cli.html#node_use_env_proxy1>
     private static func proxy(_ url: String) -> [(name: String, value: String)] {
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].map { (name: $0, value: url) }
             + ["NO_PROXY", "no_proxy"].map { (name: $0, value: "localhost,127.0.0.1,::1") }

@@ -1,4 +1,4 @@
-/// How a platform or runtime comes to trust a certificate.
+/// How to make a platform or a runtime trust a certificate.
 struct TrustHint: Sendable {
     let place: String
     let note: String
@@ -11,7 +11,7 @@ struct TrustHint: Sendable {
         self.commands = commands
     }
 
-    /// Those for one command come first: they change nothing on the machine.
+    /// Those that concern one command come first, because they change nothing on the machine.
     static let all: [TrustHint] = [
         TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
         TrustHint("OpenSSL: Ruby, PHP; and Go on Linux", "in place of the system's own") {

@@ -19,7 +19,7 @@ struct UnderstudyCommand: ParsableCommand {
         Terminal.occupyStandardDescriptors()
         var count: Int32 = 0
         let values = understudy_arguments(&count)
-        // Swift's own list comes from /proc; where that isn't mounted, it is empty.
+        // Swift's list of arguments comes from /proc, and is empty where /proc isn't mounted.
         self.main((1..<max(Int(count), 1)).compactMap { values[$0].map { String(cString: $0) } })
     }
 }

@@ -2,14 +2,14 @@ import CProcess
 import FoundationEssentials
 import Glibc
 
-/// A process that does nothing as long as `exec` is there. When that is gone without having said goodbye, as by SIGKILL, it
-/// ends the command and removes what was temporary.
+/// A second process that waits for the end of `exec`. When `exec` ends without having told it before, as by SIGKILL, it
+/// ends the command and removes temporary files.
 struct Watcher {
     /// How long a command may take to end by itself, in milliseconds.
     private static let grace = 2000
 
     enum Message: UInt8 {
-        /// The command's group of processes, which the command itself tells before it runs.
+        /// The command's process group. The command sends it before it runs.
         case group
         case file
         case goodbye
@@ -17,7 +17,8 @@ struct Watcher {
 
     let descriptor: Int32
 
-    /// Starts it. Only while the process has one thread: it is a copy of ours, and locks that others held would stay locked.
+    /// Starts it. Only while this process has one thread: the other process is a copy of it, in which locks that other
+    /// threads held would stay locked.
     init?() {
         var pair: [Int32] = [0, 0]
         guard understudy_message_pair(&pair) == 0 else { return nil }
@@ -34,10 +35,10 @@ struct Watcher {
         descriptor = pair[0]
     }
 
-    /// A file or a folder that is temporary.
+    /// Adds a temporary file or directory.
     func watch(file: String) { send(.file, file) }
 
-    /// It isn't needed any more.
+    /// Ends it: it isn't needed any more.
     func dismiss() {
         send(.goodbye, "")
         close(descriptor)
@@ -51,12 +52,13 @@ struct Watcher {
     // MARK: - The other process
 
     private static func watch(_ descriptor: Int32) -> Never {
-        // Who waits for the end of our output, or for a file that is locked, mustn't wait for this process.
+        // Its output and files are closed, because others may wait for the end of this program's output or for a locked
+        // file.
         for other in 0..<Int32(clamping: min(sysconf(Int32(_SC_OPEN_MAX)), 65_536)) where other != descriptor {
             close(other)
         }
         let terminal = ControllingTerminal()
-        // Neither a terminal's signals nor those to our group are meant for it.
+        // The terminal's signals and those to the group of `exec` aren't meant for it.
         setpgid(0, 0)
         var all = sigset_t()
         sigfillset(&all)

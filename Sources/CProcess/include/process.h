@@ -1,4 +1,4 @@
-// What a Swift program can't ask of its own process.
+// What Swift's Glibc doesn't offer for processes.
 #ifndef UNDERSTUDY_CPROCESS_H
 #define UNDERSTUDY_CPROCESS_H
 
@@ -11,17 +11,17 @@ char *_Nullable const *_Nonnull understudy_arguments(int *_Nonnull count);
 // stay locked in it.
 pid_t understudy_fork(void);
 
-// Runs a command, looked up in PATH, in a group of processes of its own, with no signal blocked. Before anything of it runs, the
-// group has the foreground of `terminal`, if that isn't -1, and `watcher`, if that isn't -1, has been sent one message: the byte
-// `kind` and the group. posix_spawn tells the group only when the command runs already; who is killed in between can't say it.
-// Returns the process, or -1 and the reason in `error`.
+// Runs a command, looked up in PATH, in a process group of its own, with no signal blocked. Before it runs, the group is
+// put into the foreground of `terminal`, unless that is -1, and one message is sent to `watcher`, unless that is -1: the
+// byte `kind` and the group. posix_spawn tells the group only when the command is running; if this process were killed in
+// between, nobody would know the group. Returns the process, or -1 and the reason in `error`.
 pid_t understudy_launch(char *_Nullable const *_Nonnull arguments, char *_Nullable const *_Nonnull environment, int standard_error,
                         int terminal, int watcher, unsigned char kind, int *_Nonnull error);
 
 // Two connected sockets between which messages travel whole, closed when another program is run. Returns 0 when there are.
 int understudy_message_pair(int pair[_Nonnull 2]);
 
-// From now on we are the parent of whatever our children leave behind, and learn when it ends.
+// From now on, this process is the parent of orphaned descendants, and learns when they end.
 int understudy_adopt_orphans(void);
 
 #endif
