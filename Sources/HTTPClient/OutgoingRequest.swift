@@ -1,17 +1,17 @@
-/// Sends one HTTP request and reads its answer: for notifications, and for a key set that `explain` is pointed at.
-/// Bounded in time and size; over TLS the certificate and its host name are verified (TLS 1.2 or later).
+/// Sends one HTTP request and reads the answer, for notifications and for key sets that `explain` reads. Time and size
+/// are limited; over TLS (1.2 or later) the certificate and its host name are verified.
 package enum OutgoingRequest {
     package struct Answer: Sendable {
         package let status: Int
         package let body: [UInt8]
     }
 
-    /// Why nothing was delivered.
+    /// Why there is no answer.
     package struct Failure: Error, CustomStringConvertible, Sendable {
         package let description: String
     }
 
-    /// Bytes of an answer that are read at the most.
+    /// How many bytes of an answer are read at most.
     package static let answerLimit = 1 << 20
 
     /// Blocks its thread until the answer is there, at most `seconds`.
@@ -45,7 +45,8 @@ package enum OutgoingRequest {
 }
 
 extension OutgoingRequest.Answer {
-    /// Reads as much of an answer as there is. Before the end, only one whose length is known counts.
+    /// Reads an answer from the bytes that have arrived. Before the connection has ended, only an answer of known length
+    /// is complete.
     fileprivate init?(_ bytes: [UInt8], isWhole: Bool) {
         let end = Array("\r\n\r\n".utf8)
         guard let blank = bytes.firstRange(of: end) else { return nil }
@@ -68,7 +69,7 @@ extension OutgoingRequest.Answer {
         self.body = body
     }
 
-    /// `nil` until the last chunk is there.
+    /// The chunks' contents; `nil` until the last chunk has arrived.
     private static func joinChunks(_ bytes: [UInt8]) -> [UInt8]? {
         var joined: [UInt8] = []
         var rest = bytes[...]

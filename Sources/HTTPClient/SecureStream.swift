@@ -20,7 +20,7 @@ final class SecureStream {
         self.session = session
         SSL_set_fd(session, socket.descriptor)
         _ = understudy_ssl_set_host(session, host)
-        // An address is matched against the certificate's addresses, a name against its names.
+        // An IP address must be among the certificate's addresses, a name among its names.
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) != 1 { SSL_set1_host(session, host) }
         guard SSL_connect(session) == 1 else {
             let code = SSL_get_verify_result(session)
@@ -45,7 +45,8 @@ final class SecureStream {
         var buffer = [UInt8](repeating: 0, count: 16_384)
         let count = SSL_read(session, &buffer, Int32(buffer.count))
         guard count > 0 else {
-            // A peer that closes without saying goodbye is common and harmless: the answer's own length is checked.
+            // Many servers close the connection without TLS's close_notify. That does no harm: the answer's length is
+            // checked.
             ERR_clear_error()
             return []
         }

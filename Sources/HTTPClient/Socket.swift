@@ -1,6 +1,6 @@
 import Glibc
 
-/// A connected TCP socket, closed when it is let go.
+/// A connected TCP socket. It is closed when the last reference to it is gone.
 final class Socket {
     let descriptor: Int32
 
@@ -21,7 +21,7 @@ final class Socket {
             let info = candidate.pointee
             let descriptor = socket(info.ai_family, info.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), info.ai_protocol)
             guard descriptor >= 0 else { continue }
-            // On Linux the send timeout bounds connect, too.
+            // On Linux the timeout for sending limits connect, too.
             Socket.setTimeout(descriptor, until: deadline)
             if connect(descriptor, info.ai_addr, info.ai_addrlen) == 0 {
                 self.descriptor = descriptor
@@ -59,7 +59,7 @@ final class Socket {
         }
     }
 
-    /// Empty at the end.
+    /// What has arrived; empty when the peer has ended.
     func read() throws(OutgoingRequest.Failure) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 16_384)
         let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }

@@ -1,4 +1,4 @@
-/// Where to: the parts of an http or https URL.
+/// The parts of an http or https URL.
 struct Target {
     let isSecure: Bool
     let host: String

@@ -3,9 +3,9 @@ import Time
 
 /// X.509 certificates: <https://www.rfc-editor.org/rfc/rfc5280>.
 package enum Certificate {
-    /// A certificate for `key`, signed by itself, which is how Google publishes keys for clients that want no JWK. Valid
-    /// between two moments. The serial number follows from `serial`, so that the same call makes the same
-    /// bytes.
+    /// A self-signed certificate for `key`: Google publishes its keys in this form, too, for clients that don't read
+    /// JWKs. It is valid between two moments. The serial number follows from `serial`, so that the same call makes the
+    /// same bytes.
     package static func selfSigned(
         _ key: Key, commonName: String, serial: [UInt8], from start: Instant, to end: Instant
     ) throws(KeyError) -> String {
@@ -51,7 +51,7 @@ package enum Certificate {
     }
 
     static func read(_ pem: String) throws(KeyError) -> OpaquePointer? {
-        // The BIO reads the bytes where they lie, so they must lie still until it has.
+        // The BIO reads the bytes in place, so they must not move while it exists.
         let certificate = Array(pem.utf8).withUnsafeBytes { bytes -> OpaquePointer? in
             guard let input = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
             defer { BIO_free(input) }

@@ -1,8 +1,8 @@
 import COpenSSL
 import Time
 
-/// A certificate authority of our own: <https://www.rfc-editor.org/rfc/rfc5280>. It may vouch for a few names only, so that
-/// whoever trusts it trusts it with nothing else.
+/// A certificate authority of our own: <https://www.rfc-editor.org/rfc/rfc5280>. Its certificate is constrained to a few
+/// names, so that trusting it means trusting it for nothing else.
 package struct CertificateAuthority: Sendable {
     package let key: Key
     /// PEM.
@@ -14,8 +14,8 @@ package struct CertificateAuthority: Sendable {
         self.certificate = certificate
     }
 
-    /// Makes one for hosts and everything below them, and for this machine's loopback addresses. Times are in seconds
-    /// since 1970.
+    /// Makes an authority for hosts and everything below them, and for this machine's loopback addresses. Times are in
+    /// seconds since 1970.
     package init(commonName: String, hosts: [String], from start: Instant, to end: Instant) throws(KeyError) {
         key = try Key.generateP256()
         var constraints = hosts.map { "permitted;DNS:\($0)" }
@@ -33,7 +33,7 @@ package struct CertificateAuthority: Sendable {
 
     private static func serial() -> [UInt8] {
         var random = Randomness(seed: nil)
-        // Positive, and never empty.
+        // A serial number must be positive and not empty.
         return [0x40] + random.bytes(15)
     }
 
@@ -55,8 +55,8 @@ package struct CertificateAuthority: Sendable {
         return (chain: leaf + certificate, key: try own.pem())
     }
 
-    /// Throws, with OpenSSL's reason, when somebody who trusts this authority wouldn't trust the first certificate of `chain`
-    /// today: a name that it may not vouch for, an authority that is over, a key that isn't its own.
+    /// Throws OpenSSL's reason when a client that trusts this authority wouldn't trust the first certificate of `chain`
+    /// today: for a name outside the constraint, an authority that has expired, or another authority's signature.
     package func verify(_ chain: String) throws(KeyError) {
         guard OpenSSL.knowsDigestOfCertificates else { throw KeyError("SHA-256 is missing") }
         let root = try Certificate.read(certificate)

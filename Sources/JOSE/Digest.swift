@@ -44,7 +44,7 @@ package enum Digest {
     package static func leftHalf(of text: String) -> String { Base64URL.encode(Array(sha256(text).prefix(16))) }
 }
 
-/// Compares in a time that depends on the lengths only.
+/// Compares in a time that depends only on the lengths.
 package func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

@@ -1,4 +1,4 @@
-/// Base64url without padding (RFC 4648 §5), strict on input: the one spelling that JOSE allows.
+/// Base64url without padding (RFC 4648 §5). Only the one spelling that JOSE allows is decoded.
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let values = Base64.reversed(alphabet)
@@ -71,7 +71,8 @@ package enum Base64 {
                 bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
             }
         }
-        // One digit alone carries six bits: no byte. Left-over bits must be zero, or two texts would mean the same.
+        // A single digit has six bits, which is no byte. Unused bits must be zero: two texts must not decode to the same
+        // bytes.
         guard bits < 6, buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
         return bytes
     }

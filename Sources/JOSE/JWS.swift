@@ -1,6 +1,6 @@
 import JSON
 
-/// A JSON Web Signature in compact form (RFC 7515 §7.1), decoded but not yet believed.
+/// A JSON Web Signature in compact form (RFC 7515 §7.1), decoded but not verified.
 package struct JWS: Sendable {
     package let header: JSONObject
     package let claims: JSONObject
@@ -8,10 +8,10 @@ package struct JWS: Sendable {
     package let signingInput: [UInt8]
     package let signature: [UInt8]
 
-    /// Longer tokens aren't looked at: 16 KiB, several times what any provider makes.
+    /// How long a token may be: 16 KiB, several times the length of any provider's.
     package static let maximumLength = 16_384
 
-    /// Why a text is no JWS, in words for a diagnosis.
+    /// Why a text isn't a JWS, for a diagnosis.
     package struct Malformed: Error, CustomStringConvertible, Sendable {
         package let description: String
     }
@@ -56,7 +56,7 @@ package struct JWS: Sendable {
         key.verify(signature, of: signingInput, with: algorithm)
     }
 
-    /// Signs `claims`. `header` is written as it is given, so the caller says what `kid`, `alg` and `typ` read.
+    /// Signs `claims`. `header` is written as it is, with the caller's `kid`, `alg` and `typ`.
     package static func mint(
         header: JSONObject, claims: JSONObject, key: Key, algorithm: Algorithm
     ) throws(KeyError) -> String {

@@ -23,7 +23,7 @@ extension Key {
         case "RSA":
             let modulus = try member("n")
             let exponent = try member("e")
-            // RFC 7518 section 3.3: 2,048 bits or more. OpenSSL itself would take a modulus of 0.
+            // RFC 7518 section 3.3 demands 2,048 bits or more. OpenSSL would accept a modulus of 0.
             guard let first = modulus.firstIndex(where: { $0 != 0 }), modulus.count - first >= 256,
                 exponent.contains(where: { $0 != 0 })
             else { throw KeyError("the JWK's modulus has fewer than 2048 bits, or its exponent is 0") }

@@ -1,7 +1,7 @@
 import JSON
 import COpenSSL
 
-/// What can go wrong with a key or a signature.
+/// Why a key can't be used, or a signature can't be made.
 package struct KeyError: Error, CustomStringConvertible, Sendable {
     package let description: String
 
@@ -11,7 +11,7 @@ package struct KeyError: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// An RSA or P-256 key, private or public. Owns one `EVP_PKEY`, which OpenSSL allows many threads to read at once.
+/// An RSA or P-256 key, private or public. It owns one `EVP_PKEY`, which many threads may read at once.
 package final class Key: @unchecked Sendable {
     package enum Kind: Equatable, Sendable {
         case rsa(bits: Int)

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// OpenSSL's decoder for PEM keys. Setting one up costs more than reading a key, so it is used for many; by one thread
-/// at a time.
+/// OpenSSL's decoder for PEM keys. Making one costs more than reading a key, so one decoder reads many keys, by one
+/// thread at a time.
 package final class KeyReader {
     private let context: OpaquePointer
-    /// Where the decoder puts what it reads.
+    /// Where the decoder puts the key.
     private let target: UnsafeMutablePointer<OpaquePointer?>
 
     package init() throws(KeyError) {

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What must happen before OpenSSL is first used, and what is fetched from it once.
+/// Prepares OpenSSL, and keeps what is fetched from it once.
 enum OpenSSL {
     /// SHA-256, fetched once: OpenSSL 3 otherwise looks it up, under a lock, at each use.
     nonisolated(unsafe) static let sha256: OpaquePointer? = {
@@ -14,21 +14,22 @@ enum OpenSSL {
     }()
 
     private static let isPrepared: Bool = {
-        // OpenSSL's own clean-up at exit pulls its locks away from threads that still run, such as one that makes a
-        // key in the background; the process is going anyway.
-        // Nor does a start have the time to read openssl.cnf, or tables of names and messages that nobody asks for.
+        // OpenSSL's clean-up at exit frees locks that other threads may still use, such as one that makes a key in the
+        // background. It is switched off, and so are openssl.cnf and the tables of names and messages, which take time at
+        // the start and aren't used.
         let without = OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS
         let nor = OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS
         OPENSSL_init_crypto(UInt64(without) | UInt64(nor), nil)
         return true
     }()
 
-    /// By its number, as certificates name it, a digest is found in a table that `prepare` leaves empty.
+    /// Certificates name a digest by a number, which OpenSSL looks up in a table that `prepare` leaves empty. This adds
+    /// the digest.
     static let knowsDigestOfCertificates: Bool = {
         prepare()
         return EVP_add_digest(EVP_sha256()) == 1
     }()
 
-    /// Costs nothing after the first time.
+    /// Prepares OpenSSL. Only the first call does anything.
     static func prepare() { _ = isPrepared }
 }

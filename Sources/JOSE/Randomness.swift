@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Where random bytes come from: the system, or a seed, after which two runs draw the same bytes.
+/// Random bytes, from the system or from a seed. With a seed, two runs get the same bytes.
 package enum Randomness: Sendable {
     case system(SystemGenerator)
     case seeded(SeededGenerator)
@@ -21,7 +21,7 @@ package enum Randomness: Sendable {
     package mutating func bytes(_ count: Int) -> [UInt8] {
         switch self {
         case .system(var generator):
-            // Given back below; meanwhile nothing else holds the pool, so that taking from it doesn't copy it.
+            // Taken out here and put back below, so that drawing from the pool doesn't copy it.
             self = .system(SystemGenerator())
             let bytes = generator.bytes(count)
             self = .system(generator)
@@ -46,7 +46,7 @@ package enum Randomness: Sendable {
     }
 }
 
-/// OpenSSL's generator, asked for many bytes at once: asking costs more than the bytes do. None is given out twice.
+/// OpenSSL's generator. Many bytes are drawn at once, because each call is expensive. No byte is used twice.
 package struct SystemGenerator: Sendable {
     private static let poolSize = 1024
     private var pool: [UInt8] = []
@@ -66,7 +66,7 @@ package struct SystemGenerator: Sendable {
     }
 }
 
-/// SHA-256 in counter mode over a seed: reproducible, and meant for nothing else.
+/// SHA-256 in counter mode over a seed. It is reproducible, and not for secrets.
 package struct SeededGenerator: Sendable {
     private let seed: [UInt8]
     private var counter: UInt64 = 0

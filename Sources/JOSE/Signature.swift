@@ -6,13 +6,13 @@ package enum Algorithm: String, Sendable {
     case es256 = "ES256"
 }
 
-/// How a signature fared.
+/// The result of a verification.
 package enum Verdict: Equatable, Sendable {
     case valid
     case invalid
     /// An ES256 signature in ASN.1 DER, as many libraries make it by default; JOSE wants the 64 bytes r‖s.
     case derEncoded
-    /// Not as long as this algorithm and key make them.
+    /// The length isn't the one of this algorithm and key.
     case wrongLength(found: Int, expected: Int)
     case wrongKeyType
 }

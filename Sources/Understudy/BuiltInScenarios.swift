@@ -3,7 +3,7 @@ import EmulatorCore
 
 /// The scenarios that are built in: `seed-data/scenarios/*.json`, embedded.
 public enum BuiltInScenarios {
-    /// In the order of their names. A test reads every one, so none can be at fault here.
+    /// In the order of their names. A test reads each of them, so reading can't fail here.
     static var all: [Scenario] {
         let folder = "scenarios/"
         return EmbeddedFiles.all.filter { $0.path.hasPrefix(folder) }.compactMap { file in
@@ -37,7 +37,7 @@ public enum BuiltInScenarios {
         return page
     }
 
-    /// By its name, or read from a file: a text with a `/` or `.json` at its end is a path.
+    /// The scenario of this name, or the one in a file: a text with a `/`, or with `.json` at its end, is a path.
     static func find(_ text: String) throws(Issues) -> Scenario {
         guard text.contains("/") || text.hasSuffix(".json") else {
             let all = all

@@ -3,7 +3,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// What is played, put together.
+/// Puts providers, control API and pages together.
 package enum Composition {
     /// Where something can be ordered to go wrong.
     package static func catalog(for seed: Seed) -> OperationCatalog {
@@ -26,7 +26,7 @@ package enum Composition {
             masksSecrets: options.masksSecrets)
         let pages = [
             Operation("GET", [], "/", nil) { status.response($0) },
-            // Browsers ask for it by themselves; it is nobody's failure.
+            // Browsers ask for it without being told to, so it isn't a failure.
             Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
         ]
         let control = ControlAPI(

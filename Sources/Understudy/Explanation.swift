@@ -11,7 +11,7 @@ import Time
 public struct Explanation: Sendable {
     /// One sentence about one thing.
     public struct Finding: Sendable {
-        /// `nil` for what is only told, not judged.
+        /// Whether it is as it should be; `nil` for a mere statement.
         public let holds: Bool?
         /// The sentence, without a full stop.
         public let text: String
@@ -23,7 +23,7 @@ public struct Explanation: Sendable {
     /// Whether nothing was found to be wrong.
     public var isClean: Bool { sections.allSatisfy { $0.findings.allSatisfy { $0.holds ?? true } } }
 
-    /// Looks at everything that is given.
+    /// Examines everything that is given.
     ///
     /// - Parameters:
     ///   - rawNonce: the text whose SHA-256 the app sent to the provider.

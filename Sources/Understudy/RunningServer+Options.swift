@@ -13,16 +13,16 @@ extension RunningServer {
         public var listeningSockets: [Int32] = []
         /// The port for HTTPS, beside HTTP and with the same answers; 0 takes a free one, `nil` has none.
         public var tlsPort: UInt16?
-        /// HTTPS only: ``port`` isn't listened on.
+        /// Whether only HTTPS is served: then ``port`` isn't listened on.
         public var isTLSOnly = false
-        /// The port for an HTTP proxy that leads played hosts here; needs TLS, which it brings along. 0 takes a free one,
-        /// `nil` has none.
+        /// The port for an HTTP proxy that leads the provider hosts to this server; 0 takes a free one, `nil` has none.
+        /// With a proxy, TLS is served, too.
         public var proxyPort: UInt16?
-        /// Whether the proxy lets other hosts through, to the network.
+        /// Whether the proxy connects to other hosts, over the network.
         public var proxyPassesThrough = false
-        /// Who vouches for the certificate; there must be one before TLS is asked for.
+        /// The authority that issues the certificate. It must exist before TLS is asked for.
         public var authority = LocalAuthority()
-        /// The certificate's lifetime, and how often it is looked whether to renew it; for tests.
+        /// The certificate's lifetime, and how often the server checks whether to renew it; for tests.
         package var certificateLifetime: TimeSpan?
         package var certificateInterval: Duration?
         /// Host names, beside loopback names and IP addresses, at which the control API answers.
@@ -35,7 +35,8 @@ extension RunningServer {
         public var recordingLimit = 64_000_000
         /// Threads that serve connections; one a core when `nil`.
         public var workers: Int?
-        /// How many lines of the log couldn't be written, for `health`; `nil` when whoever made the logger doesn't count them.
+        /// Tells `health` how many lines of the log couldn't be written; `nil` when the maker of the logger doesn't count
+        /// them.
         package var droppedLogLines: (@Sendable () -> Int)?
         /// Refusals are logged at `info` with their diagnosis, all else at `debug`. No secret is logged.
         public var logger: Logger

@@ -2,7 +2,8 @@ import EmulatorCore
 import HTTPServer
 import Proxy
 
-/// A stand-in identity provider for tests, in this process: it runs until ``stop()`` or until it is let go.
+/// A stand-in identity provider for tests, in this process. It runs until ``stop()``, or until the last reference to it
+/// is gone.
 ///
 ///     let server = try RunningServer.start()
 ///     defer { server.stop() }
@@ -50,7 +51,7 @@ public final class RunningServer: Sendable {
         }
     }
 
-    /// Stops accepting, finishes what is in flight, at most two seconds. Calling it again does nothing.
+    /// Stops accepting and finishes the requests in flight, for at most two seconds. Further calls do nothing.
     public func stop() {
         proxy?.stop()
         WorkThread.doAll([{ [plain] in plain?.stop() }, { [secure] in secure?.stop() }])

@@ -4,14 +4,14 @@ import JOSE
 import EmulatorCore
 import Time
 
-/// The local certificate authority: a certificate and a key in a folder of the person's own. Nothing installs it anywhere.
+/// The local certificate authority: a certificate and a key in a folder of the person's. It isn't installed anywhere.
 public struct LocalAuthority: Sendable {
-    /// Why it can't be made or used, in one line that says what to do.
+    /// Why the authority can't be made or used, in one line that says what to do.
     public struct Failure: Error, CustomStringConvertible, Sendable {
         /// The line.
         public let description: String
 
-        /// With that line.
+        /// A failure with this line.
         public init(_ description: String) { self.description = description }
     }
 
@@ -19,14 +19,14 @@ public struct LocalAuthority: Sendable {
     static let keyName = "understudy-ca.key"
     private static let day = TimeSpan.days(1)
 
-    /// The folder that holds it. Empty when none is known, and when it is in memory.
+    /// The folder of the authority; empty when none is known, or when the authority is kept in memory.
     public let directory: String
 
-    /// One that is kept in memory, and gone with the process.
+    /// The authority itself, when it is kept in memory.
     private let kept: (certificate: String, key: String)?
 
-    /// `directory`, or `understudy` in the folder for a person's own data: `XDG_DATA_HOME`, or else `.local/share` in `HOME`.
-    /// Without either, none is known, and there is no authority.
+    /// The authority in `directory`. Without it, in `understudy` below `XDG_DATA_HOME`, or else below `.local/share` in
+    /// `HOME`; when neither is set, there is no authority.
     public init(directory: String? = nil) {
         self.directory = directory ?? LocalAuthority.usualDirectory ?? ""
         kept = nil
@@ -61,7 +61,7 @@ public struct LocalAuthority: Sendable {
     /// Whether there is one.
     public var exists: Bool { kept != nil || (!directory.isEmpty && File.exists(certificatePath)) }
 
-    /// A new one that is never written anywhere.
+    /// A new authority that isn't written to a file.
     package static func inMemory() throws -> LocalAuthority {
         let authority = try fresh()
         return LocalAuthority(kept: (certificate: authority.certificate, key: try authority.key.pem()))
@@ -122,7 +122,8 @@ public struct LocalAuthority: Sendable {
             let own = Set(["127.0.0.1", "::1"] + (address.hasPrefix("127.") ? [address] : [])).sorted()
             let issued = try authority.issue(
                 hosts: hosts, addresses: own, from: now - LocalAuthority.day, to: now + lifetime)
-            // An authority of before may not vouch for a host that is new.
+            // An authority that was made by an earlier version may not be allowed to vouch for hosts that were added
+            // since.
             try authority.verify(issued.chain)
             return ServerCertificate(
                 tls: Server.TLS(chain: issued.chain, key: issued.key), authority: certificate,
@@ -135,11 +136,11 @@ public struct LocalAuthority: Sendable {
     }
 }
 
-/// What a server shows, and until when it should.
+/// A server's certificate, and when to renew it.
 struct ServerCertificate: Sendable {
     let tls: Server.TLS
-    /// Who vouches for it, in PEM.
+    /// The certificate of the authority that issued it, in PEM.
     let authority: String
-    /// When another should take its place,
+    /// When to renew it.
     let renewal: Instant
 }

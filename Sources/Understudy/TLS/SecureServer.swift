@@ -5,20 +5,21 @@ import EmulatorCore
 import Synchronization
 import Time
 
-/// A server with TLS, whose certificate is renewed while it runs: in good time, and when the authority has been replaced.
+/// A server with TLS. Its certificate is renewed while it runs: before it expires, and when the authority has been
+/// replaced.
 ///
-/// libmicrohttpd keeps the certificate with which it started. So another server takes over the listening sockets, and the
-/// old one finishes what it has in hand; nobody who connects meanwhile is turned away.
+/// libmicrohttpd keeps the certificate with which it was started. So another server takes over the listening sockets,
+/// while the old one finishes its requests; no connection is refused meanwhile.
 final class SecureServer: Sendable {
     struct Options: Sendable {
         var server: Server.Options
         var authority: LocalAuthority
         /// The names in the certificate.
         var hosts: [String]
-        /// The certificate's: less than the 825 days that Apple's systems take from an authority that a person has
-        /// added, <https://support.apple.com/103769>.
+        /// The certificate's lifetime. Apple's systems accept at most 825 days from an authority that a person has added:
+        /// <https://support.apple.com/103769>.
         var lifetime = TimeSpan.days(395)
-        /// How often it is looked whether to renew.
+        /// How often the server checks whether to renew the certificate.
         var interval: Duration = .seconds(10)
         var logger: Logger
     }
@@ -26,10 +27,10 @@ final class SecureServer: Sendable {
     private struct State {
         var server: Server
         var certificate: ServerCertificate
-        /// The one before, while it finishes.
+        /// The previous server, while it finishes.
         var retired: Server?
         var isStopped = false
-        /// What was said of a renewal that failed, so that it isn't said every time.
+        /// The last warning about a failed renewal, so that it isn't repeated.
         var complaint: String?
     }
 
@@ -60,7 +61,7 @@ final class SecureServer: Sendable {
     /// The port that is listened on.
     var port: UInt16 { listeners.first?.port ?? 0 }
 
-    /// `nil` while it stops: that waits for requests, one of which may be asking.
+    /// `nil` while the server stops: stopping waits for requests, and one of them may ask for the counters.
     var counters: ServerCounters? {
         state.withLockIfAvailable { state in
             state.retired.map { state.server.counters + $0.counters } ?? state.server.counters
@@ -86,7 +87,7 @@ final class SecureServer: Sendable {
         _ handler: @escaping Server.Handler
     ) throws -> Server {
         var serverOptions = options.server
-        // A server closes its sockets when it stops; these must outlast it.
+        // A server closes its sockets when it stops. It gets copies, because these are still needed.
         for listener in listeners {
             let copy = fcntl(listener.descriptor, F_DUPFD_CLOEXEC, 0)
             guard copy >= 0 else {
@@ -109,7 +110,7 @@ final class SecureServer: Sendable {
         }
     }
 
-    /// `false` when it has stopped.
+    /// Returns `false` when the server has stopped.
     private func renewIfDue() -> Bool {
         let retired: Server?? = state.withLock { state in
             guard !state.isStopped else { return nil }
@@ -133,7 +134,7 @@ final class SecureServer: Sendable {
         }
         guard let retired else { return false }
         if let retired {
-            // Longer than a connection that asks nothing is kept.
+            // Longer than an idle connection is kept open.
             retired.retire(within: .seconds(options.server.idleTimeoutSeconds * 2))
             state.withLock { $0.retired = nil }
         }
@@ -142,7 +143,7 @@ final class SecureServer: Sendable {
 
     private func isDue(_ certificate: ServerCertificate) -> Bool {
         if MachineClock.now >= certificate.renewal { return true }
-        // An authority that is gone is no reason: the certificate is as good as before.
+        // When the authority can't be read any more, the certificate is still valid.
         guard let authority = try? options.authority.certificate() else {
             return false
         }
