@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many of something there may be at once. Each is counted for as long as its lease is held.
+/// Limits how many of something there are at once. Each is counted while its lease exists.
 package final class Allowance: Sendable {
     package let limit: Int
     private let taken = Atomic<Int>(0)
@@ -9,10 +9,10 @@ package final class Allowance: Sendable {
     package init(limit: Int) { self.limit = limit }
 
     package var count: Int { taken.load(ordering: .relaxed) }
-    /// How many were asked for when there was none left.
+    /// How many requests for one were refused.
     package var refused: Int { refusals.load(ordering: .relaxed) }
 
-    /// One more; `nil` when there is none left.
+    /// Takes one; `nil` when none is left.
     package func take() -> Lease? {
         guard taken.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
             taken.wrappingSubtract(1, ordering: .relaxed)
@@ -22,7 +22,7 @@ package final class Allowance: Sendable {
         return Lease(of: self)
     }
 
-    /// Gives its place back when it is let go.
+    /// Gives the place back when the last reference to it is gone.
     package final class Lease: Sendable {
         private let allowance: Allowance
 

@@ -2,11 +2,11 @@ import Logging
 import Synchronization
 import Time
 
-/// Warnings that would otherwise be written again and again: each kind once a minute at most.
+/// Warnings that would otherwise be repeated: each kind is logged once a minute at most.
 package final class Notices: Sendable {
     private static let interval = 60
     private let logger: Logger
-    /// When each kind was told last, on the machine's monotonic clock, in seconds.
+    /// When each kind was logged last, on the machine's monotonic clock, in seconds.
     private let told = Mutex<[Kind: Int]>([:])
 
     package enum Kind: Hashable, Sendable {

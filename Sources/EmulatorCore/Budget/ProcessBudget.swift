@@ -2,13 +2,13 @@ import HTTPServer
 import JOSE
 import Logging
 
-/// What the whole process may hold, however many worlds there are, and what was dropped to keep to it.
+/// The limits of the whole process, for all worlds together, and what was dropped to keep to them.
 package final class ProcessBudget: Sendable {
     package let recordings: RecordingStore
     package let streams = StreamBudget()
     /// Event streams and requests that wait for exchanges.
     package let listeners = Allowance(limit: 1_000)
-    /// Firebase projects that no seed holds, of all worlds.
+    /// Firebase projects that aren't in a seed, of all worlds.
     package let projects = Allowance(limit: 20_000)
     package let notices: Notices
 

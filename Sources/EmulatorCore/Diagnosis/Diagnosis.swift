@@ -1,7 +1,7 @@
 import HTTPServer
 
-/// Why something was refused: what came, what was expected, and what to do about it. Travels beside the provider's
-/// answer, in the `Understudy-Diagnosis` header and the log; it never changes the answer itself.
+/// Why something was refused: what was received, what was expected, and what to do about it. It is sent in the header
+/// `Understudy-Diagnosis` and logged; the provider's answer stays as it is.
 package struct Diagnosis: Sendable, Equatable {
     package static let headerName = "Understudy-Diagnosis"
 

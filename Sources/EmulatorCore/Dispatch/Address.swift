@@ -1,25 +1,26 @@
 import HTTPServer
 
-/// How a request reached us, and so how URLs in its answer are written: by prefix, by subdomain or by the real host.
+/// How a request was addressed, and how URLs in its answer are therefore written: by prefix, by subdomain or by the real
+/// host.
 package struct Address: Sendable, Equatable {
     package enum Form: Sendable, Equatable {
         /// `http://localhost:9099/appleid.apple.com/auth/token`
         case prefix
         /// `http://appleid.apple.com.localhost:9099/auth/token`
         case subdomain
-        /// `Host: appleid.apple.com`, over TLS that ends here or before us.
+        /// `Host: appleid.apple.com`, over TLS that ends here or at a proxy before this daemon.
         case real
     }
 
     package let form: Form
-    /// The provider's host; `nil` for our own pages and the control API.
+    /// The provider's host; `nil` for the daemon's own pages and the control API.
     package let host: String?
     /// The path on that host, percent-encoded as it was sent.
     package let path: String
     package let world: String
     /// `Host` as it was sent.
     package let authority: String
-    /// Whether it came over our own TLS.
+    /// Whether it came over the daemon's own TLS.
     private let isSecure: Bool
 
     package init(_ request: Request, knows isKnown: (String) -> Bool) {
@@ -91,7 +92,7 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// The daemon's own address in this request's world: what stands under no host.
+    /// The daemon's own address in this request's world, without a provider's host.
     package var ownBase: String {
         "\(scheme)://\(form == .prefix ? authority : "localhost\(portSuffix)")\(worldPrefix)"
     }

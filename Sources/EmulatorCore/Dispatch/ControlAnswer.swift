@@ -8,7 +8,7 @@ package enum ControlAnswer {
     }
 
     package static func error(_ status: Int, _ code: String, _ message: String, path: String? = nil) -> Response {
-        // It may quote what was sent.
+        // It may quote the request.
         let message = Place.shortened(message, to: 2_000)
         var error = JSONObject([("code", .string(code)), ("message", .string(message))])
         error["path"] = path.map { .string($0) }
@@ -41,7 +41,7 @@ package enum ControlAnswer {
     }
 }
 
-/// A refusal that is already an answer.
+/// A refusal, as the response to send.
 package struct ControlRefusal: Error, Sendable {
     package let response: Response
 

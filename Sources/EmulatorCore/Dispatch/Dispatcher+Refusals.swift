@@ -1,7 +1,7 @@
 import HTTPServer
 import JSON
 
-// What the dispatcher itself refuses, where no provider has words of its own.
+// The dispatcher's own refusals, where no provider has words of its own.
 
 extension Dispatcher {
     func notAllowed(_ request: Request, _ methods: [String], cors: Operation.CORS) -> Response {

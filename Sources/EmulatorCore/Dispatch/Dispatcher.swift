@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 import Time
 
-/// Takes a request to its operation: which host, which world, which operation; and completes the answer.
+/// Finds the world and the operation of a request, runs the operation, and records and logs the answer.
 package final class Dispatcher: Sendable {
     private static let requestHeader = "Understudy-Request"
 
@@ -15,8 +15,8 @@ package final class Dispatcher: Sendable {
     /// Run in every new world before anything else.
     private let scenarios: [Scenario]
 
-    /// `own` are the operations that belong to no provider: our pages and the control API. `controlRefusal` says why a
-    /// request may not call the control API, providers' calls included.
+    /// `own` are the operations that belong to no provider: the daemon's pages and the control API. `controlRefusal` says
+    /// why a request may not call the control API, the providers' calls included.
     package init(
         providers: [any Provider], own: [Operation],
         controlRefusal: @escaping @Sendable (Request) -> Response? = { _ in nil }, worlds: WorldRegistry,
@@ -30,18 +30,18 @@ package final class Dispatcher: Sendable {
 
     private func nextID() -> String { "r\(counter.wrappingAdd(1, ordering: .relaxed).newValue)" }
 
-    /// For what is refused before it gets here: a request too large to be read.
+    /// Headers for what the server refuses itself, such as a request that is too large to be read.
     package func refusalHeaders(reason: String) -> [(name: String, value: String)] {
         let id = nextID()
         logger.info("\(reason)", metadata: ["request": "\(id)"])
         return [(name: Diagnosis.headerName, value: reason), (name: Dispatcher.requestHeader, value: id)]
     }
 
-    /// A request on its way to its answer.
+    /// A request that is being answered.
     private struct RequestContext: Sendable {
         let request: Request
         let id: String
-        /// The exchange on whose behalf the daemon asks itself.
+        /// The exchange for which the daemon sends itself this request.
         let parent: String?
         let address: Address
         let world: World
@@ -55,7 +55,7 @@ package final class Dispatcher: Sendable {
         let id = nextID()
         let began = MachineClock.microseconds
         let address = Address(request) { operations.serves($0) }
-        // RFC 9112 section 3.2: what can't be a host is refused. It would come back in the URLs of answers.
+        // RFC 9112 section 3.2: a Host that can't be a host is refused. It would appear in the URLs of answers.
         guard Address.isWellFormed(address.authority) else {
             return .now(identified(Dispatcher.badHost(address.authority), request, at: address, id: id))
         }
@@ -65,7 +65,8 @@ package final class Dispatcher: Sendable {
         if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
         let context = RequestContext(
             request: request, id: id, parent: parent, address: address, world: world, began: began)
-        // What the daemon asks itself has no need to wait: a scenario's own calls mustn't, nor what they ask in turn.
+        // Requests that the daemon sends itself don't wait for the scenarios: they are part of them, or of a request that
+        // has waited.
         guard !scenarios.isEmpty, parent == nil, !world.preparation.isDone else {
             return answer(context)
         }
@@ -128,9 +129,9 @@ package final class Dispatcher: Sendable {
         guard operation.traits != nil else {
             return serve(exchange, by: operation).map { [self] in identified($0, request, at: address, id: context.id) }
         }
-        // Asked before the handler runs: it may revoke the credentials that tell.
+        // Asked before the handler runs, which may revoke the credentials that tell the client.
         let client = entry.provider?.client(of: exchange)
-        // A scenario's own calls aren't what is to go wrong.
+        // Faults aren't for a scenario's own calls.
         if context.parent != Scenario.parent {
             exchange.appliedFault = context.world.takeFault(for: exchange, at: operation) {
                 client ?? request.namedClient
@@ -140,7 +141,7 @@ package final class Dispatcher: Sendable {
         return serve(exchange, by: operation).map { [self] in complete($0, context, fault, client: client) }
     }
 
-    /// Waits for the keys that the operation signs with, and runs it, as far as no fault is ordered.
+    /// Waits for the operation's keys, and runs it, or carries out the fault that is ordered.
     private func serve(_ exchange: Exchange, by operation: Operation) -> Reply {
         let run: @Sendable () -> Reply = {
             guard let fault = exchange.appliedFault else { return operation.run(exchange) }
@@ -158,7 +159,7 @@ package final class Dispatcher: Sendable {
             parameters: parameters, network: self)
     }
 
-    /// The words of the first provider that has some.
+    /// The refusal of the first provider that has one.
     private func refusal(of exchange: Exchange, by providers: [any Provider]) -> Response? {
         for provider in providers {
             if let refusal = provider.notServed(exchange) { return refusal }
@@ -166,10 +167,10 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// Requests with these only look, as far as they give nothing out.
+    /// Methods whose requests change nothing, unless they issue a code or token.
     private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
 
-    /// Gives the answer its name, puts it into the recording and the log, and settles the fault that was ordered.
+    /// Adds the request's ID to the answer, records and logs the exchange, and settles the ordered fault.
     private func complete(
         _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
     ) -> Response {
@@ -197,7 +198,7 @@ package final class Dispatcher: Sendable {
         response.headers.append((name: Dispatcher.requestHeader, value: id))
         let diagnosis = response.header(Diagnosis.headerName)
         if diagnosis != nil || logger.logLevel <= .debug {
-            // The path only: queries and bodies carry codes and secrets.
+            // Only the path is logged: queries and bodies hold codes and secrets.
             var metadata: Logger.Metadata = [
                 "request": "\(id)", "status": "\(response.status)", "method": "\(request.method)",
                 "path": "\(address.host ?? "")\(address.path)",

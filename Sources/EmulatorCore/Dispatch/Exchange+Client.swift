@@ -2,8 +2,8 @@ import HTTPServer
 import JOSE
 
 extension Request {
-    /// The client that the request names: in its fields, in its credentials, or in the authorization request that a
-    /// sign-in page's form carries along.
+    /// The client that the request names: in its fields, in its credentials, or in the authorization request within a
+    /// sign-in page's form.
     package var namedClient: String? {
         let query = queryForm
         let body = bodyForm

@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// One request with all that an endpoint needs to answer it.
+/// One request, with all that an operation needs to answer it.
 package struct Exchange: Sendable {
     package let request: Request
     package let address: Address
@@ -8,7 +8,7 @@ package struct Exchange: Sendable {
     /// Names this exchange in headers, diagnoses and the log.
     package let id: String
     package let parameters: [String: String]
-    /// The fault that is ordered for it.
+    /// The fault that was ordered for this request, if any.
     package internal(set) var appliedFault: AppliedFault?
     let network: any Network
 

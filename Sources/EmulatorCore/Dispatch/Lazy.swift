@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that is made when it is first asked for, so that a start needn't wait for it.
+/// A value that is made when it is first used, so that the start doesn't take longer.
 package final class Lazy<Value: Sendable>: Sendable {
     private let made = Mutex<Value?>(nil)
     private let make: @Sendable () -> Value

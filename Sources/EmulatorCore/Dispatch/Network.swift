@@ -1,10 +1,10 @@
 import HTTPServer
 
-/// How one host that this daemon plays asks another, as servers ask each other over the network: the same requests, the
-/// same refusals, but in process.
+/// How one host that the daemon plays sends requests to another: in process, with the same requests and refusals as over
+/// a network.
 package protocol Network: AnyObject, Sendable {
     func plays(_ host: String) -> Bool
-    /// `parent` is the exchange on whose behalf it is asked.
+    /// `parent` is the exchange for which the request is sent.
     func send(_ request: Request, from parent: String) -> Reply
     func log(_ message: String, detail: String, for exchange: Exchange)
 }
@@ -22,7 +22,7 @@ extension Network {
 }
 
 extension Exchange {
-    /// Asks `host`, in the same world. `target` is the path with its query.
+    /// Sends a request to `host`, in the same world. `target` is the path with its query.
     package func fetch(
         _ method: String, _ host: String, _ target: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = []
@@ -32,7 +32,7 @@ extension Exchange {
         return await network.ask(Request(method: method, target: world + target, headers: all, body: body), from: id)
     }
 
-    /// Writes something that happened to the log. `detail`, which may hold secrets, only at the level `debug`.
+    /// Logs an event. `detail`, which may hold secrets, is logged only at the level `debug`.
     package func log(_ message: String, detail: String) { network.log(message, detail: detail, for: self) }
 
     /// Posts a form.
@@ -45,8 +45,8 @@ extension Exchange {
             "POST", host, target, headers: [type] + headers, body: Array(Form(fields: fields).encoded.utf8))
     }
 
-    /// Where the client reaches `url`: at this daemon, in the form in which the request came, if the daemon plays the
-    /// host; else at `url` itself.
+    /// The URL at which the client reaches `url`: at this daemon, in the form of this request, if the daemon plays the
+    /// host; otherwise `url` itself.
     package func reachable(_ url: String) -> String {
         guard address.form != .real, url.hasPrefix("https://") else { return url }
         let rest = url.dropFirst("https://".count)

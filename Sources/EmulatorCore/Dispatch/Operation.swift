@@ -63,7 +63,7 @@ package struct Operation: Sendable {
 // MARK: - The control API
 
 extension Operation {
-    /// What stands before the paths of the control API's calls.
+    /// The beginning of the paths of all control calls.
     package static let controlRoot = "/_understudy/v1"
 
     /// A call of the control API, such as `faults/:id`. Only calls with `traits`, which play a part of a provider, are
@@ -86,7 +86,7 @@ extension Operation {
     /// Whether it is a call of the control API.
     var isControl: Bool { hosts.isEmpty && path.hasPrefix("\(Operation.controlRoot)/") }
 
-    /// The same operation, whose handler runs only when `refusal` has nothing against the request.
+    /// The same operation, whose handler runs only if `refusal` returns `nil`.
     func guarded(by refusal: @escaping @Sendable (Request) -> Response?) -> Operation {
         var guarded = self
         switch handler {

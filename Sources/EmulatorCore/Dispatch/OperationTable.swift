@@ -15,14 +15,14 @@ struct OperationTable: Sendable {
 
     private struct Host {
         var router = Router<Entry>()
-        /// Those that serve something at the host, in the order of the list of providers.
+        /// The providers that serve something at the host, in the order of the list of providers.
         var providers: [any Provider] = []
     }
 
     private var hosts: [String: Host] = [:]
     private var own = Router<Entry>()
 
-    /// `own` belongs to no provider. Calls of the control API answer what `refusal` has nothing against.
+    /// `own` belongs to no provider. A call of the control API runs only if `refusal` returns `nil`.
     init(
         providers: [any Provider], own operations: [Operation],
         control refusal: @escaping @Sendable (Request) -> Response?
@@ -64,7 +64,7 @@ struct OperationTable: Sendable {
 
     private func router(of address: Address) -> Router<Entry> { address.host.flatMap(find)?.router ?? own }
 
-    /// The host itself, or the pattern that takes it.
+    /// The entry of the host itself, or of the pattern that matches it.
     private func find(_ name: String) -> Host? {
         if let host = hosts[name] { return host }
         guard let dot = name.firstIndex(of: "."), dot != name.startIndex else { return nil }

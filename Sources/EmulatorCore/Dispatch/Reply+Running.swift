@@ -16,8 +16,8 @@ extension Reply {
     }
 }
 
-/// Where tasks go on that had to wait: on Dispatch's threads, and not on Swift's few, which a program that embeds the server
-/// may keep busy with tasks that block.
+/// Runs tasks that had to wait, on Dispatch's threads. Swift's pool has few threads, and a program that embeds the server
+/// may keep them busy with tasks that block.
 final class OperationExecutor: TaskExecutor {
     static let shared = OperationExecutor()
 
@@ -29,7 +29,7 @@ final class OperationExecutor: TaskExecutor {
     }
 }
 
-/// A response that is there or will be.
+/// A response, or whoever waits for it.
 private final class PendingResponse: Sendable {
     private struct State {
         var response: Response?

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 
 extension Request {
-    /// The body as JSON, whatever it says that it is: `curl -d` calls everything a form.
+    /// The body as JSON, whatever its content type: `curl -d` always sends that of a form.
     package var jsonBody: JSONValue? {
         guard body.holdsJSON else { return nil }
         return try? JSONValue(parsing: body)

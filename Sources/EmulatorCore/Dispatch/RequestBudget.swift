@@ -2,19 +2,19 @@ import HTTPServer
 import JSON
 import Text
 
-/// What one request may hold. More is refused before the endpoint runs, in the provider's own words
-/// (`Provider.overBudget`). Providers' own limits are hardly documented; these are several times what any client sends.
+/// Limits for one request. They are checked before the operation runs, and the provider words the refusal
+/// (`Provider.overBudget`). Providers hardly document theirs; these are several times what clients send.
 package enum RequestBudget {
-    /// Fields of a query, and of a form.
+    /// How many fields a query or a form may have.
     package static let fields = 1_000
-    /// Bytes of a field's name.
+    /// How many bytes a field's name may have.
     static let name = 256
-    /// Bytes of a field that isn't named below: it may carry a token, or another request.
+    /// How many bytes the value of any other field may have: it may hold a token, or another request.
     package static let value = 1 << 16
-    /// Shorter texts are never too long.
+    /// No field has a lower limit, so shorter ones need no look.
     private static let unnamed = 254
 
-    /// Bytes of a field's value, decoded.
+    /// How many bytes a field's value may have, decoded.
     static func limit(of name: String) -> Int {
         switch name {
         // RFC 5321 §4.5.3.1.3: a path has 256 octets with its brackets.
@@ -23,9 +23,9 @@ package enum RequestBudget {
             1_024
         case "nonce": 4_096
         case "redirect_uri", "return_to", "continueUrl", "next", "cancel_url": 8_192
-        // It comes back whole in a redirect's header.
+        // It is repeated in a redirect's header.
         case "state", "scope", "code_verifier", "code_challenge": 8_192
-        // Of credentials, each endpoint refuses those that it didn't give, in words of their own.
+        // Credentials that are unknown are refused by the operation, in the provider's words.
         case "code", "client_secret", "refresh_token", "access_token", "id_token", "token", "device_code", "assertion",
             "input_token":
             .max
@@ -33,9 +33,9 @@ package enum RequestBudget {
         }
     }
 
-    /// What of the request is too much; `nil` when nothing is.
+    /// Which limit the request exceeds; `nil` when none.
     static func excess(of request: Request) -> Diagnosis? {
-        // Paths and headers are short, but not short enough for texts that cost their square to compare.
+        // Paths and headers are short, but comparing many combining marks in a row takes quadratic time.
         let path = String(decoding: PercentCoding.decode(Array(request.path.utf8)[...]), as: UTF8.self)
         if path.hasEndlessMarks || request.headers.contains(where: { $0.value.hasEndlessMarks }) { return endlessMarks }
         let query = request.query.flatMap { excess(of: Array($0.utf8), called: "query") }

@@ -33,7 +33,7 @@ package struct TokenDraft: Sendable {
 }
 
 extension TokenRequest {
-    /// The person, or a refusal.
+    /// The person for whom the token is.
     package func person(in exchange: Exchange) throws(ControlRefusal) -> Account {
         let found = exchange.world.read { tables in account.map { tables.account($0) } ?? tables.first(Account.self) }
         guard let found else {

@@ -1,8 +1,8 @@
 import HTTPServer
 
 extension AppliedFault {
-    /// Answers in the endpoint's place, or does to its answer what was ordered. A key that has to be made for it is waited for
-    /// without holding a thread.
+    /// Carries the fault out: answers in the operation's place, or changes its answer. Waiting for a key that must be
+    /// made holds no thread.
     func carryOut(_ exchange: Exchange, at operation: Operation, run: @escaping @Sendable () -> Reply) -> Reply {
         if fault.effect.rotation != nil, let owner = operation.traits?.mints ?? operation.traits?.publishes {
             return .later { [self] done in

@@ -11,7 +11,7 @@ package final class AppliedFault: Sendable {
 
     init(_ fault: Fault) { self.fault = fault }
 
-    /// Whether it has shown.
+    /// Whether it has taken effect.
     package var isUsed: Bool { used.load(ordering: .relaxed) }
 
     package func use() { used.store(true, ordering: .relaxed) }
@@ -20,8 +20,8 @@ package final class AppliedFault: Sendable {
 }
 
 extension Exchange {
-    /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. Without `isSigned`, the token is left
-    /// unsigned. Every token that an endpoint mints comes from here.
+    /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. Without `isSigned`, the token has no
+    /// signature. Every token of an operation is made here.
     package func mint(
         _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, withType: Bool = false, isSigned: Bool = true
     ) throws(KeyError) -> String {
@@ -55,7 +55,7 @@ extension Exchange {
         }
     }
 
-    /// The exchange that has used the code which is about to be given out: this one, if a fault orders a used code.
+    /// The exchange that the code to be issued counts as used by: this one, if a fault orders a used code.
     package var spentBy: String? {
         guard let appliedFault, appliedFault.fault.effect.isCodeUsed else { return nil }
         appliedFault.use()
@@ -69,8 +69,8 @@ extension Exchange {
         return state == .missing ? nil : Form.Field(name: "state", value: "another-\(field?.value ?? "state")")
     }
 
-    /// What this authorization does without asking anybody: what a fault orders, or the queue of outcomes, or the client's
-    /// own interaction. `nil` shows the page.
+    /// How this authorization is answered without a page: by a fault, by the queue of outcomes, or by the client's own
+    /// interaction. `nil` shows the page.
     package func outcome(
         _ state: inout Transaction, provider: String, client: String, interaction: Interaction, account: String? = nil
     ) -> Outcome? {
@@ -97,7 +97,7 @@ extension Exchange {
 }
 
 extension Response {
-    /// The body broken off in the middle.
+    /// The same response with half of its body.
     func malformed() -> Response {
         var response = self
         response.body = Array(body.prefix(max(1, body.count / 2)))

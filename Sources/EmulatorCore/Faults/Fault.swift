@@ -7,9 +7,9 @@ package struct Fault: SchemaObject {
     /// Empty until it is ordered.
     package private(set) var id = ""
     package let match: FaultMatch
-    /// How many matching requests go by first.
+    /// How many matching requests are left alone first.
     package let after: Int
-    /// How many it holds for; `nil` is for ever.
+    /// How many requests it applies to; `nil` for all.
     package let times: Int?
     /// From 0 to 1, drawn from the world's generator.
     package let probability: Double
@@ -29,7 +29,7 @@ package struct Fault: SchemaObject {
         effect = fields("effect", .object(FaultEffect.self), "What happens.")
     }
 
-    /// The same with an ID.
+    /// The ordered fault, with its ID.
     package func named(_ id: String) -> Fault {
         var fault = self
         fault.id = id
@@ -46,7 +46,7 @@ package struct Fault: SchemaObject {
         return .object(object)
     }
 
-    /// For diagnoses and the recording.
+    /// A description for diagnoses and the recording.
     package var summary: String { "ordered fault \(id): \(Place.shortened(effect.document.text, to: 1_000))" }
 
     fileprivate var bodySize: Int { effect.answer?.body.count ?? 0 }
@@ -57,10 +57,11 @@ package struct Fault: SchemaObject {
 /// Ordered faults, first come first served.
 package struct FaultQueue: WorldValue {
     package static let limit = 1_000
-    /// Bytes of all ordered answers together.
+    /// How many bytes the bodies of all ordered answers may have together.
     package static let bodyLimit = 8 << 20
 
-    /// Those that are spent stay until the exchange that used them is over: it may give them back.
+    /// A fault that has been used up stays until its exchange has ended, because it is given back if it didn't take
+    /// effect.
     private var faults: [Fault] = []
     private var made = 0
 
@@ -90,7 +91,7 @@ package struct FaultQueue: WorldValue {
         return faults.count < count
     }
 
-    /// Counts the request at every fault that it matches, and takes the first one that is due.
+    /// Counts the request for every fault that matches, and takes the first one that is due.
     package mutating func take(_ random: inout Randomness, where matches: (Fault) -> Bool) -> Fault? {
         var taken: Fault?
         for place in faults.indices where !faults[place].isSpent && matches(faults[place]) {
@@ -103,7 +104,7 @@ package struct FaultQueue: WorldValue {
         return taken
     }
 
-    /// The exchange that took it is over; `isUsed` says whether it showed.
+    /// The exchange that took the fault has ended. `isUsed` says whether it took effect.
     package mutating func finish(_ id: String, isUsed: Bool) {
         guard let place = faults.firstIndex(where: { $0.id == id }) else { return }
         if !isUsed {

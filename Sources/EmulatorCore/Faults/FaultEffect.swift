@@ -3,7 +3,7 @@ import Time
 
 /// What an ordered fault does to an answer.
 package struct FaultEffect: SchemaObject {
-    /// An answer in place of the endpoint's.
+    /// An answer in place of the operation's.
     package struct Answer: Sendable {
         package let status: Int
         package let headers: [(name: String, value: String)]
@@ -15,17 +15,17 @@ package struct FaultEffect: SchemaObject {
         case midBody
     }
 
-    /// What becomes of the key that has signed so far.
+    /// What happens to the keys that were published so far.
     package enum Rotation: String, Sendable, CaseIterable {
-        /// It stays published.
+        /// They stay published, up to three.
         case keep
-        /// It is withdrawn, and every other one with it.
+        /// They are withdrawn.
         case drop
     }
 
     package enum KeySet: String, Sendable, CaseIterable {
         case empty
-        /// As it was before the key that signs was published.
+        /// The key set as it was before the signing key was added.
         case stale
     }
 
@@ -38,7 +38,7 @@ package struct FaultEffect: SchemaObject {
     /// How much later the answer is sent.
     package let delay: TimeSpan?
     package let disconnect: Disconnect?
-    /// The endpoint's own error, by name.
+    /// The name of one of the operation's errors.
     package let error: String?
     package let description: String?
     package let token: Tampering?
@@ -82,7 +82,7 @@ package struct FaultEffect: SchemaObject {
         self.document = .object(document)
     }
 
-    /// `true` stands for the usual choice, and `false` is as if nothing had been ordered.
+    /// The member may be `true` for the usual choice, or `false` for none.
     private static func choice<Choice>(_ value: Either<Bool, Choice>?, whenTrue usual: Choice) -> Choice? {
         switch value {
         case .first(true): usual
@@ -91,11 +91,11 @@ package struct FaultEffect: SchemaObject {
         }
     }
 
-    /// Whether the endpoint isn't asked at all.
+    /// Whether the operation doesn't run.
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
-    /// Whether it shows only when a token is minted, a code given out or a redirect sent: what a page before that is asked
-    /// doesn't use it up.
+    /// Whether it takes effect only when a token is minted, a code is issued or a redirect is sent. A request that only
+    /// shows a page doesn't use it up.
     package var waitsForItsMoment: Bool {
         !replacesEndpoint && disconnect == nil && delay == nil && !isMalformed && rotation == nil && keySet == nil
     }

@@ -27,7 +27,7 @@ package struct FaultMatch: SchemaObject {
             ?? []
     }
 
-    /// Patterns are compared with every endpoint's path.
+    /// Patterns are compared with the path of every operation.
     private static let path = TextRule(
         about: "a path that begins with \"/\" or \"*\", of at most 1,024 bytes", pattern: "^[/*]"
     ) { ($0.hasPrefix("/") || $0.hasPrefix("*")) && $0.utf8.count <= 1_024 }
@@ -35,14 +35,15 @@ package struct FaultMatch: SchemaObject {
         !$0.isEmpty && $0.utf8.count <= 253
     }
 
-    /// Whether a host of the tables, perhaps a pattern such as `*.firebaseapp.com`, is meant. `nil` is our own address.
+    /// Whether it is for this host of an operation, which may be a pattern such as `*.firebaseapp.com`, and is `nil` for
+    /// the daemon's own address.
     package func takes(host known: String?) -> Bool {
         guard let host else { return true }
         guard let known else { return false }
         return Glob.matches(known, host) || Glob.matches(host, known)
     }
 
-    /// Whether the request to `operation` is meant. `client` is asked last, since it may take a look into the state.
+    /// Whether it is for this request to `operation`. `client` is asked last, because it may have to read the world.
     func takes(
         _ exchange: Exchange, at operation: Operation, client name: () -> String?, fields sent: () -> [String: String]
     ) -> Bool {

@@ -2,7 +2,7 @@
 package enum Glob {
     private static let star = UInt8(ascii: "*")
 
-    /// Linear in both lengths: the parts between stars are looked for one after the other, each where it first occurs.
+    /// Takes linear time: the parts between the stars are searched one after the other, each at its first occurrence.
     package static func matches(_ pattern: String, _ text: String) -> Bool {
         guard pattern.utf8.contains(star) else { return pattern == text }
         let parts = Array(pattern.utf8).split(separator: star, omittingEmptySubsequences: false)
@@ -38,7 +38,8 @@ package enum Glob {
         return nil
     }
 
-    /// Whether some text matches both patterns. As expensive as the product of their lengths: for patterns that are short.
+    /// Whether some text matches both patterns. Takes time proportional to the product of their lengths, so they must be
+    /// short.
     package static func overlap(_ left: String, _ right: String) -> Bool {
         let right = Array(right.utf8)
         // row[j]: whether the first i bytes of `left` and the first j of `right` have a text in common.

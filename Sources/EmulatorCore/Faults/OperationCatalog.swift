@@ -2,7 +2,7 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// Every endpoint at which something can be ordered to go wrong, and whether an order fits.
+/// Every operation at which something can be ordered to go wrong. It says whether an order can be carried out.
 package struct OperationCatalog: Sendable {
     package struct Entry: Sendable {
         /// A host or a pattern of hosts; `nil` is the daemon's own address.
@@ -34,7 +34,7 @@ package struct OperationCatalog: Sendable {
 
     package init(providers: [any Provider]) { entries = providers.flatMap { OperationCatalog.entries(of: $0) } }
 
-    /// By host, and then by path: what is at the daemon's own address first, the control API last.
+    /// By host, and then by path. The daemon's own address comes first, the control API last.
     private static func entries(of provider: any Provider) -> [Entry] {
         let operations = provider.operations
         let own = operations.filter { $0.hosts.isEmpty && !$0.isControl }
@@ -45,7 +45,7 @@ package struct OperationCatalog: Sendable {
         return entries + operations.filter(\.isControl).compactMap { Entry($0, at: nil) }
     }
 
-    /// Operations of the same path one after the other, where the first of them stands.
+    /// Operations of the same path stand together, where the first of them stood.
     private static func byPath(_ operations: [Operation]) -> [Operation] {
         var places: [String: Int] = [:]
         var groups: [[Operation]] = []
@@ -110,7 +110,7 @@ package struct OperationCatalog: Sendable {
         ]
     }
 
-    /// Headers that say how an answer is sent. The server writes them, and would drop others.
+    /// Headers that the server writes itself. Ordered ones would be dropped.
     private static let serverHeaders: [String: String] = {
         let length =
             "the server writes the length that it sends; for a body that breaks off, order \"disconnect\": \"midBody\""
@@ -120,7 +120,7 @@ package struct OperationCatalog: Sendable {
         ]
     }()
 
-    /// A header that HTTP has no room for: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
+    /// A header that can't be sent: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
     private static func headerIssue(in effect: LocatedJSON) -> Issue? {
         let separators = Array("\"(),/:;<=>?@[\\]{}".utf8)
         for (name, node) in effect["headers"]?.members ?? [] {
@@ -136,7 +136,7 @@ package struct OperationCatalog: Sendable {
         return nil
     }
 
-    /// What an effect can't be, wherever it is for.
+    /// Why an effect can't be carried out by any operation.
     private static func contradictions(in effect: LocatedJSON) -> [Issue] {
         let value = FaultEffect(reading: effect.value)
         func has(_ name: String) -> Bool { effect[name] != nil }

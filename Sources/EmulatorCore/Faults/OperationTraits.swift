@@ -9,7 +9,7 @@ package struct OperationTraits: Sendable {
         package let names: [String]
         /// Whether it takes names that aren't in the list.
         package let takesOthers: Bool
-        /// `nil` when they travel as the outcome of an authorization.
+        /// Makes the answer; `nil` where errors are sent as the outcome of an authorization.
         package let answer: (@Sendable (RequestedError, Exchange) -> Response)?
 
         package init(
@@ -36,7 +36,7 @@ package struct OperationTraits: Sendable {
     package var publishes: KeyOwner?
     /// Whether it is an authorization endpoint: redirects with `state` and a code.
     package var authorizes = false
-    /// Whether it gives out codes without a redirect.
+    /// Whether it issues codes without a redirect.
     package var givesCodes = false
     /// Whether it answers JSON.
     package var answersJSON = true
@@ -54,7 +54,7 @@ package struct OperationTraits: Sendable {
         OperationTraits(errors: errors, mints: mints)
     }
 
-    /// An authorization endpoint. Its errors travel back to the client.
+    /// An authorization endpoint. Its errors are sent to the client by the redirect.
     package static func authorization(
         errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil
     ) -> OperationTraits {
@@ -71,12 +71,12 @@ package struct OperationTraits: Sendable {
             errors: Errors(names, takesOthers: takesOthers, answer: nil), mints: mints, givesCodes: givesCodes)
     }
 
-    /// Why `effect` doesn't fit here: the member of the effect that doesn't. `nil` when it fits.
+    /// The member of `effect` that can't be carried out here; `nil` when all can.
     package func misfit(_ effect: FaultEffect) -> String? {
         if let error = effect.error {
             guard let errors, errors.takesOthers || errors.names.contains(error) else { return "error" }
         }
-        // As an outcome, an error travels by its name alone.
+        // As an outcome, an error has only its name.
         if effect.description != nil, errors?.answer == nil { return "description" }
         if effect.token != nil, mints == nil { return "token" }
         if effect.rotation != nil, mints == nil, publishes == nil { return "rotateKeys" }
@@ -87,7 +87,7 @@ package struct OperationTraits: Sendable {
         return nil
     }
 
-    /// What fits, in words.
+    /// A list of what can be ordered, for messages.
     package var fitting: String {
         var names = ["status", "delay", "disconnect"]
         if let errors {

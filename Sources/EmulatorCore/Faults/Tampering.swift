@@ -6,11 +6,11 @@ import Time
 package struct Tampering: SchemaObject {
     package enum Signature: String, Sendable, CaseIterable {
         case valid
-        /// Of the right length and form, of something else.
+        /// A signature of something else, in the right form.
         case invalid
         /// By a key that isn't published, with its `kid`.
         case unknownKey
-        /// HS256, with the public key's PEM as the secret: the confusion that careless verifiers fall for.
+        /// HS256, with the public key's PEM as the secret: verifiers that trust `alg` accept it.
         case wrongAlgorithm
         /// `alg: none`, no signature.
         case none

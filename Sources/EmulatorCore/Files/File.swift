@@ -49,7 +49,7 @@ package enum File {
         return names.sorted()
     }
 
-    /// The whole of a file, or of a pipe that somebody writes to.
+    /// Reads a file to its end, or a pipe that another process writes to.
     package static func read(_ path: String) throws(Failure) -> [UInt8] {
         let what = "can't be read"
         // Opening a pipe waits until somebody writes to it, unless asked not to.
@@ -83,7 +83,7 @@ package enum File {
         }
     }
 
-    /// The same as text, which must be UTF-8.
+    /// Reads a file as text, which must be UTF-8.
     package static func text(at path: String) throws(Failure) -> String {
         let bytes = try read(path)
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -92,7 +92,7 @@ package enum File {
         return text
     }
 
-    /// Writes a file beside its place and moves it there: it is never there in part, or with another mode.
+    /// Writes a file under another name and renames it, so that nobody sees a part of it, or another mode.
     package static func write(_ bytes: some Sequence<UInt8>, to path: String, mode: mode_t) throws(Failure) {
         let what = "can't be written"
         let draft = "\(path).new"
@@ -108,7 +108,7 @@ package enum File {
                 throw abandon(descriptor, draft, Failure(path, what))
             }
         }
-        // The umask may have taken something from the mode. A full disk may be told as late as this.
+        // The umask may have restricted the mode. A full disk may be reported only now.
         guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0, rename(draft, path) == 0 else {
             throw abandon(descriptor, draft, Failure(path, what))
         }
@@ -121,13 +121,13 @@ package enum File {
         return failure
     }
 
-    /// Makes a directory, and those above it that aren't there.
+    /// Makes a directory, with those above it that don't exist.
     package static func makeDirectory(_ path: String, mode: mode_t) throws(Failure) {
         var place = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {
             place += "/\(part)"
             guard mkdir(place, mode) != 0, errno != EEXIST else { continue }
-            // Above a mount that can only be read, what is there answers with that.
+            // On a read-only file system, this is the error also for directories that exist.
             let failure = Failure(path.hasPrefix("/") ? place : String(place.dropFirst(2)), "can't be made")
             guard exists(place) else { throw failure }
         }

@@ -1,5 +1,4 @@
-/// HTML that is built, not written: text and attributes are escaped by construction, and only literals in this source
-/// can be style or script.
+/// HTML as a tree: texts and attributes are always escaped, and only literals in this source can be style or script.
 package indirect enum HTML: Sendable {
     case element(String, attributes: [(name: String, value: String?)], children: [HTML])
     case text(String)
@@ -60,7 +59,7 @@ package indirect enum HTML: Sendable {
             case ">": output += "&gt;"
             case "\"": output += "&quot;"
             case "'": output += "&#39;"
-            // Kept as they are by a browser only when written as references.
+            // Browsers normalize line breaks unless they are written as references.
             case "\r": output += "&#13;"
             case "\n": output += "&#10;"
             default: output.unicodeScalars.append(scalar)

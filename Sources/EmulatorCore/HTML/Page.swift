@@ -1,7 +1,7 @@
 import HTTPServer
 
-/// The layout of every page that people see: marked as a stand-in, light and dark, readable on a phone, and with
-/// nothing fetched from elsewhere.
+/// The layout of all pages for people: marked as a stand-in, light and dark, readable on a phone, and without anything
+/// from other servers.
 package enum Page {
     /// What every page says at its top.
     package static func banner(standingInFor provider: String) -> String {

@@ -28,8 +28,7 @@ extension RecordedExchange {
         return finder.findings
     }
 
-    /// Whether every named value of the request's body is among the findings: it is a form, or JSON in which no name stands
-    /// twice.
+    /// Whether the findings hold all values of the request's body: it is a form, or JSON in which no name occurs twice.
     package var isRequestBodyRead: Bool {
         guard !request.body.isEmpty else { return true }
         if (try? JSONValue(parsing: request.body, limits: .control)) != nil { return true }
@@ -53,9 +52,9 @@ extension RecordedExchange {
     }
 }
 
-/// Collects the named values of forms, JSON, URLs and pages, also of those that travel inside others.
+/// Collects the named values of forms, JSON, URLs and pages, and of those within others.
 private struct Finder {
-    /// Forms and URLs that travel inside a field.
+    /// Fields that hold a form or a URL.
     private static let carriers: Set<String> = ["postbody", "returnto", "requesturi", "request", "ooblink", "link"]
     private static let depthLimit = 8
 
@@ -96,7 +95,7 @@ private struct Finder {
         case .array(let items):
             for (number, item) in items.enumerated() { add(item, name: name, Place.step(place, "[\(number)]")) }
         case .object(let object):
-            // A refusal's code is nobody's authorization code.
+            // The member `code` of an error isn't an authorization code.
             for (key, value) in object.members where key != "error" {
                 add(value, name: key, Place.step(place, ".\(key)"))
             }
@@ -104,7 +103,7 @@ private struct Finder {
         }
     }
 
-    /// XML's elements that hold only text: `<name>…</name>`.
+    /// XML elements that hold only text: `<name>…</name>`.
     mutating func add(elements text: String, _ place: String) {
         for part in text.split(separator: "<") where !part.hasPrefix("/") {
             guard let end = part.firstIndex(of: ">") else { continue }

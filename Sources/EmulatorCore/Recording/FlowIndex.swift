@@ -1,4 +1,4 @@
-/// An exchange with what only its neighbours tell: its flow, and the client that the flow is for.
+/// An exchange, with its flow and the client of that flow, which follow from other exchanges.
 package struct KnownExchange: Sendable {
     package let exchange: RecordedExchange
     package let flow: String
@@ -11,9 +11,9 @@ package struct KnownExchange: Sendable {
     }
 }
 
-/// Which exchanges belong together: an authorization request, the code that it brought, the tokens that the code became,
-/// what they were used for, and their revocation. Exchanges are added as they are answered; what is known of one that the
-/// recording lets go is let go with it.
+/// Finds the exchanges of one sign-in, its flow: the authorization request, the redemption of its code, the uses of its
+/// tokens and their revocation. Exchanges are added in the order of their answers, and removed when the recording removes
+/// them.
 struct FlowIndex: Sendable {
     private struct Holder {
         var flow: String
@@ -41,7 +41,8 @@ struct FlowIndex: Sendable {
     private var owners: [Int: Holder] = [:]
     private var states: [Int: Holder] = [:]
     private var flows: [String: Flow] = [:]
-    /// What an exchange asks of others ends before it does: those that have waited for it, by its ID.
+    /// Requests that the daemon sends itself are recorded before the exchange that they are for. They wait for it here,
+    /// by its ID.
     private var orphans: [String: [String]] = [:]
     private static let orphanLimit = 256
 
@@ -70,7 +71,7 @@ struct FlowIndex: Sendable {
         if flows[flow]?.client == nil { flows[flow]?.client = exchange.client }
         for trace in found.all { owners[trace, default: Holder(flow: flow, count: 0)].count += 1 }
         for state in found.states {
-            // A state is a flow's own only until the code is there: many clients send the same one every time.
+            // A state identifies a flow only until the code is issued: many clients send the same state every time.
             states[state, default: Holder(flow: "", count: 0)].count += 1
             states[state]?.flow = found.givesCode ? "" : flow
         }
@@ -86,13 +87,13 @@ struct FlowIndex: Sendable {
             if let flow = states[state]?.flow, !flow.isEmpty { return flow }
         }
         guard let parent = exchange.parent, RecordedExchange.number(of: parent) != nil else { return exchange.id }
-        // It began the parent's flow, or will belong to the one that the parent turns out to belong to.
+        // The parent isn't recorded yet. The flow has its name until it is, and may then turn out to be another one.
         if orphans.count >= FlowIndex.orphanLimit { orphans = [:] }
         orphans[parent, default: []].append(exchange.id)
         return parent
     }
 
-    /// The exchange is there on whose behalf others were made: they go into its flow.
+    /// The exchange for which others were made has been added: they join its flow.
     private mutating func adopt(by parent: String, into flow: String) {
         guard flow != parent, let children = orphans.removeValue(forKey: parent) else { return }
         for child in children {
@@ -107,13 +108,13 @@ struct FlowIndex: Sendable {
                 states[state]?.flow = flow
             }
         }
-        // It may itself wait for the one on whose behalf it was made.
+        // This exchange may itself have been made for another one.
         if orphans[flow] != nil { orphans[flow]? += children }
     }
 
-    // MARK: - Letting go
+    // MARK: - Removing
 
-    /// Forgets those before `position`.
+    /// Removes the exchanges before `position`.
     mutating func drop(before position: Int) {
         while start < position, first < entries.count {
             forget(entries[first])

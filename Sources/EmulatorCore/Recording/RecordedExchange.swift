@@ -1,15 +1,16 @@
 import HTTPServer
 import Time
 
-/// A request, what was answered, and what is known of it.
+/// A request with its answer, and what is known of both.
 package final class RecordedExchange: Sendable {
     /// `r12`, as `Understudy-Request` carries it.
     package let id: String
-    /// The request that made the daemon ask itself, as Firebase asks the providers; `nil` for a client's own.
+    /// The request for which the daemon sent itself this one, as Firebase asks the providers; `nil` for a client's
+    /// request.
     package let parent: String?
     package let host: String?
     package let path: String
-    /// The client to whom the request's credentials belong, if the provider knows.
+    /// The client to which the request's credentials belong, if the provider knows it.
     private let knownClient: String?
     package let request: Request
     package let response: Response
@@ -18,13 +19,13 @@ package final class RecordedExchange: Sendable {
     package let responseBodySize: Int
     /// The world's time when it was answered.
     package let time: Instant
-    /// The machine's, when the request came, in microseconds since 1970.
+    /// The machine's time when the request came, in microseconds since 1970.
     package let began: Int64
     /// How long it took, in microseconds.
     package let duration: Int64
     /// The ordered fault that was carried out, in words.
     package let fault: String?
-    /// What ties it to others, found when somebody first asks.
+    /// The codes and tokens by which it belongs to a flow. They are searched when they are first needed.
     package let traces = Traces()
 
     package init(
@@ -68,13 +69,12 @@ package final class RecordedExchange: Sendable {
     private static func cut(_ body: inout [UInt8]) {
         guard body.count > Recording.bodyLimit else { return }
         var end = Recording.bodyLimit
-        // Where UTF-8 goes on with a character: 10xxxxxx.
+        // Bytes within a UTF-8 character are 10xxxxxx.
         while end > Recording.bodyLimit - 4, body[end] & 0xC0 == 0x80 { end -= 1 }
         body = Array(body.prefix(end))
     }
 
-    /// What it takes in memory, in bytes: itself, what it points to, what ties it to others, and its places in the tables
-    /// that hold it.
+    /// How many bytes of memory it takes: itself, what it refers to, its codes and tokens, and its entries in tables.
     var size: Int {
         let texts = [id, parent, host, path, knownClient, fault, request.method, request.path, request.query]
         let headers = request.headers + response.headers
@@ -84,7 +84,7 @@ package final class RecordedExchange: Sendable {
             } + request.body.capacity + response.body.capacity
     }
 
-    /// The object with its allocations other than texts and bodies, rounded up: 1 kB.
+    /// The object with its allocations, apart from texts and bodies, rounded up: 1 kB.
     private static let ownSize = 1 << 10
 
     /// A text of up to 15 bytes needs no allocation.

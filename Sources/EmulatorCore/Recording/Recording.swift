@@ -6,10 +6,10 @@ package final class Recording: Sendable {
     package static let countLimit = 1_000
     /// Bytes.
     package static let sizeLimit = 16 << 20
-    /// Of a larger body, this many bytes are kept.
+    /// How many bytes of a body are kept.
     package static let bodyLimit = 256 << 10
 
-    /// Told that there is something new. Called on the store's queue.
+    /// Called on the store's queue when there are new exchanges.
     package typealias Listener = @Sendable () -> Void
 
     private struct Listeners {
@@ -32,7 +32,7 @@ package final class Recording: Sendable {
 
     deinit { store.remove(log) }
 
-    /// Adds an exchange, lets the oldest go where there are too many, and has those who listen told, on another thread.
+    /// Adds an exchange, drops the oldest where there are too many, and calls the listeners on the store's queue.
     func add(_ exchange: RecordedExchange) {
         store.add(exchange, to: log)
         guard hasListeners.load(ordering: .acquiring), !isTelling.exchange(true, ordering: .acquiringAndReleasing)
@@ -47,16 +47,16 @@ package final class Recording: Sendable {
 
     package var count: Int { store.count(of: log) }
 
-    /// How many exchanges had to make room for others since it was empty last, those of other worlds included.
+    /// How many exchanges were dropped for others, of this world or another, since the recording was last empty.
     package var dropped: Int { store.dropped(of: log) }
 
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
     package func clear() { store.clear(log) }
 
-    /// The exchanges from `position` on, at most `limit`, with what their neighbours tell of them, and the position of the first
-    /// of them. An exchange's position is how many there were before it. Searches exchanges that nobody has asked for before,
-    /// which takes a while: not for a request's own thread.
+    /// At most `limit` exchanges from `position` on, with their flows, and the position of the first of them. An
+    /// exchange's position is the number of exchanges before it. Exchanges that haven't been asked for before are
+    /// searched, which takes a while: don't call it on a worker.
     package func known(
         from position: Int = 0, limit: Int = .max
     ) -> (first: Int, exchanges: [KnownExchange]) {
@@ -64,7 +64,7 @@ package final class Recording: Sendable {
             let fresh = store.exchanges(of: log, from: index.end)
             index.drop(before: fresh.start)
             index.add(fresh.exchanges, from: fresh.first)
-            // Of those that came in the meantime, the next call tells.
+            // Exchanges that have come meanwhile are in the next call's result.
             let wanted = store.exchanges(of: log, from: position, limit: max(0, min(limit, index.end - position)))
             return (first: wanted.first, exchanges: wanted.exchanges.map { index.known($0) })
         }
@@ -72,14 +72,14 @@ package final class Recording: Sendable {
 
     // MARK: - Listening
 
-    /// An exchange's event, for as long as a stream still sends it.
+    /// An event that streams share for as long as one of them sends it.
     private struct Shared {
         let flow: String
         let client: String?
         weak var chunk: StreamChunk?
     }
 
-    /// The exchange's event: the one that another stream sends just now, or made here.
+    /// The event of an exchange: one that another stream is sending, or a new one.
     package func shared(_ known: KnownExchange, make: () -> StreamChunk) -> StreamChunk {
         let there = chunks.withLock { chunks -> StreamChunk? in
             guard let shared = chunks[known.exchange.id], shared.flow == known.flow, shared.client == known.client
@@ -99,7 +99,7 @@ package final class Recording: Sendable {
 
     package var isListenedTo: Bool { hasListeners.load(ordering: .relaxed) }
 
-    /// Runs a search on the store's queue: it takes a while, and so no worker does it.
+    /// Runs a search on the store's queue, because it takes too long for a worker.
     package func search<Result: Sendable>(_ find: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             store.queue.async { continuation.resume(returning: find()) }

@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// The recordings of all worlds. Each has a bound of its own, and all together have one: beyond it the oldest exchange of
-/// any world goes first.
+/// The recordings of all worlds. Each has a limit, and so have all together; beyond that, the oldest exchange of any
+/// world is dropped.
 package final class RecordingStore: Sendable {
     /// Bytes.
     package static let standardLimit = 64_000_000
@@ -10,12 +10,12 @@ package final class RecordingStore: Sendable {
     /// One world's exchanges, in the order in which they were answered.
     private struct Log {
         var entries: [(exchange: RecordedExchange, size: Int, place: Int)] = []
-        /// Where they begin; what stands before has been let go.
+        /// The index of the first exchange that is still there.
         var first = 0
         var size = 0
         /// How many exchanges there were before the first one.
         var position = 0
-        /// How many of these somebody removed.
+        /// How many of these were removed on request.
         var cleared = 0
 
         var count: Int { entries.count - first }
@@ -60,7 +60,7 @@ package final class RecordingStore: Sendable {
     package let limit: Int
     private let notices: Notices
     private let ledger = Mutex(Ledger())
-    /// Serves whoever listens to recordings or searches them, so that no request's own thread does.
+    /// For listeners and searches, so that they don't run on workers.
     package let queue = DispatchQueue(label: "understudy.recordings")
 
     package init(limit: Int = RecordingStore.standardLimit, notices: Notices) {
@@ -68,7 +68,7 @@ package final class RecordingStore: Sendable {
         self.notices = notices
     }
 
-    /// Bytes that all recordings take, and how many exchanges went because that was too much.
+    /// How many bytes all recordings take, and how many exchanges were dropped to keep to the limit.
     package var usage: (bytes: Int, dropped: Int) { ledger.withLock { (bytes: $0.size, dropped: $0.dropped) } }
 
     func makeLog() -> Int {
@@ -88,7 +88,7 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// Empties a log; its positions go on.
+    /// Empties a log. Positions aren't used again.
     func clear(_ log: Int) {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
@@ -123,15 +123,15 @@ package final class RecordingStore: Sendable {
         _ = consume removed
     }
 
-    /// How many exchanges of the log had to go since it was empty last.
+    /// How many exchanges of the log were dropped since it was last empty.
     func dropped(of log: Int) -> Int {
         ledger.withLock { ledger in ledger.logs[log].map { $0.position - $0.cleared } ?? 0 }
     }
 
     func count(of log: Int) -> Int { ledger.withLock { $0.logs[log]?.count ?? 0 } }
 
-    /// The exchanges from `position` on, at most `limit`, and the position of the first of them. `start` is the position of the
-    /// oldest exchange that is kept.
+    /// At most `limit` exchanges from `position` on, and the position of the first of them. `start` is the position of
+    /// the oldest exchange in the log.
     func exchanges(
         of log: Int, from position: Int = 0, limit: Int = .max
     ) -> (start: Int, first: Int, exchanges: [RecordedExchange]) {
@@ -145,7 +145,7 @@ package final class RecordingStore: Sendable {
     }
 }
 
-/// A doubly linked list in an array: places are given out and taken back in constant time.
+/// A doubly linked list in an array. Adding and removing take constant time.
 struct ArrivalOrder: Sendable {
     private struct Node {
         var log: Int

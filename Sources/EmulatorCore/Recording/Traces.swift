@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What ties an exchange to others: the codes and tokens in it, as hashes, found once.
+/// The codes, tokens and states of an exchange, as hashes, by which it is found to belong to a flow.
 package final class Traces: Sendable {
     struct Found: Sendable {
         /// In the order in which they are found.
@@ -20,9 +20,9 @@ package final class Traces: Sendable {
         "inputtoken", "oauthaccesstoken", "oauthidtoken", "request", "temporaryproof", "sessioncookie",
     ]
     private static let codes: Set<String> = ["code", "authorizationcode"]
-    /// Shorter values are no one's alone: a code from a text message has six digits.
+    /// Shorter values don't identify a flow: a code from a text message has six digits.
     private static let shortest = 8
-    /// No sign-in carries more.
+    /// More than any exchange of a sign-in has.
     private static let limit = 64
 
     private let found = Mutex<Found?>(nil)

@@ -1,7 +1,7 @@
 import HTTPServer
 import JSON
 
-/// A ready-made situation: orders that are given one after the other, and what they are good for.
+/// A ready-made situation: calls that are made one after the other, and what they show.
 package struct Scenario: Sendable {
     /// A value that the orders refer to as `{name}`.
     package struct Parameter: Sendable {
@@ -17,7 +17,7 @@ package struct Scenario: Sendable {
         package let target: String
         package let headers: [(name: String, value: String)]
         package let body: JSONValue?
-        /// Refusals that don't matter: the names of their errors.
+        /// The names of errors that are ignored.
         let accepted: [String]
 
         package init(_ fields: inout Fields) {
@@ -68,14 +68,14 @@ package struct Scenario: Sendable {
         }
     }
 
-    /// Why it can't be played.
+    /// Why the scenario can't be started.
     package struct Failure: Error, Sendable, CustomStringConvertible {
         package let description: String
-        /// The refused call's own answer, if one was made.
+        /// The answer of the call that was refused, if it was one.
         package let response: Response?
     }
 
-    /// The parent of the calls, in place of an exchange.
+    /// The `parent` of a scenario's calls, which no exchange makes.
     static let parent = "scenario"
 
     package let name: String
@@ -105,7 +105,7 @@ package struct Scenario: Sendable {
         calls = contents.calls
     }
 
-    /// Gives the orders in `world`. `values` are the parameters' values by name.
+    /// Makes the calls in `world`. `values` are the parameters' values by name.
     package func play(in world: String, with values: JSONObject, by network: any Network) async throws(Failure) {
         for member in values.members {
             guard parameters.contains(where: { $0.name == member.key }), member.value.string != nil else {
@@ -155,7 +155,7 @@ package struct Scenario: Sendable {
 }
 
 extension Exchange {
-    /// Gives a scenario's orders in this exchange's world.
+    /// Makes a scenario's calls in this exchange's world.
     package func play(_ scenario: Scenario, with values: JSONObject) async throws(Scenario.Failure) {
         try await scenario.play(in: world.name, with: values, by: network)
     }
