@@ -14,7 +14,7 @@ enum LogFormat: String, ExpressibleByArgument, CaseIterable {
         var logger = Logger(label: LogFormat.label) { handler($0, writer) }
         logger.logLevel = level
         let format = self
-        writer.tellDropped { count in
+        writer.reportDropped { count in
             let lines = DroppedLines(count: count)
             return switch format {
             case .text: "understudy: \(lines.message)"

@@ -26,3 +26,24 @@ extension Instant {
         return moment.text.dropLast() + ".\(fraction)Z"
     }
 }
+
+/// Written in RFC 3339, with three digits after the second unless all of them are zero.
+extension Instant: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        let digits = text.utf8.count == 24 ? text.dropFirst(20).prefix(3) : ""
+        let whole = digits.isEmpty ? text : text.prefix(19) + "Z"
+        guard let second = Instant(whole), digits.isEmpty || text == whole.dropLast() + ".\(digits)Z",
+            let milliseconds = digits.isEmpty ? 0 : UInt16(digits)
+        else { throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a time in RFC 3339") }
+        self = second + .milliseconds(Int64(milliseconds))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        let fraction = milliseconds % 1000
+        let digits = String(1000 + fraction).dropFirst()
+        try container.encode(fraction == 0 ? text : text.dropLast() + ".\(digits)Z")
+    }
+}

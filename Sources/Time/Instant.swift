@@ -58,19 +58,3 @@ package struct Instant: Comparable, Hashable, Sendable {
         Instant(milliseconds: milliseconds + span.milliseconds)
     }
 }
-
-extension Instant: Codable {
-    /// Reads RFC 3339 in UTC.
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let instant = Instant(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a time in RFC 3339")
-        }
-        self = instant
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
-}

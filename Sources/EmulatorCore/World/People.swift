@@ -80,12 +80,3 @@ extension TableReading where Self: ~Copyable {
             people: Array(found.prefix(limit)), next: found.count > limit ? found[limit - 1].id : nil)
     }
 }
-
-/// A provider's own part of a world.
-package protocol WorldSlot: WorldValue {
-    init()
-}
-
-extension WorldSlot {
-    package init(_ seed: Seed) { self.init() }
-}

@@ -19,7 +19,6 @@ package final class World: Sendable {
     /// Counts up with every use of any world.
     let useNumber = Atomic<Int>(0)
     private let store: any Store
-    private let mayHaveFaults: Atomic<Bool>
     private let wasChanged = Atomic<Bool>(false)
 
     init(name: String, seed: Seed, keys: [[KeyGenerator.NamedKey]], generator: KeyGenerator, budget: ProcessBudget) {
@@ -29,7 +28,6 @@ package final class World: Sendable {
         recording = Recording(in: budget.recordings)
         self.keys = KeyRings(seed: seed, keys: keys, generator: generator)
         store = MemoryStore(seed)
-        mayHaveFaults = Atomic(!seed.faults.isEmpty)
     }
 
     /// Looks at the tables. Nothing slow belongs in here.
@@ -62,7 +60,6 @@ package final class World: Sendable {
             keys.reset()
             caches.removeAll()
             recording.clear()
-            mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
             preparation.begin()
         }
     }
@@ -73,23 +70,23 @@ package final class World: Sendable {
 
     /// Orders a fault. `nil` when there are too many.
     package func order(_ fault: Fault) -> Fault? {
-        let fault = update { state -> Fault? in
-            let fault = fault.named(state.faults.nextID())
-            return state.faults.add(fault) ? fault : nil
+        update { tables in
+            let fault = fault.named(tables.faults.nextID())
+            return tables.faults.add(fault) ? fault : nil
         }
-        mayHaveFaults.store(true, ordering: .relaxed)
-        return fault
     }
 
     /// The fault that is due at this exchange, if any is.
     func takeFault(for exchange: Exchange, at operation: Operation, client: () -> String?) -> AppliedFault? {
-        guard mayHaveFaults.load(ordering: .relaxed), let traits = operation.traits else { return nil }
-        // Whether one matches may depend on the state, so that is found out before the lock is taken.
+        guard let traits = operation.traits else { return nil }
+        let queued = read { $0.value(FaultQueue.self).queued }
+        guard !queued.isEmpty else { return nil }
+        // Whether one matches may depend on the tables, so that is found out before the lock is taken again.
         // Read once, however many faults ask.
         let fields = Once { exchange.fields }
         let matching = withoutActuallyEscaping(client) { client in
             let name = Once(client)
-            return read { $0.value(FaultQueue.self).queued }.filter { fault in
+            return queued.filter { fault in
                 traits.misfit(fault.effect) == nil
                     && fault.match.takes(exchange, at: operation, client: { name.value }, fields: { fields.value })
             }
