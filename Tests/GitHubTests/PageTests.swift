@@ -99,7 +99,7 @@ struct PageTests {
         var page = try go(first, ["action": "search", "search": "miller"])
         var seen = logins(page)
         while let next = page.text.firstMatch(of: /name="after" value="([^"]*)"/)?.output.1 {
-            page = try go(page, ["after": String(next)])
+            page = try go(page, ["after": String(next), "search": "miller"])
             seen += logins(page)
         }
         #expect(seen.count == 60 && Set(seen).count == 60)
