@@ -30,13 +30,16 @@ extension GitHubProvider {
         let suggested = query["login"].flatMap { login in
             exchange.world.read { $0.account(gitHubLogin: login) }
         }
+        let search = PersonChooser.Search(query)
         let chooser = PersonChooser(
-            exchange, PersonChooser.Search(query), first: suggested, searchAddress: "\(Pages.base(exchange))/login")
+            exchange, search, first: suggested, searchAddress: "\(Pages.base(exchange))/login")
         let people = chooser.fields { account in
             let isSuggested = account.id == suggested?.id
             return PersonChooser.button(
                 account, title: account.github.login,
-                notes: GitHubProvider.notes(on: account, isSuggested: isSuggested), isSuggested: isSuggested)
+                notes: GitHubProvider.notes(on: account, isSuggested: isSuggested),
+                // Somebody who isn't at the top would make a browser scroll.
+                isSuggested: isSuggested && search == nil)
         }
         var content: [HTML] = [.tag("h1", [], "Who signs in?")]
         if let app = query["client_id"].flatMap({ directory.apps[$0] }) {

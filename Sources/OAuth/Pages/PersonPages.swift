@@ -48,7 +48,7 @@ package struct PersonPages: Sendable {
             PersonChooser.button(
                 account, title: account.fullName.isEmpty ? account.id : account.fullName,
                 notes: account.email + (account.emailVerified ? "" : " · address not verified"),
-                isSuggested: account.id == suggested?.id)
+                isSuggested: search == nil && account.id == suggested?.id)
         }
         return page(
             "Sign in",
