@@ -86,7 +86,8 @@ package struct GitHubProvider: Provider {
     /// Fixed paths before those with parameters, which would match them, too.
     private var endpoints: [RESTEndpoint] {
         metaEndpoints + [GitHubProvider.graphQLEndpoint] + GitHubProvider.organizationEndpoints
-            + GitHubProvider.teamEndpoints + GitHubProvider.userEndpoints + tokenEndpoints
+            + GitHubProvider.memberEndpoints + GitHubProvider.teamEndpoints + GitHubProvider.userEndpoints
+            + tokenEndpoints
     }
 
     /// An address that isn't served: JSON from the API, a page elsewhere. A method that isn't served is the same to GitHub.

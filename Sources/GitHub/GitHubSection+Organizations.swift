@@ -17,9 +17,9 @@ extension GitHubSection {
         let publicRepos: Int
         let createdAt: Instant
         let updatedAt: Instant
-        let owners: [String]
-        let publicMembers: [String]
-        let pendingMembers: [String]
+        let owners: Set<String>
+        let publicMembers: Set<String>
+        let pendingMembers: Set<String>
         let oauthAppRestrictions: Bool
         let approvedApps: [String]
         let samlEnforced: Bool
@@ -42,14 +42,17 @@ extension GitHubSection {
             publicRepos = fields("publicRepos", .gitHubCount, default: 0, "Public repositories.")
             createdAt = fields("createdAt", .timestamp, default: .gitHubCreation, "When it was made.")
             updatedAt = fields("updatedAt", .timestamp, default: .gitHubUpdate, "When it last changed.")
-            owners = fields(
-                "owners", .set(of: .text(.identifier)), default: [], "Members who are owners, by account.")
-            publicMembers = fields(
-                "publicMembers", .set(of: .text(.identifier)), default: [],
-                "Members who show their membership, by account.")
-            pendingMembers = fields(
-                "pendingMembers", .set(of: .text(.identifier)), default: [],
-                "Members who haven't accepted their invitation yet, by account.")
+            owners = Set(
+                fields(
+                    "owners", .set(of: .text(.identifier)), default: [], "Members who are owners, by account."))
+            publicMembers = Set(
+                fields(
+                    "publicMembers", .set(of: .text(.identifier)), default: [],
+                    "Members who show their membership, by account."))
+            pendingMembers = Set(
+                fields(
+                    "pendingMembers", .set(of: .text(.identifier)), default: [],
+                    "Members who haven't accepted their invitation yet, by account."))
             oauthAppRestrictions = fields(
                 "oauthAppRestrictions", .boolean, default: false,
                 "Whether OAuth apps need the organization's approval.")
