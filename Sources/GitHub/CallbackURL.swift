@@ -16,10 +16,10 @@ struct CallbackURL: Sendable {
         address = WebAddress(text)
     }
 
-    func matches(_ uri: String) -> Bool { uri == text || fault(of: uri) == nil }
+    func matches(_ uri: String) -> Bool { uri == text || issue(with: uri) == nil }
 
     /// Why `uri` doesn't match, in a few words.
-    func fault(of uri: String) -> String? {
+    func issue(with uri: String) -> String? {
         guard uri != text else { return nil }
         guard let other = WebAddress(uri), !other.hasFragment else {
             return "it isn't an absolute URL without fragment"
@@ -29,15 +29,15 @@ struct CallbackURL: Sendable {
         guard hasWildcardMatching || address.isLoopback else {
             return "wildcard matching is off, so every character counts"
         }
-        if let fault = hostFault(of: other, against: address) { return fault }
+        if let issue = hostIssue(with: other, against: address) { return issue }
         guard other.effectivePort == address.effectivePort || address.isLoopback else {
             return "its port is \(other.effectivePort), not \(address.effectivePort)"
         }
         guard hasWildcardMatching || other.rest == address.rest else { return "its path is another" }
-        return pathFault(of: other.path, below: address.path)
+        return pathIssue(with: other.path, below: address.path)
     }
 
-    private func hostFault(of other: WebAddress, against address: WebAddress) -> String? {
+    private func hostIssue(with other: WebAddress, against address: WebAddress) -> String? {
         if other.host == address.host { return nil }
         if hasWildcardMatching, !address.isLoopback, !address.isIPAddress, other.host.hasSuffix(".\(address.host)") {
             return nil
@@ -46,7 +46,7 @@ struct CallbackURL: Sendable {
             + (hasWildcardMatching && !address.isLoopback ? " or below it" : "")
     }
 
-    private func pathFault(of path: String, below registered: String) -> String? {
+    private func pathIssue(with path: String, below registered: String) -> String? {
         // A browser resolves dot segments, which could lead out of the registered directory.
         let folded = path.lowercased()
         guard !folded.contains("/.."), !folded.contains("%2e"), !folded.contains("\\"), !folded.contains("/./") else {

@@ -80,7 +80,7 @@ struct AuthorizationRequest: Sendable {
     /// What is wrong with a `redirect_uri`, against each registered callback.
     static func mismatch(of uri: String, _ app: GitHubSection.App) -> Diagnosis {
         let known = app.callbacks.map { callback in
-            "\(Diagnosis.quote(callback.text))" + (callback.fault(of: uri).map { " (\($0))" } ?? "")
+            "\(Diagnosis.quote(callback.text))" + (callback.issue(with: uri).map { " (\($0))" } ?? "")
         }
         return Diagnosis(
             received: "redirect_uri \(Diagnosis.quote(uri))",

@@ -8,25 +8,25 @@ import EmulatorCore
 extension GitHubProvider {
     func devicePage(_ exchange: Exchange) -> Response {
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
-        return devicePage(exchange, session, typed: "", fault: nil)
+        return devicePage(exchange, session, typed: "", issue: nil)
     }
 
-    private func devicePage(_ exchange: Exchange, _ session: SignedIn, typed: String, fault: Diagnosis?) -> Response {
+    private func devicePage(_ exchange: Exchange, _ session: SignedIn, typed: String, issue: Diagnosis?) -> Response {
         var fields: [HTML] = [.hidden("authenticity_token", session.authenticityToken)]
-        if let fault { fields.append(.tag("p", [("class", "error"), ("role", "alert"), ("id", "fault")], fault.line)) }
+        if let issue { fields.append(.tag("p", [("class", "error"), ("role", "alert"), ("id", "fault")], issue.line)) }
         var attributes: [(String, String?)] = [
             ("type", "text"), ("name", "user_code"), ("value", typed), ("placeholder", "XXXX-XXXX"),
             ("autocomplete", "one-time-code"), ("autocapitalize", "characters"), ("spellcheck", "false"),
             ("required", nil), ("autofocus", nil),
         ]
-        if fault != nil { attributes.append(("aria-describedby", "fault")) }
+        if issue != nil { attributes.append(("aria-describedby", "fault")) }
         fields += [
             .tag("label", [], .text("Code"), .tag("input", attributes)),
             Pages.submit("Continue", name: "action", value: "continue"),
         ]
         let again = Form(fields: [Form.Field(name: "return_to", value: "/login/device")]).encoded
         let page = Pages.page(
-            "Connect a device", status: fault == nil ? 200 : 422,
+            "Connect a device", status: issue == nil ? 200 : 422,
             [
                 .tag("h1", [], "Connect a device"),
                 .tag(
@@ -35,7 +35,7 @@ extension GitHubProvider {
                 Pages.form(exchange, to: "/login/device", fields),
                 Pages.link(exchange, "Use another account", to: "/login?\(again)"),
             ])
-        return fault.map { page.diagnosed($0) } ?? page
+        return issue.map { page.diagnosed($0) } ?? page
     }
 
     /// A code was entered: who asks, and for what.
@@ -55,10 +55,10 @@ extension GitHubProvider {
             return Pages.problem(exchange, 429, "Too many codes", diagnosis)
         }
         guard let device, let app = directory.apps[device.client] else {
-            let fault = Diagnosis(
+            let issue = Diagnosis(
                 received: "code \(Diagnosis.quote(typed, limit: 24))",
                 "no device waits with this code: it is wrong, has expired or was answered already")
-            return devicePage(exchange, session, typed: typed, fault: fault)
+            return devicePage(exchange, session, typed: typed, issue: issue)
         }
         return Pages.page(
             "Authorize \(app.name)",
@@ -91,8 +91,8 @@ extension GitHubProvider {
             return true
         }
         guard isDecided else {
-            let fault = Diagnosis("no device waits with this code any longer: it has expired or was answered already")
-            return devicePage(exchange, session, typed: "", fault: fault)
+            let issue = Diagnosis("no device waits with this code any longer: it has expired or was answered already")
+            return devicePage(exchange, session, typed: "", issue: issue)
         }
         return Pages.page(
             isApproved ? "Device connected" : "Cancelled",

@@ -85,10 +85,10 @@ extension GitHubProvider {
     // MARK: - Creating an account
 
     func signUpPage(_ exchange: Exchange) -> Response {
-        signUpPage(exchange, exchange.request.queryForm, fault: nil)
+        signUpPage(exchange, exchange.request.queryForm, issue: nil)
     }
 
-    private func signUpPage(_ exchange: Exchange, _ form: Form, fault: String?) -> Response {
+    private func signUpPage(_ exchange: Exchange, _ form: Form, issue: String?) -> Response {
         func input(_ name: String, _ label: String, _ hint: String) -> HTML {
             .tag(
                 "label", [], .text(label),
@@ -100,13 +100,13 @@ extension GitHubProvider {
                     ]))
         }
         var fields: [HTML] = [.hidden("return_to", GitHubProvider.local(form["return_to"]))]
-        if let fault { fields.append(.tag("p", [("class", "error"), ("role", "alert")], fault)) }
+        if let issue { fields.append(.tag("p", [("class", "error"), ("role", "alert")], issue)) }
         fields += [
             input("login", "User name", "username"), input("email", "E-mail address", "email"),
             Pages.submit("Create account", name: "action", value: "create"),
         ]
         return Pages.page(
-            "Create an account", status: fault == nil ? 200 : 422,
+            "Create an account", status: issue == nil ? 200 : 422,
             [
                 .tag("h1", [], "Create an account"),
                 .tag("p", [("class", "soft")], "It lasts until this world is reset. Its address counts as verified."),
@@ -140,7 +140,7 @@ extension GitHubProvider {
         return signIn(login, exchange, then: form["return_to"] ?? "/")
     }
 
-    private func refuseSignUp(_ exchange: Exchange, _ form: Form, _ fault: String) -> Response {
-        signUpPage(exchange, form, fault: fault).diagnosed(Diagnosis(fault))
+    private func refuseSignUp(_ exchange: Exchange, _ form: Form, _ issue: String) -> Response {
+        signUpPage(exchange, form, issue: issue).diagnosed(Diagnosis(issue))
     }
 }

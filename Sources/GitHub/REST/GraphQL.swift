@@ -15,7 +15,7 @@ extension GitHubProvider {
                 .because("the body must be JSON with a \"query\"")
         }
         let selections: [GraphQLSelection]
-        do throws(GraphQLFault) { selections = try GraphQLSelection.parse(text) } catch {
+        do throws(GraphQLSyntaxError) { selections = try GraphQLSelection.parse(text) } catch {
             return graphQLError(error.message)
         }
         var data = JSONObject()
@@ -60,7 +60,7 @@ extension GitHubProvider {
     }
 }
 
-struct GraphQLFault: Error {
+struct GraphQLSyntaxError: Error {
     let message: String
 }
 
@@ -71,7 +71,7 @@ struct GraphQLSelection: Sendable {
     let selections: [GraphQLSelection]
 
     /// The selections of one query; arguments, fragments and mutations aren't understood.
-    static func parse(_ text: String) throws(GraphQLFault) -> [GraphQLSelection] {
+    static func parse(_ text: String) throws(GraphQLSyntaxError) -> [GraphQLSelection] {
         var tokens = tokens(of: text)[...]
         if tokens.first == "query" {
             tokens = tokens.dropFirst()
@@ -79,16 +79,16 @@ struct GraphQLSelection: Sendable {
         }
         let selections = try set(&tokens, depth: 0)
         guard let rest = tokens.first else { return selections }
-        throw GraphQLFault(message: "Parse error on \"\(rest)\"")
+        throw GraphQLSyntaxError(message: "Parse error on \"\(rest)\"")
     }
 
-    private static func set(_ tokens: inout ArraySlice<String>, depth: Int) throws(GraphQLFault) -> [GraphQLSelection] {
-        guard tokens.popFirst() == "{", depth < 16 else { throw GraphQLFault(message: "Parse error: expected \"{\"") }
+    private static func set(_ tokens: inout ArraySlice<String>, depth: Int) throws(GraphQLSyntaxError) -> [GraphQLSelection] {
+        guard tokens.popFirst() == "{", depth < 16 else { throw GraphQLSyntaxError(message: "Parse error: expected \"{\"") }
         var selections: [GraphQLSelection] = []
         while let token = tokens.popFirst() {
             if token == "}" { return selections }
             guard token.first?.isLetter ?? false || token.hasPrefix("_") else {
-                throw GraphQLFault(message: "Parse error on \"\(token)\"")
+                throw GraphQLSyntaxError(message: "Parse error on \"\(token)\"")
             }
             var field = token
             if tokens.first == ":" {
@@ -98,7 +98,7 @@ struct GraphQLSelection: Sendable {
             let inner = tokens.first == "{" ? try set(&tokens, depth: depth + 1) : []
             selections.append(GraphQLSelection(name: token, field: field, selections: inner))
         }
-        throw GraphQLFault(message: "Parse error: expected \"}\"")
+        throw GraphQLSyntaxError(message: "Parse error: expected \"}\"")
     }
 
     private static func tokens(of text: String) -> [String] {

@@ -114,8 +114,8 @@ extension GitHubProvider {
         return answer(token)
     }
 
-    static func invalid(_ call: RESTCall, _ fault: String) -> RESTAnswer {
-        RESTAnswer.error(422, "Invalid request.\n\n\(fault)", call.documentation).because(fault)
+    static func invalid(_ call: RESTCall, _ issue: String) -> RESTAnswer {
+        RESTAnswer.error(422, "Invalid request.\n\n\(issue)", call.documentation).because(issue)
     }
 
     private static func authorization(_ token: Token<GitHubGrant>, _ call: RESTCall) -> JSONObject {
