@@ -36,7 +36,7 @@ let package = Package(
         .target(
             name: "EmulatorCore",
             dependencies: [
-                "HTTPServer", "JSON", "JOSE", "Text", "Time", "HTTPClient",
+                "CProcess", "HTTPServer", "JSON", "JOSE", "Text", "Time", "HTTPClient",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

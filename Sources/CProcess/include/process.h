@@ -24,4 +24,7 @@ int understudy_message_pair(int pair[_Nonnull 2]);
 // From now on, this process is the parent of orphaned descendants, and learns when they end.
 int understudy_adopt_orphans(void);
 
+// Returns memory that was freed to the system, which malloc keeps otherwise.
+void understudy_return_free_memory(void);
+
 #endif

@@ -18,7 +18,11 @@ package struct Account: Sendable {
     package var email: String
     package var emailVerified: Bool
     package var phoneNumber: String?
-    private var profiles: [any AccountProfile] = []
+    /// What providers know of people, whoever they are.
+    private let types: [any AccountProfile.Type]
+    /// Those about which the seed says something. The others follow from the rest: they would take most of the memory where
+    /// there are many people.
+    private var written: [any AccountProfile] = []
 
     package var fullName: String {
         [name.given, name.family].filter { !$0.isEmpty }.joined(separator: " ")
@@ -26,16 +30,19 @@ package struct Account: Sendable {
 
     /// What a provider knows of the person.
     package subscript<Profile: AccountProfile>(type: Profile.Type) -> Profile {
-        for profile in profiles where Swift.type(of: profile) == type {
+        for profile in written where Swift.type(of: profile) == type {
             if let profile = profile as? Profile { return profile }
         }
-        // The seed's format doesn't know the provider: all is as by default.
         var fields = Fields(reading: [:])
         return Profile(&fields, of: self)
     }
 
     /// What the providers call the person: `AccountProfile.identifiers`.
     var identifiers: [String] { profiles.flatMap(\.identifiers) }
+
+    private var profiles: [any AccountProfile] { types.map { profile($0) } }
+
+    private func profile<Profile: AccountProfile>(_ type: Profile.Type) -> any AccountProfile { self[type] }
 
     /// How one may begin to write who is meant.
     var searchNames: [String] {
@@ -60,12 +67,16 @@ extension Account {
         emailVerified = fields(
             "emailVerified", .boolean, default: true, "Whether the primary address is verified.")
         phoneNumber = fields.nullable("phoneNumber", .text(.phoneNumber), "Phone number in E.164.")
-        profiles.reserveCapacity(types.count)
-        for type in types { profiles.append(profile(type, &fields)) }
+        self.types = types
+        for type in types { read(type, &fields) }
     }
 
-    private func profile<Profile: AccountProfile>(_ type: Profile.Type, _ fields: inout Fields) -> Profile {
-        fields.object(Profile.name, Profile.about) { Profile(&$0, of: self) }
+    private mutating func read<Profile: AccountProfile>(_ type: Profile.Type, _ fields: inout Fields) {
+        let account = self
+        let profile = fields.object(Profile.name, Profile.about) { fields in
+            fields.isEmpty ? nil : Profile(&fields, of: account)
+        }
+        if let profile { written.append(profile) }
     }
 }
 
@@ -73,8 +84,8 @@ extension Account: Equatable {
     package static func == (left: Account, right: Account) -> Bool {
         left.id == right.id && left.name == right.name && left.email == right.email
             && left.emailVerified == right.emailVerified && left.phoneNumber == right.phoneNumber
-            && left.profiles.count == right.profiles.count
-            && zip(left.profiles, right.profiles).allSatisfy { $0.equals($1) }
+            && left.written.count == right.written.count
+            && zip(left.written, right.written).allSatisfy { $0.equals($1) }
     }
 }
 
@@ -90,7 +101,9 @@ extension Account: Codable {
         init?(intValue: Int) { nil }
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws { try encode(written, to: encoder) }
+
+    private func encode(_ profiles: [any AccountProfile], to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Member.self)
         try container.encode(id, forKey: Member("id"))
         try container.encode(name, forKey: Member("name"))
@@ -114,14 +127,24 @@ extension Account: Codable {
         email = try container.decode(String.self, forKey: Member("email"))
         emailVerified = try container.decode(Bool.self, forKey: Member("emailVerified"))
         phoneNumber = try container.decodeIfPresent(String.self, forKey: Member("phoneNumber"))
-        for type in types { profiles.append(try container.decode(type, forKey: Member(type.name))) }
+        self.types = types
+        for type in types {
+            if let profile = try container.decodeIfPresent(type, forKey: Member(type.name)) { written.append(profile) }
+        }
+    }
+
+    /// All of it, what follows from the rest included.
+    private struct Complete: Encodable {
+        let account: Account
+
+        func encode(to encoder: any Encoder) throws { try account.encode(account.profiles, to: encoder) }
     }
 
     /// As a seed file would write it, with every default.
     package var json: JSONValue {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        let data = (try? encoder.encode(self)) ?? Data("null".utf8)
+        let data = (try? encoder.encode(Complete(account: self))) ?? Data("null".utf8)
         return (try? JSONValue(parsing: Array(data), limits: .answer)) ?? .null
     }
 }

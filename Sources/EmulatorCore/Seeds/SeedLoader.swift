@@ -1,9 +1,18 @@
+import CProcess
 import JOSE
 import JSON
 
 extension Seed {
     /// Reads, validates and merges files in order. Throws every issue of every file at once.
     package init(_ sources: [SeedSource], format: SeedFormat) throws(Issues) {
+        self = try Seed.load(sources, format)
+        // The text and its JSON were several times as large as what is kept of them.
+        if people.count > Seed.manyPeople { understudy_return_free_memory() }
+    }
+
+    private static let manyPeople = 1_000
+
+    private static func load(_ sources: [SeedSource], _ format: SeedFormat) throws(Issues) -> Seed {
         let isChecked = sources.allSatisfy(\.isChecked)
         var issues: [Issue] = []
         var files: [LocatedJSON] = []
@@ -29,6 +38,6 @@ extension Seed {
             issues += references.issues
         }
         guard issues.isEmpty else { throw Issues(issues) }
-        self.init(reading: merged, keys: keys, format: format)
+        return Seed(reading: merged, keys: keys, format: format)
     }
 }

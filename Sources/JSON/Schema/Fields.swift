@@ -70,6 +70,9 @@ package struct Fields {
         return (.object(Schema.Members(fields.described)), sample)
     }
 
+    /// Whether an object is read that says nothing, so that everything is as by default.
+    package var isEmpty: Bool { isReading && written.isEmpty }
+
     // MARK: - Members
 
     /// A member that must be there.

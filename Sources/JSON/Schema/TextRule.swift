@@ -38,6 +38,12 @@ package struct TextRule: Sendable {
     ) { text in
         // RFC 5321 §4.5.3.1.3: a path has 256 octets with its brackets.
         guard text.utf8.count <= 254 else { return false }
+        // Where there are many people, looking at characters costs more than all else of them.
+        if text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) {
+            guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "@")), mark != text.startIndex else { return false }
+            let domain = text.utf8[mark...].dropFirst()
+            return !domain.isEmpty && !domain.contains(UInt8(ascii: "@"))
+        }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && !text.contains { $0.isWhitespace }
     }
