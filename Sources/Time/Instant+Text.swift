@@ -35,6 +35,7 @@ extension Instant: Codable {
         let digits = text.utf8.count == 24 ? text.dropFirst(20).prefix(3) : ""
         let whole = digits.isEmpty ? text : text.prefix(19) + "Z"
         guard let second = Instant(whole), digits.isEmpty || text == whole.dropLast() + ".\(digits)Z",
+            digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let milliseconds = digits.isEmpty ? 0 : UInt16(digits)
         else { throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a time in RFC 3339") }
         self = second + .milliseconds(Int64(milliseconds))

@@ -82,8 +82,12 @@ struct GraphQLSelection: Sendable {
         throw GraphQLSyntaxError(message: "Parse error on \"\(rest)\"")
     }
 
-    private static func set(_ tokens: inout ArraySlice<String>, depth: Int) throws(GraphQLSyntaxError) -> [GraphQLSelection] {
-        guard tokens.popFirst() == "{", depth < 16 else { throw GraphQLSyntaxError(message: "Parse error: expected \"{\"") }
+    private static func set(
+        _ tokens: inout ArraySlice<String>, depth: Int
+    ) throws(GraphQLSyntaxError) -> [GraphQLSelection] {
+        guard tokens.popFirst() == "{", depth < 16 else {
+            throw GraphQLSyntaxError(message: "Parse error: expected \"{\"")
+        }
         var selections: [GraphQLSelection] = []
         while let token = tokens.popFirst() {
             if token == "}" { return selections }
