@@ -27,6 +27,7 @@ struct RecordingLimitTests {
     func option() throws {
         func limit(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Int? {
             let daemon = try Daemon(["--port", "0"] + arguments, environment: environment)
+            defer { _ = daemon.stop() }
             let health =
                 try TestClient(port: daemon.port).get("/_understudy/v1/health").json["memory"] as? [String: Any]
             return (health?["recording"] as? [String: Any])?["limit"] as? Int
