@@ -20,6 +20,8 @@ package final class World: Sendable {
     let useNumber = Atomic<Int>(0)
     private let store: any Store
     private let wasChanged = Atomic<Bool>(false)
+    /// Whether a fault may be queued. Asked before the lock is taken: workers that wait for it cost more than what they do.
+    private let mayHaveFaults: Atomic<Bool>
 
     init(name: String, seed: Seed, keys: [[KeyGenerator.NamedKey]], generator: KeyGenerator, budget: ProcessBudget) {
         self.name = name
@@ -28,6 +30,7 @@ package final class World: Sendable {
         recording = Recording(in: budget.recordings)
         self.keys = KeyRings(seed: seed, keys: keys, generator: generator)
         store = MemoryStore(seed)
+        mayHaveFaults = Atomic(!seed.faults.isEmpty)
     }
 
     /// Looks at the tables. Nothing slow belongs in here.
@@ -60,6 +63,7 @@ package final class World: Sendable {
             keys.reset()
             caches.removeAll()
             recording.clear()
+            mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
             preparation.begin()
         }
     }
@@ -70,7 +74,8 @@ package final class World: Sendable {
 
     /// Orders a fault. `nil` when there are too many.
     package func order(_ fault: Fault) -> Fault? {
-        update { tables in
+        mayHaveFaults.store(true, ordering: .relaxed)
+        return update { tables in
             let fault = fault.named(tables.faults.nextID())
             return tables.faults.add(fault) ? fault : nil
         }
@@ -78,7 +83,7 @@ package final class World: Sendable {
 
     /// The fault that is due at this exchange, if any is.
     func takeFault(for exchange: Exchange, at operation: Operation, client: () -> String?) -> AppliedFault? {
-        guard let traits = operation.traits else { return nil }
+        guard mayHaveFaults.load(ordering: .relaxed), let traits = operation.traits else { return nil }
         let queued = read { $0.value(FaultQueue.self).queued }
         guard !queued.isEmpty else { return nil }
         // Whether one matches may depend on the tables, so that is found out before the lock is taken again.
