@@ -3,16 +3,20 @@ import JOSE
 import Time
 
 extension User: PoolRow {
-    struct Key: Codable, Hashable, Sendable {
+    struct Key: TableKey {
         let pool: UserPool
         let localId: String
+
+        var keyText: String { String(keyParts: pool.project, pool.tenant, localId) }
     }
 
     /// Who somebody is at a provider.
-    struct Identity: Codable, Hashable, Sendable {
+    struct Identity: TableKey {
         let pool: UserPool
         let providerId: String
         let rawId: String
+
+        var keyText: String { String(keyParts: pool.project, pool.tenant, providerId, rawId) }
     }
 
     static let table = Table<User>("firebase.user", indexes: [byPool, byIdentity], sortedBy: order)

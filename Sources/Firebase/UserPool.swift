@@ -3,10 +3,12 @@ import Time
 
 /// Users who share addresses, numbers and identities with nobody else: a project's own, or those of one of its tenants.
 /// <https://cloud.google.com/identity-platform/docs/multi-tenancy>
-struct UserPool: Codable, Hashable, Sendable {
+struct UserPool: TableKey {
     let project: String
     /// `nil` for the project's own users.
     let tenant: String?
+
+    var keyText: String { String(keyParts: project, tenant) }
 }
 
 /// A row that belongs to a pool of users, and goes when the pool does.

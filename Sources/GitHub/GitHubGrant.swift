@@ -30,10 +30,12 @@ struct GitHubGrant: OAuthGrant {
     }
 
     /// What tokens of an app are counted by.
-    struct TokenSet: Hashable, Codable, Sendable {
+    struct TokenSet: TableKey {
         /// The key of the grant.
         let grant: String
         let scopes: GitHubScopes
+
+        var keyText: String { String(keyParts: grant, scopes.joined(by: " ")) }
     }
 
     static let tables = GrantTables<GitHubGrant>("github", rememberingTokens: unusedLimit, tokenIndexes: [tokensBySet])

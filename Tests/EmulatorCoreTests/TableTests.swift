@@ -166,6 +166,29 @@ struct TableTests {
         #expect(one.read { $0.all(Account.self).map(\.id) } == ["ada", "bob", "cleo"])
     }
 
+    @Test("a seeded row that is removed and put again stands at the end, and a page after it goes on")
+    func seededAgain() throws {
+        let store = try store(#"{"accounts":[{"id":"ada"},{"id":"bob"}]}"#)
+        store.update { tables in
+            guard let ada = tables.remove(Account.self, "ada") else { return }
+            tables.put(ada)
+        }
+        store.read { tables in
+            #expect(tables.all(Account.self).map(\.id) == ["bob", "ada"])
+            #expect(tables.rows(Account.self, after: "bob", limit: 9).map(\.id) == ["ada"])
+            #expect(tables.rows(Account.self, after: "ada", limit: 9).isEmpty)
+        }
+    }
+
+    @Test("keys of several parts differ wherever a part does")
+    func keyTexts() {
+        let keys = [
+            String(keyParts: "a", nil, "b"), String(keyParts: "a", "", "b"), String(keyParts: "a", "b"),
+            String(keyParts: "ab"), String(keyParts: "a1:b"), String(keyParts: "a", "-1:b"),
+        ]
+        #expect(Set(keys).count == keys.count)
+    }
+
     @Test("any sequence of changes leaves what a plain array would hold", arguments: 0..<20)
     func anySequence(run: Int) throws {
         let store = try store()

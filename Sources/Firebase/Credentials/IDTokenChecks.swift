@@ -168,11 +168,13 @@ extension FirebaseCall {
 
 /// A nonce that a request has presented. It stays spent when the user is deleted.
 struct SpentNonce: PoolRow {
-    struct Key: Codable, Hashable, Sendable {
+    struct Key: TableKey {
         let pool: UserPool
         let providerId: String
         let subject: String
         let nonce: String
+
+        var keyText: String { String(keyParts: pool.project, pool.tenant, providerId, subject, nonce) }
     }
 
     static let table = Table<SpentNonce>("firebase.spentNonce", indexes: [byPool])

@@ -29,8 +29,8 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
     /// Codes and tokens that have expired are remembered for some time, so that a refusal can say that they did.
     package init(
         _ provider: String, rememberingCodes codeMemory: TimeSpan = .minutes(10),
-        rememberingTokens tokenMemory: TimeSpan = .zero, indexes: [any AnyIndex<Grant>] = [],
-        tokenIndexes: [any AnyIndex<Token<Grant>>] = []
+        rememberingTokens tokenMemory: TimeSpan = .zero, indexes: [AnyIndex<Grant>] = [],
+        tokenIndexes: [AnyIndex<Token<Grant>>] = []
     ) {
         byAccount = Index("account") { $0.account }
         grants = Table("\(provider).grant", indexes: [byAccount] + indexes)

@@ -1,16 +1,8 @@
-/// An index of a table in memory, whatever its values are.
-package class MemoryIndexBase<R: Row> {
-    func insert(_ row: R, _ slot: Int32) {}
-    func remove(_ row: R, _ slot: Int32) {}
-    func replace(_ old: R, by row: R, _ slot: Int32) {}
-    func removeAll() {}
-}
-
 /// The slots of a table by a value, in the order in which they got it.
-final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryIndexBase<R> {
+final class MemoryIndex {
     /// A slot among those of one value.
     private struct Node {
-        let value: Value
+        let value: String
         let slot: Int32
         /// Its neighbours among the value's nodes, or -1.
         var previous: Int32
@@ -19,19 +11,25 @@ final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryInd
         var sibling: Int32
     }
 
-    private let index: Index<R, Value>
-    private var ends: [Value: (first: Int32, last: Int32, count: Int)] = [:]
+    private let values: StoredRowRules.Values
+    private var ends: [String: (first: Int32, last: Int32, count: Int)] = [:]
     private var nodes: ContiguousArray<Node?> = []
     private var free: [Int32] = []
     /// The first node of each slot, or -1.
     private var firstNodes: ContiguousArray<Int32> = []
 
-    init(_ index: Index<R, Value>) { self.index = index }
+    init(_ values: StoredRowRules.Values) { self.values = values }
 
-    func count(_ value: Value) -> Int { ends[value]?.count ?? 0 }
+    func reserve(_ count: Int) {
+        ends.reserveCapacity(count)
+        nodes.reserveCapacity(count)
+        firstNodes.reserveCapacity(count)
+    }
+
+    func count(_ value: String) -> Int { ends[value]?.count ?? 0 }
 
     /// Calls `body` with the slots, oldest first, until it says `false`.
-    func each(_ value: Value, _ body: (Int32) -> Bool) {
+    func each(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.first ?? -1
         while place >= 0, let node = nodes[Int(place)] {
             guard body(node.slot) else { return }
@@ -40,7 +38,7 @@ final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryInd
     }
 
     /// The same, newest first.
-    func eachReversed(_ value: Value, _ body: (Int32) -> Bool) {
+    func eachReversed(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.last ?? -1
         while place >= 0, let node = nodes[Int(place)] {
             guard body(node.slot) else { return }
@@ -48,22 +46,22 @@ final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryInd
         }
     }
 
-    override func insert(_ row: R, _ slot: Int32) {
-        switch index.values {
+    func insert(_ row: StoredRow, _ slot: Int32) {
+        switch values {
         case .one(let value): if let value = value(row) { add(value, slot) }
-        case .many(let values): for value in Set(values(row)) { add(value, slot) }
+        case .many(let values): for value in MemoryIndex.distinct(values(row)) { add(value, slot) }
         }
     }
 
-    override func remove(_ row: R, _ slot: Int32) {
-        switch index.values {
+    func remove(_ row: StoredRow, _ slot: Int32) {
+        switch values {
         case .one(let value): if let value = value(row) { take(value, slot) }
-        case .many(let values): for value in Set(values(row)) { take(value, slot) }
+        case .many(let values): for value in MemoryIndex.distinct(values(row)) { take(value, slot) }
         }
     }
 
-    override func replace(_ old: R, by row: R, _ slot: Int32) {
-        switch index.values {
+    func replace(_ old: StoredRow, by row: StoredRow, _ slot: Int32) {
+        switch values {
         case .one(let value):
             let (before, after) = (value(old), value(row))
             guard before != after else { return }
@@ -76,22 +74,30 @@ final class MemoryIndex<R: Row, Value: Hashable & Codable & Sendable>: MemoryInd
         }
     }
 
-    override func removeAll() { (ends, nodes, free, firstNodes) = ([:], [], [], []) }
+    func removeAll() { (ends, nodes, free, firstNodes) = ([:], [], [], []) }
 
-    private func add(_ value: Value, _ slot: Int32) {
+    private static func distinct(_ values: [String]) -> [String] {
+        values.count < 2 ? values : Array(Set(values))
+    }
+
+    private func add(_ value: String, _ slot: Int32) {
         while firstNodes.count <= Int(slot) { firstNodes.append(-1) }
         let place = free.popLast() ?? Int32(nodes.count)
         if Int(place) == nodes.count { nodes.append(nil) }
-        let end = ends[value]
-        let last = end?.last ?? -1
+        let last = append(place, to: &ends[value, default: (first: place, last: -1, count: 0)])
         nodes[Int(place)] = Node(
             value: value, slot: slot, previous: last, next: -1, sibling: firstNodes[Int(slot)])
         firstNodes[Int(slot)] = place
         if last >= 0 { nodes[Int(last)]?.next = place }
-        ends[value] = (first: end?.first ?? place, last: place, count: (end?.count ?? 0) + 1)
     }
 
-    private func take(_ value: Value, _ slot: Int32) {
+    /// Returns what was the last node.
+    private func append(_ place: Int32, to end: inout (first: Int32, last: Int32, count: Int)) -> Int32 {
+        defer { (end.last, end.count) = (place, end.count + 1) }
+        return end.last
+    }
+
+    private func take(_ value: String, _ slot: Int32) {
         guard Int(slot) < firstNodes.count else { return }
         var before: Int32 = -1
         var place = firstNodes[Int(slot)]

@@ -59,18 +59,18 @@ private final class MemoryTables: Tables, @unchecked Sendable {
     }
 
     private let seed: Seed
-    private var tables: [ObjectIdentifier: AnyMemoryTable] = [:]
+    private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyObject] = [:]
     /// What to do to have every value as it was when the transaction began.
     private var restoring: [ObjectIdentifier: () -> Void] = [:]
-    private var changed: [AnyMemoryTable] = []
+    private var changed: [MemoryTable] = []
     private var canFail = false
 
     init(_ seed: Seed) { self.seed = seed }
 
-    private func table<R: Row>(_ type: R.Type) -> MemoryTable<R> {
-        if let table = tables[ObjectIdentifier(type)] { return unsafeDowncast(table, to: MemoryTable<R>.self) }
-        let table = MemoryTable<R>(seeded: seed.rows(of: type)?.table)
+    private func table<R: Row>(_ type: R.Type) -> MemoryTable {
+        if let table = tables[ObjectIdentifier(type)] { return table }
+        let table = MemoryTable(StoredRowRules(type), seeded: seed.rows(of: type)?.table)
         tables[ObjectIdentifier(type)] = table
         return table
     }
@@ -103,7 +103,7 @@ private final class MemoryTables: Tables, @unchecked Sendable {
         canFail = false
     }
 
-    private func tableToChange<R: Row>(_ type: R.Type) -> MemoryTable<R> {
+    private func tableToChange<R: Row>(_ type: R.Type) -> MemoryTable {
         let table = table(type)
         if canFail, table.begin() { changed.append(table) }
         return table
@@ -111,29 +111,44 @@ private final class MemoryTables: Tables, @unchecked Sendable {
 
     // MARK: - Tables
 
-    func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { table(type).find(key) }
+    func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { table(type).find(key.keyText)?.row(type) }
 
     func count<R: Row>(_ type: R.Type) -> Int { table(type).count }
 
-    func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R] { table(type).rows(after: after, limit: limit) }
-
-    func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
-        table(R.self).rows(index, value, limit: limit)
+    func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R] {
+        table(type).rows(after: after?.keyText, limit: limit).map { $0.row(type) }
     }
 
-    func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int { table(R.self).count(index, value) }
+    func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
+        table(R.self).rows(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
+    }
 
-    func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? { table(R.self).last(index, value) }
+    func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int {
+        table(R.self).count(ObjectIdentifier(index), value.keyText)
+    }
+
+    func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
+        table(R.self).last(ObjectIdentifier(index), value.keyText)?.row(R.self)
+    }
 
     func rows<R: Row>(
         _ index: SortedIndex<R>, prefix: String, after: String?, limit: Int
     ) -> [(text: String, row: R)] {
-        table(R.self).rows(index, prefix: prefix, after: after, limit: limit)
+        table(R.self).rows(prefix: prefix, after: after, limit: limit).map { (text: $0.text, row: $0.row.row(R.self)) }
     }
 
-    func put<R: Row>(_ row: R, now: Instant) { tableToChange(R.self).put(row, now: now) }
+    func put<R: Row>(_ row: R) {
+        let table = tableToChange(R.self)
+        table.put(Stored(row), now: table.rules.droppedAt == nil ? .first : now)
+    }
 
-    func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { tableToChange(type).remove(key) }
+    func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? {
+        tableToChange(type).remove(key.keyText)?.row(type)
+    }
+
+    var now: Instant { clock.value.now }
+
+    private var clock: Box<WorldClock> { box(WorldClock.self) }
 
     subscript<V: WorldValue>(type: V.Type) -> V {
         get { box(type).value }

@@ -3,7 +3,7 @@
 import Time
 
 extension MemoryTable {
-    func put(_ row: R, now: Instant) {
+    func put(_ row: StoredRow, now: Instant) {
         let key = row.key
         if let slot = byKey[key] {
             guard let old = slots[Int(slot)].row else { return }
@@ -21,10 +21,10 @@ extension MemoryTable {
         note(key, nil, .nowhere)
         link(occupy(row), after: last)
         purge(now: now)
-        while byKey.count > definition.limit, first >= 0, let oldest = self.row(first)?.key { _ = remove(oldest) }
+        while byKey.count > rules.limit, first >= 0, let oldest = self.row(first)?.key { _ = remove(oldest) }
     }
 
-    func remove(_ key: R.Key) -> R? {
+    func remove(_ key: String) -> StoredRow? {
         if let slot = byKey[key] {
             guard let old = slots[Int(slot)].row else { return nil }
             let seeded = slots[Int(slot)].seeded
@@ -62,11 +62,11 @@ extension MemoryTable {
 
     // MARK: - Undoing
 
-    private func note(_ key: R.Key, _ row: R?, _ place: Place) {
-        if keepsChanges { changes.append((key: key, row: row, place: place)) }
+    private func note(_ key: String, _ row: StoredRow?, _ place: Place) {
+        if keepsChanges { changes.append(Change(key: key, row: row, place: place)) }
     }
 
-    func undo(_ change: (key: R.Key, row: R?, place: Place)) {
+    func undo(_ change: Change) {
         if let slot = byKey[change.key], let current = row(slot) {
             if let old = change.row { return replace(current, by: old, in: slot) }
             if slots[Int(slot)].seeded < 0 { unlink(slot) }

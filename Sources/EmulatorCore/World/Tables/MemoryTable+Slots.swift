@@ -2,7 +2,7 @@
 
 extension MemoryTable {
     /// Puts the row into a free slot, with its indexes, but not into the order of rows.
-    func occupy(_ row: R) -> Int32 {
+    func occupy(_ row: StoredRow) -> Int32 {
         let slot: Int32
         if let unused = free.popLast() {
             slot = unused
@@ -18,7 +18,7 @@ extension MemoryTable {
         return slot
     }
 
-    func vacate(_ slot: Int32, _ row: R) {
+    func vacate(_ slot: Int32, _ row: StoredRow) {
         for index in indexes { index.remove(row, slot) }
         sort(row) { $0.remove($1, slot) }
         byKey[row.key] = nil
@@ -26,7 +26,7 @@ extension MemoryTable {
         free.append(slot)
     }
 
-    func replace(_ old: R, by row: R, in slot: Int32) {
+    func replace(_ old: StoredRow, by row: StoredRow, in slot: Int32) {
         for index in indexes { index.replace(old, by: row, slot) }
         resort(old, by: row, slot)
         slots[Int(slot)].row = row
@@ -34,11 +34,11 @@ extension MemoryTable {
     }
 
     /// Moves the row where its texts have changed.
-    private func resort(_ old: R, by row: R, _ slot: Int32) {
-        guard let index = definition.order else { return }
+    private func resort(_ old: StoredRow, by row: StoredRow, _ slot: Int32) {
+        guard let order = rules.order else { return }
         sorted.withLock { sorted in
             guard let sorted else { return }
-            let (before, after) = (index.texts(old), index.texts(row))
+            let (before, after) = (order(old), order(row))
             guard before != after else { return }
             for text in before { sorted.remove(text, slot) }
             for text in after { sorted.insert(text, slot) }
@@ -46,16 +46,16 @@ extension MemoryTable {
     }
 
     /// Does something with each of the row's texts, if they are kept in order already.
-    private func sort(_ row: R, _ body: (SortedTexts, String) -> Void) {
-        guard let index = definition.order else { return }
+    private func sort(_ row: StoredRow, _ body: (SortedTexts, String) -> Void) {
+        guard let order = rules.order else { return }
         sorted.withLock { sorted in
             guard let sorted else { return }
-            for text in index.texts(row) { body(sorted, text) }
+            for text in order(row) { body(sorted, text) }
         }
     }
 
-    func schedule(_ row: R, _ slot: Int32) {
-        guard let droppedAt = definition.droppedAt else { return }
+    func schedule(_ row: StoredRow, _ slot: Int32) {
+        guard let droppedAt = rules.droppedAt else { return }
         let drop = droppedAt(row)
         guard slots[Int(slot)].drop != drop else { return }
         slots[Int(slot)].drop = drop
@@ -86,7 +86,7 @@ extension MemoryTable {
 
     /// The rows in as few slots as they need.
     func shrink() {
-        var listed: [R] = []
+        var listed: [StoredRow] = []
         var slot = first
         while slot >= 0 {
             if let row = row(slot) { listed.append(row) }

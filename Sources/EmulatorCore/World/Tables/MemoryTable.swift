@@ -1,23 +1,14 @@
 import Synchronization
 import Time
 
-/// A table in memory, whatever its rows are.
-class AnyMemoryTable {
-    /// From now on every change can be undone. `false` when that was so already.
-    func begin() -> Bool { false }
-    func commit() {}
-    /// Back to what was there at `begin`.
-    func undo() {}
-}
-
 /// A table in memory: rows in slots that are linked in the order in which the rows came, found by key and by indexes. Nothing
 /// that it does takes longer with more rows, but for what lists them.
 ///
 /// Rows that a seed brings lie in a table of their own, which all worlds share and which never changes: a world's table keeps
 /// what differs from it.
-final class MemoryTable<R: Row>: AnyMemoryTable {
+final class MemoryTable {
     struct Slot {
-        var row: R?
+        var row: StoredRow?
         /// The slots of the rows that came before and after; -1 at the ends.
         var previous: Int32 = -1
         var next: Int32 = -1
@@ -36,7 +27,14 @@ final class MemoryTable<R: Row>: AnyMemoryTable {
         case after(Int32)
     }
 
-    let definition = R.table
+    struct Change {
+        let key: String
+        /// The row before the change.
+        let row: StoredRow?
+        let place: Place
+    }
+
+    let rules: StoredRowRules
     let base: MemoryTable?
     /// Seeded rows that are removed (-1), or replaced by a row in the slot.
     var hidden: [Int32: Int32] = [:]
@@ -44,49 +42,58 @@ final class MemoryTable<R: Row>: AnyMemoryTable {
     var firstSeeded: Int32 = 0
     var slots: ContiguousArray<Slot> = []
     var free: [Int32] = []
-    var byKey: [R.Key: Int32] = [:]
+    var byKey: [String: Int32] = [:]
     var first: Int32 = -1
     var last: Int32 = -1
-    let indexes: [MemoryIndexBase<R>]
+    let indexes: [MemoryIndex]
     /// Made when somebody first asks. A table of seeded rows is asked by several worlds at once.
     let sorted = Mutex<SortedTexts?>(nil)
     var expiries = ExpiryQueue()
-    var changes: [(key: R.Key, row: R?, place: Place)] = []
+    var changes: [Change] = []
     var keepsChanges = false
 
-    init(seeded base: MemoryTable? = nil) {
+    init(_ rules: StoredRowRules, seeded base: MemoryTable? = nil) {
+        self.rules = rules
         self.base = base
-        indexes = definition.indexes.map { $0.inMemory() }
+        indexes = rules.indexes.map { MemoryIndex($0.values) }
+    }
+
+    /// Makes room for so many rows.
+    func reserve(_ count: Int) {
+        slots.reserveCapacity(count)
+        byKey.reserveCapacity(count)
+        for index in indexes { index.reserve(count) }
     }
 
     // MARK: - Looking
 
     var count: Int { byKey.count + (base.map { $0.count - hidden.count } ?? 0) }
 
-    func row(_ slot: Int32) -> R? { slots[Int(slot)].row }
+    func row(_ slot: Int32) -> StoredRow? { slots[Int(slot)].row }
 
     /// The seeded row in this slot, as this world has it.
-    private func seededRow(_ slot: Int32) -> R? {
+    private func seededRow(_ slot: Int32) -> StoredRow? {
         guard let place = hidden[slot] else { return base?.row(slot) }
         return place < 0 ? nil : row(place)
     }
 
-    func find(_ key: R.Key) -> R? {
+    func find(_ key: String) -> StoredRow? {
         if let slot = byKey[key] { return row(slot) }
         guard let base, let slot = base.byKey[key], hidden[slot] == nil else { return nil }
         return base.row(slot)
     }
 
-    func rows(after key: R.Key?, limit: Int) -> [R] {
-        var found: [R] = []
+    func rows(after key: String?, limit: Int) -> [StoredRow] {
+        var found: [StoredRow] = []
         var seeded: Int32 = firstSeeded
         var own = first
         if let key {
-            if let slot = base?.byKey[key] {
-                seeded = slot + 1
-            } else if let slot = byKey[key] {
+            // A seeded row that was removed and put again stands among the world's own.
+            if let slot = byKey[key], slots[Int(slot)].seeded < 0 {
                 seeded = Int32(base?.slots.count ?? 0)
                 own = slots[Int(slot)].next
+            } else if let slot = base?.byKey[key] {
+                seeded = slot + 1
             }
         }
         let end = Int32(base?.slots.count ?? 0)
@@ -101,9 +108,9 @@ final class MemoryTable<R: Row>: AnyMemoryTable {
         return found
     }
 
-    func rows<Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
-        guard let place = definition.indexes.firstIndex(where: { $0 === index }) else { return [] }
-        var found: [R] = []
+    func rows(_ index: ObjectIdentifier, _ value: String, limit: Int) -> [StoredRow] {
+        guard let place = place(of: index) else { return [] }
+        var found: [StoredRow] = []
         base?.each(place, value) { slot in
             if found.count < limit, hidden[slot] == nil, let row = base?.row(slot) { found.append(row) }
             return found.count < limit
@@ -116,9 +123,9 @@ final class MemoryTable<R: Row>: AnyMemoryTable {
         return found
     }
 
-    func count<Value>(_ index: Index<R, Value>, _ value: Value) -> Int {
-        guard let place = definition.indexes.firstIndex(where: { $0 === index }) else { return 0 }
-        let own = (indexes[place] as? MemoryIndex<R, Value>)?.count(value) ?? 0
+    func count(_ index: ObjectIdentifier, _ value: String) -> Int {
+        guard let place = place(of: index) else { return 0 }
+        let own = indexes[place].count(value)
         guard let base else { return own }
         // Only where a world has changed seeded rows must they be counted one by one.
         guard !hidden.isEmpty else { return own + base.count(index, value) }
@@ -131,31 +138,30 @@ final class MemoryTable<R: Row>: AnyMemoryTable {
     }
 
     /// The row that got this value last.
-    func last<Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
-        guard let place = definition.indexes.firstIndex(where: { $0 === index }) else { return nil }
-        var found: R?
-        (indexes[place] as? MemoryIndex<R, Value>)?.eachReversed(value) { slot in
+    func last(_ index: ObjectIdentifier, _ value: String) -> StoredRow? {
+        guard let place = place(of: index) else { return nil }
+        var found: StoredRow?
+        indexes[place].eachReversed(value) { slot in
             found = row(slot)
             return false
         }
         guard found == nil, let base else { return found }
-        (base.indexes[place] as? MemoryIndex<R, Value>)?.eachReversed(value) { slot in
+        base.indexes[place].eachReversed(value) { slot in
             if hidden[slot] == nil { found = base.row(slot) }
             return found == nil
         }
         return found
     }
 
-    private func each<Value: Hashable & Codable & Sendable>(
-        _ place: Int, _ value: Value, _ body: (Int32) -> Bool
-    ) {
-        (indexes[place] as? MemoryIndex<R, Value>)?.each(value, body)
-    }
+    private func each(_ place: Int, _ value: String, _ body: (Int32) -> Bool) { indexes[place].each(value, body) }
 
-    func rows(_ index: SortedIndex<R>, prefix: String, after: String?, limit: Int) -> [(text: String, row: R)] {
-        let shared = base?.texts(index)
-        let own = texts(index)
-        var found: [(text: String, row: R)] = []
+    private func place(of index: ObjectIdentifier) -> Int? { rules.indexes.firstIndex { $0.id == index } }
+
+    func rows(prefix: String, after: String?, limit: Int) -> [(text: String, row: StoredRow)] {
+        guard let order = rules.order else { return [] }
+        let shared = base?.texts(order)
+        let own = texts(order)
+        var found: [(text: String, row: StoredRow)] = []
         var left = shared?.entries(prefix: prefix, after: after)
         var right = own.entries(prefix: prefix, after: after)
         var (a, b) = (left?.next(), right.next())
@@ -176,13 +182,13 @@ final class MemoryTable<R: Row>: AnyMemoryTable {
     }
 
     /// The sorted texts, made when they are first asked for.
-    private func texts(_ index: SortedIndex<R>) -> SortedTexts {
+    private func texts(_ order: (StoredRow) -> [String]) -> SortedTexts {
         sorted.withLock { sorted in
             if let sorted { return sorted }
             var entries: [SortedTexts.Entry] = []
             for (slot, entry) in slots.enumerated() {
                 guard let row = entry.row else { continue }
-                entries += index.texts(row).map { SortedTexts.Entry(text: $0, slot: Int32(slot)) }
+                entries += order(row).map { SortedTexts.Entry(text: $0, slot: Int32(slot)) }
             }
             let made = SortedTexts(entries)
             sorted = made
@@ -192,17 +198,19 @@ final class MemoryTable<R: Row>: AnyMemoryTable {
 
     // MARK: - Transactions that can fail
 
-    override func begin() -> Bool {
+    /// From now on every change can be undone. `false` when that was so already.
+    func begin() -> Bool {
         defer { keepsChanges = true }
         return !keepsChanges
     }
 
-    override func commit() {
-        changes = []
+    func commit() {
+        changes.removeAll(keepingCapacity: changes.count < 64)
         keepsChanges = false
     }
 
-    override func undo() {
+    /// Back to what was there at `begin`.
+    func undo() {
         keepsChanges = false
         // A row that was removed gets the slot back that it had: slots are given out in the reverse of the order in which they
         // became free.

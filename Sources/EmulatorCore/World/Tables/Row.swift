@@ -2,7 +2,7 @@ import Time
 
 /// What a table holds: a value that can be written down, found by its key.
 package protocol Row: Codable, Sendable {
-    associatedtype Key: Hashable & Codable & Sendable
+    associatedtype Key: TableKey
 
     /// The table that keeps rows of this type.
     static var table: Table<Self> { get }
@@ -16,13 +16,13 @@ package struct Table<R: Row>: Sendable {
     package let name: String
     /// There are never more rows: then the oldest go. A million sign-ins fit, unless another limit is given.
     package let limit: Int
-    let indexes: [any AnyIndex<R>]
+    let indexes: [AnyIndex<R>]
     let order: SortedIndex<R>?
     let droppedAt: (@Sendable (R) -> Instant?)?
 
     /// `droppedAt` says from when on the table may let a row go without being asked; `nil` is never.
     package init(
-        _ name: String, limit: Int = 1 << 20, indexes: [any AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
+        _ name: String, limit: Int = 1 << 20, indexes: [AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
         droppedAt: (@Sendable (R) -> Instant?)? = nil
     ) {
         self.name = name
@@ -34,37 +34,27 @@ package struct Table<R: Row>: Sendable {
 }
 
 /// An index of rows of one type, whatever its values are.
-package protocol AnyIndex<R>: AnyObject, Sendable {
-    associatedtype R: Row
+package class AnyIndex<R: Row>: @unchecked Sendable {
+    package let name: String
+    let storedValues: StoredRowRules.Values
 
-    var name: String { get }
-    /// An empty index that a table in memory keeps.
-    func inMemory() -> MemoryIndexBase<R>
+    fileprivate init(_ name: String, _ storedValues: StoredRowRules.Values) {
+        self.name = name
+        self.storedValues = storedValues
+    }
 }
 
 /// A way to find rows by something that isn't their key. Several rows may have the same value, and a row several values.
-package final class Index<R: Row, Value: Hashable & Codable & Sendable>: AnyIndex {
-    enum Values: Sendable {
-        case one(@Sendable (R) -> Value?)
-        case many(@Sendable (R) -> [Value])
-    }
-
-    package let name: String
-    let values: Values
-
+package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Sendable {
     /// Rows for which `value` is `nil` aren't found by this index.
     package init(_ name: String, _ value: @escaping @Sendable (R) -> Value?) {
-        self.name = name
-        values = .one(value)
+        super.init(name, .one { value($0.row(R.self))?.keyText })
     }
 
     /// For rows that are found by any of several values.
     package init(_ name: String, each values: @escaping @Sendable (R) -> [Value]) {
-        self.name = name
-        self.values = .many(values)
+        super.init(name, .many { values($0.row(R.self)).map(\.keyText) })
     }
-
-    package func inMemory() -> MemoryIndexBase<R> { MemoryIndex(self) }
 }
 
 /// Rows in the order of a text, to be read page by page, or as far as the text begins with something.

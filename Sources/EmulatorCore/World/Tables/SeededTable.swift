@@ -1,15 +1,16 @@
 /// The rows that a seed brings to every world: one table that all worlds share. Nothing changes it.
 package final class SeededTable<R: Row>: @unchecked Sendable {
-    let table: MemoryTable<R>
+    let table: MemoryTable
 
-    package init(_ rows: some Sequence<R>) {
-        table = MemoryTable()
-        for row in rows { table.put(row, now: .first) }
+    package init(_ rows: [R]) {
+        table = MemoryTable(StoredRowRules(R.self))
+        table.reserve(rows.count)
+        for row in rows { table.put(Stored(row), now: .first) }
     }
 
     package var count: Int { table.count }
     /// All of them, in the seed's order.
-    package var rows: [R] { table.rows(after: nil, limit: .max) }
+    package var rows: [R] { table.rows(after: nil, limit: .max).map { $0.row(R.self) } }
 
-    package func find(_ key: R.Key) -> R? { table.find(key) }
+    package func find(_ key: R.Key) -> R? { table.find(key.keyText)?.row(R.self) }
 }

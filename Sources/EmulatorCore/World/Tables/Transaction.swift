@@ -16,10 +16,12 @@ package protocol Tables: AnyObject {
     /// At most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text `after`.
     func rows<R: Row>(_ index: SortedIndex<R>, prefix: String, after: String?, limit: Int) -> [(text: String, row: R)]
     /// Adds a row, or replaces the one that has its key.
-    func put<R: Row>(_ row: R, now: Instant)
+    func put<R: Row>(_ row: R)
     func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R?
 
     subscript<V: WorldValue>(value: V.Type) -> V { get set }
+    /// The world's time.
+    var now: Instant { get }
 }
 
 /// What both a snapshot and a transaction can be asked.
@@ -80,12 +82,12 @@ extension TableReading where Self: ~Copyable {
     package func value<V: WorldValue>(_ type: V.Type) -> V { tables[type] }
 
     /// The world's time.
-    package var now: Instant { tables[WorldClock.self].now }
+    package var now: Instant { tables.now }
 }
 
 extension Transaction {
     /// Adds a row, or replaces the one that has its key.
-    package mutating func put<R: Row>(_ row: R) { tables.put(row, now: R.table.droppedAt == nil ? .first : now) }
+    package mutating func put<R: Row>(_ row: R) { tables.put(row) }
 
     @discardableResult
     package mutating func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { tables.remove(type, key) }
@@ -103,7 +105,7 @@ extension Transaction {
     package mutating func change<R: Row>(_ type: R.Type, _ key: R.Key, _ body: (inout R) -> Void) -> Bool {
         guard var row = tables.find(type, key) else { return false }
         body(&row)
-        tables.put(row, now: .first)
+        tables.put(row)
         return true
     }
 

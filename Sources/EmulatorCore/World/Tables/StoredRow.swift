@@ -1,0 +1,46 @@
+import Time
+
+/// A row of any type, as a table in memory keeps it. It never changes: a changed row is stored anew.
+class StoredRow {
+    let key: String
+
+    init(key: String) { self.key = key }
+}
+
+/// A row of one type, as a table in memory keeps it.
+final class Stored<R: Row>: StoredRow {
+    let row: R
+
+    init(_ row: R) {
+        self.row = row
+        super.init(key: row.key.keyText)
+    }
+}
+
+extension StoredRow {
+    /// The row, which is known to be of this type: a table holds rows of one type.
+    func row<R: Row>(_ type: R.Type) -> R { unsafeDowncast(self, to: Stored<R>.self).row }
+}
+
+/// What a table in memory needs to know of its declaration, whatever its rows are.
+struct StoredRowRules {
+    /// The values of a row in an index.
+    enum Values {
+        case one((StoredRow) -> String?)
+        case many((StoredRow) -> [String])
+    }
+
+    let limit: Int
+    /// The declared indexes, in their order.
+    let indexes: [(id: ObjectIdentifier, values: Values)]
+    let order: ((StoredRow) -> [String])?
+    let droppedAt: ((StoredRow) -> Instant?)?
+
+    init<R: Row>(_ type: R.Type) {
+        let table = R.table
+        limit = table.limit
+        indexes = table.indexes.map { (id: ObjectIdentifier($0), values: $0.storedValues) }
+        order = table.order.map { index in { index.texts($0.row(R.self)) } }
+        droppedAt = table.droppedAt.map { droppedAt in { droppedAt($0.row(R.self)) } }
+    }
+}
