@@ -48,6 +48,11 @@ package struct Form: Sendable {
 
     /// A name that occurs more than once, if any does.
     package var repeatedName: String? {
+        guard fields.count > 12 else {
+            return fields.indices.first { place in
+                fields[..<place].contains { $0.name == fields[place].name }
+            }.map { fields[$0].name }
+        }
         var seen: Set<String> = []
         return fields.first { !seen.insert($0.name).inserted }?.name
     }

@@ -10,7 +10,15 @@ package struct Router<Endpoint: Sendable>: Sendable {
     private struct Route: Sendable {
         let path: String
         let pattern: [String]
+        let hasParameters: Bool
         var endpoints: [(method: String, endpoint: Endpoint)]
+
+        init(path: String, endpoints: [(method: String, endpoint: Endpoint)]) {
+            self.path = path
+            self.endpoints = endpoints
+            pattern = Router.segments(of: path)
+            hasParameters = pattern.contains { $0.hasPrefix(":") }
+        }
     }
 
     private var routes: [Route] = []
@@ -23,7 +31,7 @@ package struct Router<Endpoint: Sendable>: Sendable {
         if let place = places[pattern] {
             routes[place].endpoints.append((method: method, endpoint: endpoint))
         } else {
-            add(Route(path: pattern, pattern: Router.segments(of: pattern), endpoints: [(method, endpoint)]))
+            add(Route(path: pattern, endpoints: [(method, endpoint)]))
         }
     }
 
@@ -56,25 +64,25 @@ package struct Router<Endpoint: Sendable>: Sendable {
     package func match(_ method: String, _ path: String) -> Match {
         let wanted = method == "HEAD" ? "GET" : method
         // A path that looks like a pattern isn't the one with parameters.
-        if let place = places[path], !path.contains("/:") { return choose(routes[place], wanted, [:]) }
+        if let place = places[path], !routes[place].hasParameters { return choose(place, wanted, [:]) }
         let segments = Router.segments(of: path)
-        for route in routes where route.pattern.count == segments.count {
+        for (place, route) in routes.enumerated() where route.pattern.count == segments.count {
             var parameters: [String: String] = [:]
             let fits = zip(route.pattern, segments).allSatisfy { pattern, segment in
                 guard pattern.hasPrefix(":") else { return pattern == segment }
                 parameters[String(pattern.dropFirst())] = segment
                 return !segment.isEmpty
             }
-            if fits { return choose(route, wanted, parameters) }
+            if fits { return choose(place, wanted, parameters) }
         }
         return .notFound
     }
 
-    private func choose(_ route: Route, _ method: String, _ parameters: [String: String]) -> Match {
-        if let found = route.endpoints.first(where: { $0.method == method }) {
-            return .found(found.endpoint, parameters: parameters)
+    private func choose(_ place: Int, _ method: String, _ parameters: [String: String]) -> Match {
+        for number in routes[place].endpoints.indices where routes[place].endpoints[number].method == method {
+            return .found(routes[place].endpoints[number].endpoint, parameters: parameters)
         }
-        let methods = route.endpoints.map(\.method)
+        let methods = routes[place].endpoints.map(\.method)
         return .methodNotAllowed(methods + (methods.contains("GET") ? ["HEAD"] : []) + ["OPTIONS"])
     }
 

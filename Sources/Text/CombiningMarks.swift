@@ -1,10 +1,14 @@
 extension String {
+    /// How many bytes a text may have without being looked at for marks.
+    package static let shortLength = 256
+
     /// Whether marks that combine with what stands before them follow each other without end. Swift compares and hashes texts
     /// by their canonical form, whose cost grows with the square of such a run; 30 is what Unicode expects at most
     /// (<https://www.unicode.org/reports/tr15/#Stream_Safe_Text_Format>).
+    ///
+    /// Short texts are cheap whatever they hold.
     package var hasEndlessMarks: Bool {
-        // Short texts are cheap whatever they hold.
-        guard utf8.count > 256, !utf8.allSatisfy({ $0 < 0x80 }) else { return false }
+        guard utf8.count > String.shortLength, !utf8.allSatisfy({ $0 < 0x80 }) else { return false }
         var run = 0
         for scalar in unicodeScalars {
             guard scalar.value >= 0x300, scalar.isMark else {

@@ -13,7 +13,8 @@ struct OperationTable: Sendable {
         }
     }
 
-    private struct Host {
+    /// A class, so that finding one copies one reference. It changes only while the table is made.
+    private final class Host: @unchecked Sendable {
         var router = Router<Entry>()
         /// The providers that serve something at the host, in the order of the list of providers.
         var providers: [any Provider] = []
@@ -31,7 +32,9 @@ struct OperationTable: Sendable {
             let entry = Entry(operation.isControl ? operation.guarded(by: refusal) : operation, of: provider)
             if operation.hosts.isEmpty { own.add(operation.method, operation.path, entry) }
             for host in operation.hosts {
-                hosts[host, default: Host()].router.add(operation.method, operation.path, entry)
+                let served = hosts[host] ?? Host()
+                served.router.add(operation.method, operation.path, entry)
+                hosts[host] = served
             }
         }
         for operation in operations { add(operation, of: nil) }

@@ -36,18 +36,31 @@ package enum RequestBudget {
     /// Which limit the request exceeds; `nil` when none.
     static func excess(of request: Request) -> Diagnosis? {
         // Paths and headers are short, but comparing many combining marks in a row takes quadratic time.
-        let path = String(decoding: PercentCoding.decode(Array(request.path.utf8)[...]), as: UTF8.self)
-        if path.hasEndlessMarks || request.headers.contains(where: { $0.value.hasEndlessMarks }) { return endlessMarks }
-        let query = request.query.flatMap { excess(of: Array($0.utf8), called: "query") }
+        if request.path.utf8.count > String.shortLength {
+            let path = String(decoding: PercentCoding.decode(Array(request.path.utf8)[...]), as: UTF8.self)
+            if path.hasEndlessMarks { return endlessMarks }
+        }
+        if request.headers.contains(where: { $0.value.hasEndlessMarks }) { return endlessMarks }
+        let query = request.query.flatMap { query in
+            isShort(query.utf8) ? nil : excess(of: Array(query.utf8), called: "query")
+        }
         guard query == nil, request.contentType == "application/x-www-form-urlencoded", !request.body.holdsJSON else {
             return query
         }
-        return excess(of: request.body, called: "form")
+        return isShort(request.body) ? nil : excess(of: request.body, called: "form")
     }
+
+    /// Whether no field can be too long, nor can there be too many.
+    private static func isShort(_ bytes: some Collection<UInt8>) -> Bool { bytes.count <= unnamed }
 
     private static func excess(of bytes: [UInt8], called what: String) -> Diagnosis? {
         var count = 0
-        for pair in bytes.split(separator: UInt8(ascii: "&")) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? rest.endIndex
+            let pair = rest[..<end]
+            rest = rest[end...].dropFirst()
+            guard !pair.isEmpty else { continue }
             count += 1
             // Decoding never makes a text longer.
             guard count <= fields, pair.count > unnamed else { continue }
