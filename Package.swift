@@ -71,8 +71,10 @@ let package = Package(
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "JOSETests",
-            dependencies: ["JOSE", "JSON", "Time", "TestSupport", .product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: strict),
+            dependencies: [
+                "JOSE", "JSON", "Time", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+            ], swiftSettings: strict),
         .testTarget(
             name: "HTTPServerTests", dependencies: ["HTTPServer", "Proxy", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "EmulatorCoreTests", dependencies: ["EmulatorCore", "TestSupport"], swiftSettings: strict),

@@ -19,6 +19,6 @@ extension AppleProvider {
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: grant, account: account, nonce: wanted.nonce,
             authenticatedAt: now, issuedAt: now)
-        return TokenDraft(claims: token.claims(settings), owner: .apple, withType: false)
+        return TokenDraft(claims: token.claims(settings), owner: .apple, type: nil)
     }
 }

@@ -6,7 +6,6 @@ import Time
 package struct AppleSection: SeedSection {
     package static let name = "apple"
     package static let about = "Sign in with Apple."
-    package static let keyOwner: KeyOwner? = .apple
 
     enum Issuer: String, CaseIterable, Sendable {
         case provider
@@ -28,8 +27,8 @@ package struct AppleSection: SeedSection {
     let idTokenLifetime: TimeSpan
     /// What `expires_in` says.
     let accessTokenLifetime = TimeSpan.hours(1)
-    package let keyRotation: TimeSpan?
-    package let signingKeys: [SigningKey]
+    private let keyRotation: TimeSpan?
+    private let signingKeys: [SigningKey]
 
     package init(_ fields: inout Fields) {
         issuer = fields(
@@ -55,6 +54,8 @@ package struct AppleSection: SeedSection {
     }
 
     package var issuerFollowsRequest: Bool { issuer == .request }
+
+    package var keys: [SeededKeys] { [SeededKeys(.apple, keys: signingKeys, rotation: keyRotation)] }
 
     package var seededClients: [SeededClient] {
         teams.flatMap { team in

@@ -33,7 +33,7 @@ extension AppleProvider {
     /// `POST /_understudy/v1/apple/keys/rotate`: publishes a new key and withdraws the oldest, as Apple does unasked.
     func rotateKeys(_ exchange: Exchange) async -> Response {
         let keys = exchange.world.keys[.apple]
-        guard let keyID = await keys.rotate() else {
+        guard let keyID = await keys.rotate()?.first else {
             return ControlAnswer.error(
                 503, "keyGeneration",
                 "no key: it can't be made, or \(KeyGenerator.waitingLimit) rotations wait for one already")

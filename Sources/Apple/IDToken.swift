@@ -32,8 +32,8 @@ struct IDToken: Sendable {
             ("sub", .string(AppleIdentifiers.subject(account: account.id, team: team))),
         ]
         if let nonce { members.append(("nonce", .string(nonce))) }
-        if let code { members.append(("c_hash", .string(Digest.leftHalf(of: code)))) }
-        if let accessToken { members.append(("at_hash", .string(Digest.leftHalf(of: accessToken)))) }
+        if let code { members.append(("c_hash", .string(Algorithm.rs256.leftHalf(of: code)))) }
+        if let accessToken { members.append(("at_hash", .string(Algorithm.rs256.leftHalf(of: accessToken)))) }
         if grant.scopes.contains(.email) {
             // A relay address is always verified: Apple made it.
             let isVerified = !grant.sharesEmail || account.emailVerified

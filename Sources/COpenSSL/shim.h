@@ -22,6 +22,7 @@
 
 static inline EVP_PKEY *understudy_generate_rsa(unsigned int bits) { return EVP_RSA_gen(bits); }
 static inline EVP_PKEY *understudy_generate_p256(void) { return EVP_EC_gen("P-256"); }
+static inline EVP_PKEY *understudy_generate_ed25519(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }
 
 // A decoder for PEM keys. It keeps the pointer to the name of its input type, so that comes from here.
 static inline OSSL_DECODER_CTX *understudy_pem_decoder(EVP_PKEY **target) {

@@ -9,7 +9,6 @@ extension ControlAPI {
     func mintToken(_ exchange: Exchange) async -> Response {
         let order: TokenOrder
         do throws(ControlRefusal) { order = try exchange.body(tokenOrder) } catch { return error.response }
-        if order.tampering.signature == .unknownKey { await exchange.world.keys.unpublishedIsReady() }
         do throws(ControlRefusal) {
             let provider = providers.first { $0.name == order.provider }
             guard let draft = try provider?.token(for: order.wanted, in: exchange) else {
@@ -18,6 +17,7 @@ extension ControlAPI {
                     "\(order.provider) gives OAuth apps no ID tokens: sign in, and use the access token",
                     path: "$.provider")
             }
+            if order.tampering.signature == .unknownKey { await exchange.world.keys[draft.owner].unpublishedIsReady() }
             return try mint(draft, order.tampering, in: exchange)
         } catch {
             return error.response
@@ -32,7 +32,7 @@ extension ControlAPI {
             let token =
                 draft.isSigned || tampering.signature != .valid
                 ? try exchange.world.keys[draft.owner].mint(
-                    draft.claims, at: now, withType: draft.withType, tampering: tampering)
+                    draft.claims, at: now, type: draft.type, algorithm: draft.algorithm, tampering: tampering)
                 : KeyRing.unsigned(draft.claims, at: now, tampering: tampering)
             var answer = JSONObject([("token", .string(token))])
             if let decoded = try? JWS(parsing: token) {

@@ -5,7 +5,6 @@ import JSON
 struct FacebookSection: SeedSection {
     static let name = "facebook"
     static let about = "Facebook."
-    static let keyOwner: KeyOwner? = .facebook
 
     struct App: SchemaObject {
         let appID: String
@@ -24,13 +23,15 @@ struct FacebookSection: SeedSection {
         }
     }
 
-    let signingKeys: [SigningKey]
+    private let signingKeys: [SigningKey]
     let apps: [App]
 
     init(_ fields: inout Fields) {
         signingKeys = fields.signingKeys()
         apps = fields.list("apps", of: App.self, key: "appID", "Apps.")
     }
+
+    var keys: [SeededKeys] { [SeededKeys(.facebook, keys: signingKeys)] }
 
     var seededClients: [SeededClient] {
         apps.map {

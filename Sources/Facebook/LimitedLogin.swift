@@ -46,6 +46,6 @@ extension FacebookProvider {
         let token = limitedLogin(
             try wanted.person(in: exchange), app: wanted.client,
             permissions: wanted.scopes ?? ["public_profile", "email"], nonce: wanted.nonce, in: exchange)
-        return TokenDraft(claims: token.claims, owner: .facebook, withType: true)
+        return TokenDraft(claims: token.claims, owner: .facebook, type: "JWT")
     }
 }

@@ -71,7 +71,7 @@ extension FacebookProvider {
     }
 
     private func mint(_ token: LimitedLogin, _ exchange: Exchange) throws(ControlRefusal) -> String {
-        do { return try exchange.mint(.facebook, token.claims, at: token.issuedAt, withType: true) } catch {
+        do { return try exchange.mint(.facebook, token.claims, at: token.issuedAt, type: "JWT") } catch {
             throw ControlRefusal(ControlAnswer.error(500, "signing", error.description))
         }
     }

@@ -28,6 +28,6 @@ extension FirebaseProvider {
             refreshToken: "", user: user.key, provider: user.links.first?.providerId ?? "password", authTime: now)
         var claims = call.claims(session, user, at: now)
         claims["nonce"] = wanted.nonce.map { .string($0) }
-        return TokenDraft(claims: claims, owner: .firebase, withType: true, isSigned: call.signsTokens)
+        return TokenDraft(claims: claims, owner: .firebase, type: "JWT", isSigned: call.signsTokens)
     }
 }

@@ -6,9 +6,8 @@ import Time
 package struct FirebaseSection: SeedSection {
     package static let name = "firebase"
     package static let about = "Firebase Authentication."
-    package static let keyOwner: KeyOwner? = .firebase
 
-    package let signingKeys: [SigningKey]
+    private let signingKeys: [SigningKey]
     let idTokenLifetime: TimeSpan
     let recentLoginWindow: TimeSpan
     let pendingTokenLifetime: TimeSpan
@@ -25,6 +24,8 @@ package struct FirebaseSection: SeedSection {
             "How long the credential of a refused sign-in or link may be used again.")
         projects = fields.list("projects", of: Project.self, key: "id", "Projects.")
     }
+
+    package var keys: [SeededKeys] { [SeededKeys(.firebase, keys: signingKeys)] }
 
     package var seededClients: [SeededClient] {
         projects.map {

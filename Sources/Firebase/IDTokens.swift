@@ -82,7 +82,7 @@ extension FirebaseCall {
     func tokens(_ session: Session, _ user: User, now: Instant) throws(FirebaseError) -> Tokens {
         let claims = claims(session, user, at: now)
         do throws(KeyError) {
-            let idToken = try exchange.mint(.firebase, claims, at: now, withType: true, isSigned: signsTokens)
+            let idToken = try exchange.mint(.firebase, claims, at: now, type: "JWT", isSigned: signsTokens)
             return Tokens(idToken: idToken, refreshToken: session.refreshToken, expiresIn: String(lifetime.seconds))
         } catch {
             throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)
@@ -203,12 +203,11 @@ extension FirebaseCall {
             guard !signsTokens else { return "idToken is unsigned, but this project's tokens are signed here" }
             return token.signature.isEmpty ? nil : "idToken says alg none, but carries a signature"
         }
-        guard let key = exchange.world.keys[.firebase].published.first(where: { $0.id == token.keyID }) else {
+        guard let key = exchange.world.keys[.firebase].key(of: token) else {
             return
                 "idToken's kid \(Diagnosis.quote(token.keyID ?? "missing")) isn't Firebase's: is it the provider's token?"
         }
-        let isGenuine = token.algorithm == "RS256" && token.verify(with: key.key, algorithm: .rs256) == .valid
-        return isGenuine ? nil : "idToken's signature isn't Firebase's"
+        return key.hasSigned(token) ? nil : "idToken's signature isn't Firebase's"
     }
 
     /// Sensitive changes want a sign-in within the last minutes.

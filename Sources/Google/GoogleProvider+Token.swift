@@ -10,6 +10,6 @@ extension GoogleProvider {
         let token = IDToken(
             client: wanted.client, account: account,
             details: GoogleGrant.TokenDetails(scopes: scopes, nonce: wanted.nonce), issuedAt: exchange.world.now)
-        return TokenDraft(claims: token.claims, owner: .google, withType: true)
+        return TokenDraft(claims: token.claims, owner: .google, type: "JWT")
     }
 }

@@ -6,7 +6,6 @@ import Time
 struct GoogleSection: SeedSection {
     static let name = "google"
     static let about = "Google."
-    static let keyOwner: KeyOwner? = .google
 
     struct Client: SchemaObject {
         let clientID: String
@@ -25,7 +24,7 @@ struct GoogleSection: SeedSection {
         }
     }
 
-    let signingKeys: [SigningKey]
+    private let signingKeys: [SigningKey]
     let codeLifetime: TimeSpan
     let clients: [Client]
 
@@ -35,6 +34,8 @@ struct GoogleSection: SeedSection {
             "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")
         clients = fields.list("clients", of: Client.self, key: "clientID", "OAuth clients.")
     }
+
+    var keys: [SeededKeys] { [SeededKeys(.google, keys: signingKeys)] }
 
     var seededClients: [SeededClient] {
         clients.map {

@@ -22,7 +22,7 @@ struct IDToken: Sendable {
         ])
         claims["hd"] = account.google.hostedDomain.map { .string($0) }
         for (name, value) in details.scopes.profile(of: account) { claims[name] = value }
-        claims["at_hash"] = accessToken.map { .string(Digest.leftHalf(of: $0)) }
+        claims["at_hash"] = accessToken.map { .string(Algorithm.rs256.leftHalf(of: $0)) }
         claims["nonce"] = details.nonce.map { .string($0) }
         claims["iat"] = .numericDate(issuedAt)
         claims["exp"] = .numericDate(issuedAt + IDToken.lifetime)
@@ -30,6 +30,6 @@ struct IDToken: Sendable {
     }
 
     func minted(_ exchange: Exchange) throws(KeyError) -> String {
-        try exchange.mint(.google, claims, at: issuedAt, withType: true)
+        try exchange.mint(.google, claims, at: issuedAt, type: "JWT")
     }
 }

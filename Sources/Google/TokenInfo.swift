@@ -50,11 +50,10 @@ extension GoogleProvider {
         do { token = try JWS(parsing: text) } catch {
             throw invalid("the ID token can't be read: \(error.description)")
         }
-        let ring = exchange.world.keys[.google]
-        guard let key = ring.published.first(where: { $0.id == token.keyID }) else {
+        guard let key = exchange.world.keys[.google].key(of: token) else {
             throw invalid("kid \(Diagnosis.quote(token.keyID ?? "missing")) isn't one of Google's keys here")
         }
-        guard token.algorithm == "RS256", token.verify(with: key.key, algorithm: .rs256) == .valid else {
+        guard key.hasSigned(token) else {
             throw invalid("the signature isn't Google's")
         }
         guard let expires = token.claims["exp"]?.numericDate, expires > exchange.world.now else {

@@ -2,17 +2,21 @@ import COpenSSL
 
 /// Message digests of byte arrays and of the UTF-8 of text.
 package enum Digest {
-    package static func sha256(_ input: [UInt8]) -> [UInt8] {
-        var output = [UInt8](repeating: 0, count: 32)
+    package static func sha256(_ input: [UInt8]) -> [UInt8] { hash(OpenSSL.sha256, size: 32, input) }
+
+    package static func sha256(_ text: String) -> [UInt8] { sha256(Array(text.utf8)) }
+
+    package static func sha512(_ text: String) -> [UInt8] { hash(OpenSSL.sha512, size: 64, Array(text.utf8)) }
+
+    private static func hash(_ digest: OpaquePointer?, size: Int, _ input: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: size)
         input.withUnsafeBufferPointer { input in
             output.withUnsafeMutableBufferPointer { output in
-                _ = EVP_Digest(input.baseAddress, input.count, output.baseAddress, nil, OpenSSL.sha256, nil)
+                _ = EVP_Digest(input.baseAddress, input.count, output.baseAddress, nil, digest, nil)
             }
         }
         return output
     }
-
-    package static func sha256(_ text: String) -> [UInt8] { sha256(Array(text.utf8)) }
 
     /// HMAC-SHA256 (RFC 2104).
     package static func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
@@ -38,10 +42,6 @@ package enum Digest {
         }
         return output
     }
-
-    /// The left half of SHA-256, base64url: OpenID Connect's `at_hash` and `c_hash` for RS256.
-    /// <https://openid.net/specs/openid-connect-core-1_0.html#CodeIDToken>
-    package static func leftHalf(of text: String) -> String { Base64URL.encode(Array(sha256(text).prefix(16))) }
 }
 
 /// Compares in a time that depends only on the lengths.

@@ -67,13 +67,6 @@ package struct JWS: Sendable {
         return String(decoding: input, as: UTF8.self)
     }
 
-    /// Signs `claims` with HMAC-SHA256.
-    package static func mint(header: JSONObject, claims: JSONObject, secret: [UInt8]) -> String {
-        let input = signingInput(header, claims)
-        return String(decoding: input, as: UTF8.self) + "."
-            + Base64URL.encode(Digest.hmacSHA256(key: secret, input))
-    }
-
     /// `claims` with an empty signature: it ends with the second dot.
     package static func unsigned(header: JSONObject, claims: JSONObject) -> String {
         String(decoding: signingInput(header, claims), as: UTF8.self) + "."

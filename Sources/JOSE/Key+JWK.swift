@@ -2,15 +2,18 @@ import JSON
 import COpenSSL
 
 extension Key {
-    /// A JSON Web Key (RFC 7517) of the public half, members in the order in which Apple writes them.
+    /// A JSON Web Key (RFC 7517) of the public half, members in the order in which Apple writes them. Of a secret it has
+    /// nothing but its name.
     package func jwk(keyID: String, algorithm: Algorithm) -> JSONValue {
         var members = publicMembers
         members.insert(
-            contentsOf: [("kid", .string(keyID)), ("use", "sig"), ("alg", .string(algorithm.rawValue))], at: 1)
+            contentsOf: [("kid", .string(keyID)), ("use", "sig"), ("alg", .string(algorithm.rawValue))],
+            at: members.isEmpty ? 0 : 1)
         return .object(JSONObject(members))
     }
 
-    /// Reads the public key of a JWK: `kty` `RSA` (`n`, `e`) or `EC` (`crv` `P-256`, `x`, `y`).
+    /// Reads the public key of a JWK: `kty` `RSA` (`n`, `e`), `EC` (`crv` `P-256`, `x`, `y`) or `OKP` (`crv` `Ed25519`, `x`;
+    /// RFC 8037). A modulus has 2,048 to 8,192 bits and an exponent 64 at most, so that no key makes a verification expensive.
     package convenience init(jwk: JSONValue) throws(KeyError) {
         func member(_ name: String) throws(KeyError) -> [UInt8] {
             guard let bytes = jwk[name]?.string.flatMap({ Base64URL.decode($0) }), !bytes.isEmpty, bytes.count <= 1024
@@ -25,14 +28,21 @@ extension Key {
             let exponent = try member("e")
             // RFC 7518 section 3.3 demands 2,048 bits or more. OpenSSL would accept a modulus of 0.
             guard let first = modulus.firstIndex(where: { $0 != 0 }), modulus.count - first >= 256,
-                exponent.contains(where: { $0 != 0 })
-            else { throw KeyError("the JWK's modulus has fewer than 2048 bits, or its exponent is 0") }
+                let firstOfExponent = exponent.firstIndex(where: { $0 != 0 }), exponent.count - firstOfExponent <= 8
+            else {
+                throw KeyError(
+                    "the JWK's modulus has fewer than 2048 bits, or its exponent is 0 or longer than 64 bits")
+            }
             made = understudy_rsa_public(modulus, modulus.count, exponent, exponent.count)
         case "EC" where jwk["crv"]?.string == "P-256":
             let point = try [0x04] + member("x") + member("y")
             made = understudy_p256_public(point, point.count)
+        case "OKP" where jwk["crv"]?.string == "Ed25519":
+            let point = try member("x")
+            made = point.count == 32 ? EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, point, point.count) : nil
         default:
-            throw KeyError("a JWK with kty \(jwk["kty"]?.string ?? "missing"): only RSA and EC P-256 are used here")
+            throw KeyError(
+                "a JWK with kty \(jwk["kty"]?.string ?? "missing"): only RSA, EC P-256 and OKP Ed25519 are used here")
         }
         guard let made else { throw KeyError("the JWK's numbers make no key") }
         try self.init(owning: made, isPrivate: false)

@@ -11,17 +11,20 @@ package struct KeyError: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// An RSA or P-256 key, private or public. It owns one `EVP_PKEY`, which many threads may read at once.
+/// An RSA, P-256 or Ed25519 key, private or public, or a secret for HMAC. It owns one `EVP_PKEY`, which many threads may read at once.
 package final class Key: @unchecked Sendable {
     package enum Kind: Equatable, Sendable {
         case rsa(bits: Int)
         case p256
+        case ed25519
+        /// Bytes that both sides know. There is no public half.
+        case secret
     }
 
     let pointer: OpaquePointer
     package let kind: Kind
     package let isPrivate: Bool
-    /// The public half as JWK members without `kid`, `use` and `alg`.
+    /// The public half as JWK members without `kid`, `use` and `alg`; empty for a secret.
     package let publicMembers: [(String, JSONValue)]
 
     init(owning pointer: OpaquePointer, isPrivate: Bool) throws(KeyError) {
@@ -41,26 +44,22 @@ package final class Key: @unchecked Sendable {
                 ("x", .string(Base64URL.encode(Key.number(pointer, "qx", width: 32)))),
                 ("y", .string(Base64URL.encode(Key.number(pointer, "qy", width: 32)))),
             ]
+        case EVP_PKEY_ED25519:
+            kind = .ed25519
+            publicMembers = [
+                ("kty", "OKP"), ("crv", "Ed25519"), ("x", .string(Base64URL.encode(Key.rawPublic(pointer)))),
+            ]
+        case _ where EVP_PKEY_is_a(pointer, "HMAC") == 1:
+            kind = .secret
+            publicMembers = []
         default:
             let name = EVP_PKEY_get0_type_name(pointer).map { String(cString: $0) } ?? "unknown"
             EVP_PKEY_free(pointer)
-            throw KeyError("a key of type \(name): only RSA and P-256 (prime256v1) keys are used here")
+            throw KeyError("a key of type \(name): only RSA, P-256 (prime256v1) and Ed25519 keys are used here")
         }
     }
 
     deinit { EVP_PKEY_free(pointer) }
-
-    package static func generateRSA(bits: Int = 2048) throws(KeyError) -> Key {
-        OpenSSL.prepare()
-        guard let pointer = understudy_generate_rsa(UInt32(bits)) else { throw KeyError("RSA key generation failed") }
-        return try Key(owning: pointer, isPrivate: true)
-    }
-
-    package static func generateP256() throws(KeyError) -> Key {
-        OpenSSL.prepare()
-        guard let pointer = understudy_generate_p256() else { throw KeyError("P-256 key generation failed") }
-        return try Key(owning: pointer, isPrivate: true)
-    }
 
     /// Reads one PEM block: `PRIVATE KEY` (PKCS#8, unencrypted) or `PUBLIC KEY` (SPKI).
     package convenience init(pem: [UInt8]) throws(KeyError) {
@@ -113,6 +112,14 @@ package final class Key: @unchecked Sendable {
         let length = width ?? Int((BN_num_bits(number) + 7) / 8)
         var bytes = [UInt8](repeating: 0, count: length)
         _ = bytes.withUnsafeMutableBufferPointer { BN_bn2binpad(number, $0.baseAddress, Int32(length)) }
+        return bytes
+    }
+
+    /// The 32 bytes of an Ed25519 public key.
+    private static func rawPublic(_ pointer: OpaquePointer) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        var length = bytes.count
+        guard EVP_PKEY_get_raw_public_key(pointer, &bytes, &length) == 1, length == bytes.count else { return [] }
         return bytes
     }
 

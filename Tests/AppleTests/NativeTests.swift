@@ -23,7 +23,7 @@ struct NativeTests {
         #expect(claims["sub"] as? String == first["user"])
         #expect(claims["aud"] as? String == AppleFixture.app)
         #expect(claims["nonce"] as? String == "hash")
-        #expect(claims["c_hash"] as? String == Digest.leftHalf(of: first["authorizationCode"] ?? ""))
+        #expect(claims["c_hash"] as? String == Algorithm.rs256.leftHalf(of: first["authorizationCode"] ?? ""))
         #expect(claims["real_user_status"] as? Int == 2)
         let second = try fixture.native()
         #expect(second["user"] == first["user"])

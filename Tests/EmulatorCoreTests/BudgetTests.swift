@@ -35,7 +35,7 @@ struct BudgetTests {
         let answers = Mutex<[String?]>([])
         let (all, continuation) = AsyncStream<Void>.makeStream()
         for _ in 0..<1_000 {
-            generator.fresh { key in
+            generator.fresh(.rs256) { key in
                 let count = answers.withLock { answers in
                     answers.append(key?.id)
                     return answers.count

@@ -9,6 +9,9 @@ import Testing
 struct KeyTests {
     static let message = Array("header.payload".utf8)
 
+    /// So many bytes, none of them 0, in base64url.
+    private static func bytes(_ count: Int) -> String { Base64URL.encode([UInt8](repeating: 0xAB, count: count)) }
+
     @Test("an RS256 signature is deterministic, and openssl verifies it from the command line")
     func rs256() throws {
         let key = try Key.generateRSA()
@@ -57,10 +60,9 @@ struct KeyTests {
         #expect(ours.verify([UInt8](repeating: 1, count: 256), of: KeyTests.message, with: .rs256) == .wrongKeyType)
     }
 
-    @Test("keys are written as PEM that reads back", arguments: [true, false])
-    func pem(isRSA: Bool) throws {
-        let key = isRSA ? try Key.generateRSA() : try Key.generateP256()
-        let algorithm: Algorithm = isRSA ? .rs256 : .es256
+    @Test("keys are written as PEM that reads back", arguments: [Algorithm.rs256, .ps256, .es256, .edDSA])
+    func pem(algorithm: Algorithm) throws {
+        let key = try Key.generate(for: algorithm)
         let again = try Key(pem: Array(key.pem().utf8))
         #expect(again.isPrivate)
         let publicHalf = try Key(pem: Array(key.publicPEM().utf8))
@@ -69,6 +71,7 @@ struct KeyTests {
         #expect(publicHalf.verify(signature, of: KeyTests.message, with: algorithm) == .valid)
         #expect(throws: KeyError.self) { try publicHalf.sign(KeyTests.message, with: algorithm) }
         let fromJWK = try Key(jwk: key.jwk(keyID: "k", algorithm: algorithm))
+        #expect(fromJWK.kind == key.kind)
         #expect(fromJWK.verify(signature, of: KeyTests.message, with: algorithm) == .valid)
     }
 
@@ -86,11 +89,11 @@ struct KeyTests {
         #expect(error?.description.contains(reason) ?? false)
     }
 
-    @Test("an Ed25519 key and a P-384 key are refused")
+    @Test("a P-384 key is refused")
     func otherCurves() throws {
         let pem = P384.Signing.PrivateKey().publicKey.pemRepresentation
         let error = #expect(throws: KeyError.self) { try Key(pem: Array(pem.utf8)) }
-        #expect(error?.description.contains("only RSA and P-256") ?? false)
+        #expect(error?.description.contains("only RSA, P-256") ?? false)
     }
 
     @Test(
@@ -100,6 +103,9 @@ struct KeyTests {
             #"{"kty":"EC","crv":"P-256","x":"AQ","y":"AQ"}"#,
             #"{"kty":"EC","crv":"P-384","x":"AQ","y":"AQ"}"#, #"{"kty":"oct","k":"AQ"}"#, "[]", "7",
             #"{"kty":"RSA","n":"AA","e":"AQAB"}"#, #"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#,
+            #"{"kty":"OKP","crv":"Ed25519","x":"AQ"}"#, #"{"kty":"OKP","crv":"X25519","x":"\#(bytes(32))"}"#,
+            #"{"kty":"RSA","n":"\#(bytes(256))","e":"\#(bytes(9))"}"#,
+            #"{"kty":"RSA","n":"\#(bytes(1025))","e":"AQAB"}"#,
         ])
     func badJWK(text: String) throws {
         let jwk = try JSONValue(parsing: text)

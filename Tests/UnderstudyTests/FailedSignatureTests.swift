@@ -25,7 +25,9 @@ private struct BrokenWorld {
     init(_ seed: String) throws {
         let seed = try SeedInput.load([.builtIn, .json(seed)])
         let key = try Key(pem: Array(try Repository.read("seed-data/keys/AuthKey_ABC123DEFG.p8").utf8))
-        let keys = seed.sections.map { _ in [KeyGenerator.NamedKey(id: "wrong", key: key)] }
+        let keys = KeyRings.seeded(seed).map { declared, _ in
+            (declared, [KeyGenerator.NamedKey(id: "wrong", algorithm: .rs256, key: key)])
+        }
         world = World(
             name: "default", seed: seed, keys: keys, generator: KeyGenerator(), budget: ProcessBudget())
         providers = [AppleProvider(seed: seed), GoogleProvider(seed: seed)]

@@ -1,3 +1,4 @@
+import JOSE
 import JSON
 
 /// An ID token that the control API is asked to mint, without a sign-in.
@@ -21,13 +22,19 @@ package struct TokenRequest: Sendable {
 package struct TokenDraft: Sendable {
     package let claims: JSONObject
     package let owner: KeyOwner
-    package let withType: Bool
+    /// The header's `typ`, if it has one.
+    package let type: String?
+    /// What it is signed with; `nil` is the first that the owner signs with.
+    package let algorithm: Algorithm?
     package let isSigned: Bool
 
-    package init(claims: JSONObject, owner: KeyOwner, withType: Bool, isSigned: Bool = true) {
+    package init(
+        claims: JSONObject, owner: KeyOwner, type: String?, algorithm: Algorithm? = nil, isSigned: Bool = true
+    ) {
         self.claims = claims
         self.owner = owner
-        self.withType = withType
+        self.type = type
+        self.algorithm = algorithm
         self.isSigned = isSigned
     }
 }

@@ -9,9 +9,9 @@ extension AppliedFault {
                 rotate(exchange, owner) { [self] in proceed(exchange, at: operation, run: run).deliver(done) }
             }
         }
-        if fault.effect.token?.signature == .unknownKey {
+        if fault.effect.token?.signature == .unknownKey, let owner = operation.traits?.mints {
             return .later { [self] done in
-                exchange.world.keys.whenUnpublishedIsReady { [self] in
+                exchange.world.keys[owner].whenUnpublishedIsReady { [self] in
                     proceed(exchange, at: operation, run: run).deliver(done)
                 }
             }
@@ -49,8 +49,8 @@ extension AppliedFault {
     }
 
     private func rotate(_ exchange: Exchange, _ owner: KeyOwner, then goOn: @escaping @Sendable () -> Void) {
-        exchange.world.keys[owner].rotate(dropping: fault.effect.rotation == .drop) { keyID in
-            if keyID == nil {
+        exchange.world.keys[owner].rotate(dropping: fault.effect.rotation == .drop) { keyIDs in
+            if keyIDs == nil {
                 exchange.world.budget.notices.tell(
                     .keys, "an ordered rotation was left out: \(KeyGenerator.waitingLimit) wait for a key already")
             }

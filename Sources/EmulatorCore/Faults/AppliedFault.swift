@@ -20,21 +20,23 @@ package final class AppliedFault: Sendable {
 }
 
 extension Exchange {
-    /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. Without `isSigned`, the token has no
-    /// signature. Every token of an operation is made here.
+    /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. `type` is the header's `typ`; without one, the
+    /// header is Apple's. Without an `algorithm`, it is the first that the owner signs with. Without `isSigned`, the token has
+    /// no signature. Every token of an operation is made here.
     package func mint(
-        _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, withType: Bool = false, isSigned: Bool = true
+        _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
+        isSigned: Bool = true
     ) throws(KeyError) -> String {
         let ring = world.keys[owner]
         guard let appliedFault, let tampering = appliedFault.fault.effect.token else {
             guard isSigned else { return JWS.unsigned(header: KeyRing.unsignedHeader, claims: claims) }
-            return try ring.mint(claims, at: time, withType: withType)
+            return try ring.mint(claims, at: time, type: type, algorithm: algorithm)
         }
         appliedFault.use()
         guard isSigned || tampering.signature != .valid else {
             return KeyRing.unsigned(claims, at: time, tampering: tampering)
         }
-        return try ring.mint(claims, at: time, withType: withType, tampering: tampering)
+        return try ring.mint(claims, at: time, type: type, algorithm: algorithm, tampering: tampering)
     }
 
     /// The JSON Web Key Set of `owner`, unless a fault orders otherwise.

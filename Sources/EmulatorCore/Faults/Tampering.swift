@@ -73,25 +73,26 @@ extension KeyRing {
 
     /// Signs `claims` as `tampering` has it.
     package func mint(
-        _ claims: JSONObject, at time: Instant, withType: Bool = false, tampering: Tampering
+        _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil, tampering: Tampering
     ) throws(KeyError) -> String {
-        let own = tampering.signature == .unknownKey ? unpublished : signing(at: time)
-        guard let named = own else { throw KeyError("no signing key is ready") }
+        let own = tampering.signature == .unknownKey ? unpublished(algorithm) : signing(at: time, with: algorithm)
+        guard let named = own else { throw KeyRing.noKey(algorithm) }
         let claims = tampering.apply(to: claims, now: time)
-        let header = tampering.apply(toHeader: KeyRing.header(named.id, withType: withType))
+        let header = tampering.apply(toHeader: KeyRing.header(named, type: type))
         switch tampering.signature {
         case .valid, .unknownKey:
-            return try JWS.mint(header: header, claims: claims, key: named.key, algorithm: .rs256)
+            return try JWS.mint(header: header, claims: claims, key: named.key, algorithm: named.algorithm)
         case .invalid:
             var other = claims
             other["understudy"] = "signed over something else"
-            let signature = try JWS.mint(header: header, claims: other, key: named.key, algorithm: .rs256)
+            let signature = try JWS.mint(header: header, claims: other, key: named.key, algorithm: named.algorithm)
                 .split(separator: ".").last.map(String.init)
             return JWS.unsigned(header: header, claims: claims) + (signature ?? "")
         case .wrongAlgorithm:
             var confused = header
             confused["alg"] = "HS256"
-            return JWS.mint(header: confused, claims: claims, secret: Array(try named.key.publicPEM().utf8))
+            let secret = try Key(secret: Array(try named.key.publicPEM().utf8))
+            return try JWS.mint(header: confused, claims: claims, key: secret, algorithm: .hs256)
         case .none:
             var unsigned = header
             unsigned["alg"] = "none"

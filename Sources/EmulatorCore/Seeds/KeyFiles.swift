@@ -85,9 +85,8 @@ struct KeyFiles {
         do {
             let key = try keys[text] ?? Key(pem: Array(text.utf8), reader: reader ?? KeyReader())
             keys[text] = key
-            if signsTokens, key.kind != .rsa(bits: 2048) || !key.isPrivate {
-                issues.append(Issue(pem, "expected an RSA private key of 2048 bits"))
-            } else if !signsTokens, key.kind != .p256 || (isPrivate && !key.isPrivate) {
+            // What signs tokens is checked where it is known what they are signed with: `expectSigningKeys`.
+            if !signsTokens, key.kind != .p256 || (isPrivate && !key.isPrivate) {
                 issues.append(Issue(pem, "expected a P-256 \(isPrivate ? "private" : "public") key"))
             }
         } catch {

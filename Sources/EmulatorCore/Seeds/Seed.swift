@@ -45,7 +45,7 @@ package struct Seed: Sendable {
     }
 
     /// Everybody who signs something.
-    package var keyOwners: [KeyOwner] { sections.compactMap { type(of: $0).keyOwner } }
+    package var keyOwners: [KeyOwner] { sections.flatMap { $0.keys.map(\.owner) } }
 
     /// The rows of this type that every world begins with; `nil` when it begins with none.
     func rows<R: Row>(of type: R.Type) -> SeededTable<R>? { people as? SeededTable<R> }

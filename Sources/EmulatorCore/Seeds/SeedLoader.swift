@@ -33,7 +33,7 @@ extension Seed {
         let first = files.first ?? LocatedJSON([:], file: sources.first?.name ?? "seed")
         let merged = files.dropFirst().reduce(first) { format.schema.merge($0, $1) }
         if !isChecked {
-            var references = SeedReferences(merged)
+            var references = SeedReferences(merged, keys: keys)
             references.check(format)
             issues += references.issues
         }

@@ -1,3 +1,4 @@
+import JOSE
 import JSON
 
 /// What a seed says of things elsewhere in it, checked once all files are merged. Each provider checks its own section and
@@ -6,10 +7,13 @@ package struct SeedReferences {
     package let root: LocatedJSON
     package let accounts: [LocatedJSON]
     package let accountIDs: KnownNames
+    /// The keys in the seed, by their PEM text.
+    let keys: [String: Key]
     package private(set) var issues: [Issue] = []
 
-    init(_ root: LocatedJSON) {
+    init(_ root: LocatedJSON, keys: [String: Key]) {
         self.root = root
+        self.keys = keys
         accounts = root["accounts"]?.items ?? []
         accountIDs = KnownNames(accounts.compactMap { $0["id"]?.string })
     }
@@ -18,7 +22,10 @@ package struct SeedReferences {
         for profile in format.profiles { profile.check(&self) }
         checkInteraction(root["interaction"])
         for outcome in root["outcomes"]?.items ?? [] { checkInteraction(outcome) }
-        for section in format.sections { section.check(&self) }
+        for section in format.sections {
+            expectSigningKeys(root[section.name]?["signingKeys"])
+            section.check(&self)
+        }
     }
 
     // MARK: - For the providers

@@ -1,5 +1,4 @@
 import JSON
-import Time
 
 /// A provider's section of the seed, declared in the provider's folder.
 package protocol SeedSection: SchemaObject {
@@ -7,11 +6,8 @@ package protocol SeedSection: SchemaObject {
     static var name: String { get }
     /// What it is, in a sentence for the seed's reference.
     static var about: String { get }
-    /// Whose the signing keys are; `nil` for a provider that signs nothing.
-    static var keyOwner: KeyOwner? { get }
-    var signingKeys: [SigningKey] { get }
-    /// How often the next key takes over signing; `nil` is never.
-    var keyRotation: TimeSpan? { get }
+    /// Who signs, and with what: an owner of keys for each issuer that the section has, or none.
+    var keys: [SeededKeys] { get }
     /// For people who look for what is seeded.
     var seededClients: [SeededClient] { get }
     /// Hosts that are played because of what is seeded, beside the provider's own.
@@ -27,9 +23,7 @@ package protocol SeedSection: SchemaObject {
 }
 
 extension SeedSection {
-    package static var keyOwner: KeyOwner? { nil }
-    package var signingKeys: [SigningKey] { [] }
-    package var keyRotation: TimeSpan? { nil }
+    package var keys: [SeededKeys] { [] }
     package var hosts: [String] { [] }
     package var issuerFollowsRequest: Bool { false }
 

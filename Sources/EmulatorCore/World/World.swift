@@ -23,12 +23,15 @@ package final class World: Sendable {
     /// Whether a fault may be queued. Asked before the lock is taken: workers that wait for it cost more than what they do.
     private let mayHaveFaults: Atomic<Bool>
 
-    init(name: String, seed: Seed, keys: [[KeyGenerator.NamedKey]], generator: KeyGenerator, budget: ProcessBudget) {
+    init(
+        name: String, seed: Seed, keys: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
+        budget: ProcessBudget
+    ) {
         self.name = name
         self.seed = seed
         self.budget = budget
         recording = Recording(in: budget.recordings)
-        self.keys = KeyRings(seed: seed, keys: keys, generator: generator)
+        self.keys = KeyRings(keys, generator: generator)
         store = MemoryStore(seed)
         mayHaveFaults = Atomic(!seed.faults.isEmpty)
     }

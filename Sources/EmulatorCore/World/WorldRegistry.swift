@@ -44,7 +44,7 @@ package final class WorldRegistry: Sendable {
 
     private let seed: Seed
     private let generator: KeyGenerator
-    private let keys: [[KeyGenerator.NamedKey]]
+    private let keys: [(SeededKeys, [KeyGenerator.NamedKey])]
     private let state: Mutex<State>
     package let main: World
     package let budget: ProcessBudget

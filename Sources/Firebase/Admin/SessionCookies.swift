@@ -25,7 +25,7 @@ extension FirebaseProvider {
         claims["exp"] = .numericDate(now + .seconds(duration))
         do {
             let cookie = try call.exchange.mint(
-                .firebase, claims, at: now, withType: true, isSigned: call.signsTokens)
+                .firebase, claims, at: now, type: "JWT", isSigned: call.signsTokens)
             return FirebaseAnswer(body: JSONObject([("sessionCookie", .string(cookie))]))
         } catch {
             throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)

@@ -1,0 +1,134 @@
+import JOSE
+import JSON
+import Time
+
+/// Whose keys sign. Each provider that signs names its own; one that plays several issuers names one for each.
+package struct KeyOwner: Hashable, Sendable {
+    package let name: String
+
+    package init(_ name: String) { self.name = name }
+}
+
+/// What keys an owner has, as a section of the seed says.
+package struct SeededKeys: Sendable {
+    package let owner: KeyOwner
+    /// What it signs with. The first is used where no other is asked for.
+    package let algorithms: [Algorithm]
+    /// Oldest first. For an algorithm of which none is here, keys are made.
+    package let keys: [SigningKey]
+    /// How often the next key takes over signing; `nil` is never.
+    package let rotation: TimeSpan?
+
+    /// An empty list of `algorithms` counts as RS256.
+    package init(
+        _ owner: KeyOwner, algorithms: [Algorithm] = [.rs256], keys: [SigningKey], rotation: TimeSpan? = nil
+    ) {
+        self.owner = owner
+        self.algorithms = algorithms.isEmpty ? [.rs256] : algorithms
+        self.keys = keys
+        self.rotation = rotation
+    }
+}
+
+/// A key that signs tokens.
+package struct SigningKey: Sendable {
+    /// Its `kid`.
+    package let id: String
+    /// PEM.
+    package let privateKey: String
+    /// What it signs with; `nil` is the first of its owner's algorithms that suits it.
+    package let algorithm: Algorithm?
+}
+
+extension SeededKeys {
+    /// The keys, read, with what each signs with: what the seed says, or the first of the owner's algorithms that suits it.
+    func named(_ known: [String: Key]) -> [KeyGenerator.NamedKey] {
+        keys.compactMap { seeded in
+            guard let key = known[seeded.privateKey],
+                let algorithm = seeded.algorithm ?? algorithms.first(where: { key.suits($0) })
+            else { return nil }
+            return KeyGenerator.NamedKey(id: seeded.id, algorithm: algorithm, key: key)
+        }
+    }
+}
+
+extension Algorithm {
+    /// What a provider can sign with: all but HMAC, whose secret can't be published.
+    package static let published: [Algorithm] = [.rs256, .ps256, .es256, .edDSA]
+}
+
+extension Fields {
+    /// The keys that sign a provider's tokens. `rule` is what their IDs look like. With `anyAlgorithm`, they may be for any
+    /// of `Algorithm.published`, else for RS256.
+    package mutating func signingKeys(_ rule: TextRule = .identifier, anyAlgorithm: Bool = false) -> [SigningKey] {
+        let key = ComposedRule { fields in
+            SigningKey(
+                id: fields("id", .text(rule), "The `kid`."), privateKey: fields.privateKey() ?? "",
+                algorithm: anyAlgorithm
+                    ? fields.optional(
+                        "algorithm", .choice(Algorithm.published.map(\.rawValue)),
+                        "What it signs with; by default the first of the algorithms in use that suits the key."
+                    ).flatMap { Algorithm(rawValue: $0) } : nil)
+        }
+        return list(
+            "signingKeys", of: key, key: "id",
+            anyAlgorithm
+                ? "Keys that sign tokens, oldest first: RSA-2048, P-256 or Ed25519; three are made for each algorithm that has none."
+                : "RSA-2048 keys that sign tokens, oldest first; three are made by default.")
+    }
+
+    // The loader reads the files and puts their text in place of their names.
+
+    /// A private key as PEM text.
+    package mutating func privateKey() -> String? {
+        _ = optional("privateKeyFile", .text(.nonEmpty), "A PKCS#8 PEM file, relative to this file.")
+        return optional("privateKey", .text(.nonEmpty), "The PEM text itself, instead of a file.")
+    }
+
+    /// A public key as PEM text.
+    package mutating func publicKey() -> String? {
+        _ = optional("publicKeyFile", .text(.nonEmpty), "A P-256 SPKI PEM file, relative to this file.")
+        return optional("publicKey", .text(.nonEmpty), "The PEM text itself, instead of a file.")
+    }
+}
+
+extension SeedReferences {
+    /// The signing keys in the list `json` are for `algorithms`, those that their owner signs with.
+    package mutating func expectSigningKeys(_ json: LocatedJSON?, for algorithms: [Algorithm] = [.rs256]) {
+        for item in json?.items ?? [] {
+            guard let pem = item["privateKey"], let key = pem.string.flatMap({ keys[$0] }) else { continue }
+            var wanted = algorithms
+            if let written = item["algorithm"], let algorithm = written.string.flatMap({ Algorithm(rawValue: $0) }) {
+                let names = algorithms.map(\.rawValue).joined(separator: ", ")
+                if !algorithms.contains(algorithm) { add(written, "the tokens are signed with \(names) only") }
+                wanted = [algorithm]
+            }
+            if !wanted.contains(where: { key.signs($0) }) { add(pem, "expected \(SeedReferences.kinds(for: wanted))") }
+        }
+    }
+
+    private static func kinds(for algorithms: [Algorithm]) -> String {
+        var kinds: [String] = []
+        for algorithm in algorithms {
+            let kind =
+                switch algorithm {
+                case .rs256, .ps256: "an RSA private key of 2048 bits"
+                case .es256: "a P-256 private key"
+                case .edDSA: "an Ed25519 private key"
+                case .hs256: "no key"
+                }
+            if !kinds.contains(kind) { kinds.append(kind) }
+        }
+        return kinds.joined(separator: " or ")
+    }
+}
+
+extension Key {
+    /// Whether it can sign a provider's tokens with `algorithm`. RSA keys have 2,048 bits, so that signing costs the same
+    /// everywhere.
+    fileprivate func signs(_ algorithm: Algorithm) -> Bool {
+        guard isPrivate, suits(algorithm) else { return false }
+        if case .rsa(let bits) = kind { return bits == 2048 }
+        return true
+    }
+}

@@ -1,0 +1,133 @@
+import JOSE
+import JSON
+import Time
+
+/// The key rings of a world, one for each owner, so that each provider publishes its own keys only.
+package struct KeyRings: Sendable {
+    private let rings: [KeyOwner: KeyRing]
+    /// For an owner of which the seed's format doesn't know.
+    private let others: KeyRing
+
+    /// What is seeded, with the keys read; worlds share it.
+    static func seeded(_ seed: Seed) -> [(SeededKeys, [KeyGenerator.NamedKey])] {
+        seed.sections.flatMap { section in section.keys.map { ($0, $0.named(seed.keys)) } }
+    }
+
+    init(_ seeded: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator) {
+        var rings: [KeyOwner: KeyRing] = [:]
+        for (declared, keys) in seeded {
+            let ring = KeyRing(keys, algorithms: declared.algorithms, rotation: declared.rotation, generator: generator)
+            // All rings without keys of their own share the generator's. They are made before anybody asks when the first
+            // provider needs them.
+            if rings.isEmpty { ring.prepare() }
+            rings[declared.owner] = ring
+        }
+        self.rings = rings
+        others = KeyRing([], algorithms: [.rs256], rotation: nil, generator: generator)
+    }
+
+    package subscript(owner: KeyOwner) -> KeyRing { rings[owner] ?? others }
+
+    func areReady(_ owners: [KeyOwner]) -> Bool { owners.allSatisfy { self[$0].isReady } }
+
+    func whenReady(_ owners: [KeyOwner], _ done: @escaping @Sendable () -> Void) {
+        guard let missing = owners.first(where: { !self[$0].isReady }) else { return done() }
+        self[missing].whenReady { whenReady(owners, done) }
+    }
+
+    func reset() {
+        rings.values.forEach { $0.reset() }
+        others.reset()
+    }
+}
+
+/// The keys of one owner in a world: a sequence for each algorithm that it signs with. All are published.
+package struct KeyRing: Sendable {
+    /// Never empty; the first signs where no algorithm is asked for.
+    private let sequences: [KeySequence]
+
+    /// For an algorithm without `keys`, those that the generator makes are used; then all owners have the same.
+    init(
+        _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator
+    ) {
+        sequences = algorithms.map { algorithm in
+            KeySequence(
+                algorithm, keys: keys.filter { $0.algorithm == algorithm }, rotation: rotation, generator: generator)
+        }
+    }
+
+    /// What it signs with.
+    package var algorithms: [Algorithm] { sequences.map(\.algorithm) }
+
+    /// Begins to make keys, if any have to be made.
+    func prepare() { sequences.forEach { $0.prepare() } }
+
+    /// Whether `published` and `signing` can answer; an RSA key takes a tenth of a second to make.
+    package var isReady: Bool { sequences.allSatisfy(\.isReady) }
+
+    package func whenReady(_ done: @escaping @Sendable () -> Void) {
+        guard let missing = sequences.first(where: { !$0.isReady }) else { return done() }
+        missing.whenReady { whenReady(done) }
+    }
+
+    /// The published keys, of each algorithm the oldest first. Empty only while they are being made.
+    package var published: [KeyGenerator.NamedKey] { sequences.flatMap(\.published) }
+
+    /// The published key by which `token` says that it is signed; `nil` when there is none.
+    package func key(of token: JWS) -> KeyGenerator.NamedKey? { published.first { $0.id == token.keyID } }
+
+    /// The keys of `algorithm`, or of the first; `nil` when the owner doesn't sign with it.
+    private func sequence(_ algorithm: Algorithm?) -> KeySequence? {
+        algorithm.map { algorithm in sequences.first { $0.algorithm == algorithm } } ?? sequences.first
+    }
+
+    /// The key that signs at `time`: the newest, or with a rotation period each in turn.
+    package func signing(at time: Instant, with algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? {
+        sequence(algorithm)?.signing(at: time)
+    }
+
+    /// Publishes a new key of each algorithm, which signs from now on, and withdraws the oldest of three, or with `dropping`
+    /// every other one. Calls back with the new keys' IDs: at once if keys are at hand, else when they have been made; with
+    /// `nil` when one can't be made, or too many rotations wait for one.
+    package func rotate(dropping: Bool = false, then done: @escaping @Sendable ([String]?) -> Void) {
+        rotate(sequences[...], dropping, [], done)
+    }
+
+    private func rotate(
+        _ rest: ArraySlice<KeySequence>, _ dropping: Bool, _ made: [String],
+        _ done: @escaping @Sendable ([String]?) -> Void
+    ) {
+        guard let first = rest.first else { return done(made) }
+        first.rotate(dropping: dropping) { keyID in
+            guard let keyID else { return done(nil) }
+            rotate(rest.dropFirst(), dropping, made + [keyID], done)
+        }
+    }
+
+    /// The published keys as they were before the ones that sign at `time` were among them.
+    func stale(at time: Instant) -> [KeyGenerator.NamedKey] { sequences.flatMap { $0.stale(at: time) } }
+
+    /// A key that is never published; `nil` until it was first waited for.
+    func unpublished(_ algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? { sequence(algorithm)?.unpublished }
+
+    /// Calls back once there is a key of each algorithm that is never published: at once, if there is.
+    func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
+        guard let missing = sequences.first(where: { $0.unpublished == nil }) else { return done() }
+        missing.whenUnpublishedIsReady { isMade in isMade ? whenUnpublishedIsReady(done) : done() }
+    }
+
+    func reset() { sequences.forEach { $0.reset() } }
+}
+
+extension KeyRing {
+    /// Publishes a new key of each algorithm, which signs from now on, and withdraws the oldest of three. The new keys' IDs;
+    /// `nil` when none can be made, or too many rotations wait for one.
+    package func rotate() async -> [String]? {
+        await withCheckedContinuation { continuation in rotate { continuation.resume(returning: $0) } }
+    }
+
+    /// Returns once the keys that are never published are there.
+    package func unpublishedIsReady() async {
+        await withCheckedContinuation { continuation in whenUnpublishedIsReady { continuation.resume() } }
+    }
+}
