@@ -5,7 +5,7 @@ struct AuthorityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ca", abstract: "The local certificate authority, for HTTPS.",
         discussion:
-            "It may vouch for the hosts that the daemon plays and for this machine, and nothing installs it by itself.",
+            "It may vouch for the hosts that the daemon plays and for this machine alone, and nothing installs it by itself.",
         subcommands: [Init.self, Path.self, InstallHint.self])
 
     struct Folder: ParsableArguments {
@@ -41,9 +41,14 @@ struct AuthorityCommand: ParsableCommand {
         @Flag(help: "Replace the one there is; clients must trust the new one anew.")
         var force = false
 
+        @Option(
+            name: .customLong("seed"),
+            help: ArgumentHelp("Seed files, for whose hosts it may vouch, too.", valueName: "path"))
+        var seeds: [String] = []
+
         func run() throws {
             let authority = folder.authority
-            do { try authority.make(replacing: force) } catch {
+            do { try authority.make(replacing: force, seeds: seeds.map { .path($0) }) } catch {
                 Terminal.complain("understudy: \(error)")
                 throw ExitCode(1)
             }

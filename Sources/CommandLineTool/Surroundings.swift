@@ -22,8 +22,7 @@ struct Surroundings {
         self.folder = folder
         watcher?.watch(file: folder)
         do {
-            // The person's authority, or one for this command only.
-            let authority = options.authority.exists ? options.authority : try LocalAuthority.inMemory()
+            let authority = try Surroundings.authority(options)
             let bundle = try TrustBundle(authority: try authority.certificate(), in: folder)
             guard intercepts else {
                 server = try options.start(defaultPort: 0) { $0.authority = authority }
@@ -48,6 +47,17 @@ struct Surroundings {
             try? FileManager.default.removeItem(atPath: folder)
             throw error
         }
+    }
+
+    /// The person's authority, or one for this command only: where there is none, or where it may not vouch for the hosts
+    /// that the seeds name.
+    private static func authority(_ options: DaemonOptions) throws -> LocalAuthority {
+        guard options.authority.exists else { return try .inMemory(seeds: options.inputs) }
+        guard try options.authority.lacksHosts(of: options.inputs) else { return options.authority }
+        LineWriter.standardError.write(
+            "understudy: the authority in \(options.authority.directory) may not vouch for all hosts of the seed: the command "
+                + "has one of its own (\"understudy ca init --force --seed\" makes one that may)")
+        return try .inMemory(seeds: options.inputs)
     }
 
     func discard() {

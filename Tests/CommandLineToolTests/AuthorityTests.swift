@@ -35,6 +35,25 @@ struct AuthorityTests {
             try Shell.run("openssl", ["x509", "-in", folder.certificate, "-checkend", "315000000"]).status == 0)
     }
 
+    @Test("a seed's hosts are vouched for by an authority that is made with it, and by no other")
+    func seededHosts() throws {
+        let folder = try Folder()
+        let seed = "\(folder.path)-seed.json"
+        defer { try? FileManager.default.removeItem(atPath: seed) }
+        try #"{"firebase":{"projects":[{"id":"elsewhere"}]}}"#.write(toFile: seed, atomically: true, encoding: .utf8)
+        let options = ["--ca-directory", folder.path, "--seed", seed]
+        #expect(try Shell.run(Tool.path, ["ca", "init"] + options).status == 0)
+        let text = try Shell.run("openssl", ["x509", "-in", folder.certificate, "-noout", "-text"]).output
+        // A project's host lies below a domain that is vouched for anyhow.
+        #expect(!text.contains("DNS:elsewhere"))
+        #expect(text.contains("DNS:firebaseapp.com"))
+        try "{".write(toFile: seed, atomically: true, encoding: .utf8)
+        let broken = try Shell.run(Tool.path, ["ca", "init", "--force"] + options)
+        #expect(broken.status == 1)
+        #expect(broken.errors.contains("not JSON"))
+        #expect(try Shell.run("openssl", ["x509", "-in", folder.certificate, "-noout", "-text"]).output == text)
+    }
+
     @Test("hosts prints a line for every host, the seeded projects' included")
     func hosts() throws {
         let lines = try Tool.run("hosts", "--address", "127.0.0.2").output.split(separator: "\n")

@@ -8,6 +8,7 @@ package struct SeedFormat: Sendable {
     /// An outcome, at one of the providers at which people have a profile.
     package let outcome: ComposedRule<Outcome>
     let contents: ComposedRule<SeedContents>
+    private let providers: [any Provider.Type]
 
     /// In the order in which the format lists them.
     package init(_ providers: [any Provider.Type]) {
@@ -16,11 +17,21 @@ package struct SeedFormat: Sendable {
         let names = profiles.map { $0.name }
         let account = ComposedRule { Account(&$0, profiles: profiles) }
         let outcome = ComposedRule { Outcome(&$0, providers: names) }
+        self.providers = providers
         self.sections = sections
         self.profiles = profiles
         self.account = account
         self.outcome = outcome
         contents = ComposedRule { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
+    }
+
+    /// What is taken before a seed names anything: the hosts that providers always play, and the first segments of the
+    /// daemon's own paths, which share a place with hosts in the prefix form.
+    var reservedNames: (hosts: Set<String>, segments: Set<String>) {
+        let nothing = Seed(reading: LocatedJSON([:], file: ""), keys: [:], format: self)
+        let operations = providers.flatMap { $0.init(seed: nothing).operations }
+        let own = operations.filter(\.hosts.isEmpty).compactMap { $0.path.split(separator: "/").first.map(String.init) }
+        return (hosts: Set(operations.flatMap(\.hosts)), segments: Set(own + ["favicon.ico"]))
     }
 
     /// A whole seed file: the format of the README's section "Seeds".

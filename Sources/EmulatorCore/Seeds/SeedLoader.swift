@@ -33,8 +33,8 @@ extension Seed {
         let first = files.first ?? LocatedJSON([:], file: sources.first?.name ?? "seed")
         let merged = files.dropFirst().reduce(first) { format.schema.merge($0, $1) }
         if !isChecked {
-            var references = SeedReferences(merged, keys: keys)
-            references.check(format)
+            var references = SeedReferences(merged, keys: keys, format: format)
+            references.check()
             issues += references.issues
         }
         guard issues.isEmpty else { throw Issues(issues) }

@@ -62,32 +62,34 @@ public struct LocalAuthority: Sendable {
     public var exists: Bool { kept != nil || (!directory.isEmpty && File.exists(certificatePath)) }
 
     /// A new authority that isn't written to a file.
-    package static func inMemory() throws -> LocalAuthority {
-        let authority = try fresh()
+    package static func inMemory(seeds: [SeedInput] = []) throws -> LocalAuthority {
+        let authority = try fresh(seeds)
         return LocalAuthority(kept: (certificate: authority.certificate, key: try authority.key.pem()))
     }
 
-    private static func fresh() throws -> CertificateAuthority {
+    private static func fresh(_ seeds: [SeedInput]) throws -> CertificateAuthority {
         let now = MachineClock.now
         return try CertificateAuthority(
-            commonName: "Understudy, for tests only: \(owner)", hosts: PlayedHosts.domains(),
+            commonName: "Understudy, for tests only: \(owner)", hosts: PlayedHosts.domains(seeds: seeds),
             from: now - day, to: now + .days(3650))
     }
 
     /// The certificate, in PEM.
     package func certificate() throws -> String { try kept?.certificate ?? File.text(at: certificatePath) }
 
-    /// Makes a new one: P-256, ten years, for the hosts that the daemon plays and for this machine alone.
+    /// Makes a new one: P-256, ten years, for the hosts that the daemon plays and for this machine alone. Hosts that only
+    /// `seeds` name, such as an OpenID issuer's, are among them.
     ///
-    /// - Throws: ``Failure`` when there is one already and it isn't to be replaced, or when it can't be written.
-    public func make(replacing: Bool = false) throws {
+    /// - Throws: ``Failure`` when there is one already and it isn't to be replaced, or when it can't be written;
+    ///   ``StartError`` when a seed can't be used.
+    public func make(replacing: Bool = false, seeds: [SeedInput] = []) throws {
         try requireDirectory()
         guard replacing || !exists else {
             throw Failure(
                 "there is one already: \(certificatePath). With --force it is replaced, and must be trusted anew")
         }
+        let authority = try LocalAuthority.fresh(seeds)
         do {
-            let authority = try LocalAuthority.fresh()
             try File.makeDirectory(directory, mode: 0o700)
             try File.write(try authority.key.pem().utf8, to: keyPath, mode: 0o600)
             try File.write(authority.certificate.utf8, to: certificatePath, mode: 0o644)
@@ -113,6 +115,15 @@ public struct LocalAuthority: Sendable {
         }
     }
 
+    /// Whether it may vouch for the hosts that the daemon always plays, but not for all that `seeds` name.
+    package func lacksHosts(of seeds: [SeedInput]) throws -> Bool {
+        func vouches(for seeds: [SeedInput]) throws -> Bool {
+            let hosts = PlayedHosts.certified(for: try SeedInput.load(seeds))
+            return (try? certificate(for: hosts, at: "127.0.0.1", lifetime: LocalAuthority.day)) != nil
+        }
+        return try !vouches(for: seeds) && vouches(for: [.json("{}")])
+    }
+
     /// A server's certificate for `hosts` and this machine's addresses, `address` among them if it is loopback.
     func certificate(for hosts: [String], at address: String, lifetime: TimeSpan) throws -> ServerCertificate {
         let (certificate, key) = try material()
@@ -130,7 +141,7 @@ public struct LocalAuthority: Sendable {
                 renewal: now + .milliseconds(lifetime.milliseconds * 2 / 3))
         } catch {
             throw Failure(
-                "the authority in \(directory.isEmpty ? "memory" : directory) can't be used: \(error). \"understudy ca init --force\" makes another"
+                "the authority in \(directory.isEmpty ? "memory" : directory) can't be used: \(error). \"understudy ca init --force\" makes another, with --seed for the hosts that a seed names"
             )
         }
     }

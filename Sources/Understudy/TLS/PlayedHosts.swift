@@ -11,13 +11,26 @@ public enum PlayedHosts {
 
     static func names(for seed: Seed) -> [String] {
         let played = Set(Providers.playing(seed).flatMap(\.hosts)).filter { !$0.contains("*") }
-        return (Array(played) + seed.sections.flatMap(\.hosts)).sorted()
+        return played.union(seed.sections.flatMap(\.hosts)).sorted()
     }
 
-    /// What the certificate authority may vouch for: those hosts, whatever is seeded, and this machine.
-    static func domains() throws -> [String] {
-        let played = Set(Providers.playing(try SeedInput.load([.json("{}")])).flatMap(\.hosts))
-        return played.map { $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0 }.sorted() + ["localhost"]
+    /// What a certificate authority may vouch for: the hosts that are played whatever is seeded, those that the built-in seed
+    /// and `seeds` name, and this machine.
+    static func domains(seeds: [SeedInput]) throws -> [String] {
+        let always = Set(Providers.playing(try SeedInput.load([.json("{}")])).flatMap(\.hosts)).map {
+            $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0
+        }
+        var seeded = Set(try names())
+        if !seeds.isEmpty { seeded.formUnion(try names(seeds: seeds)) }
+        let known = Set(always + ["localhost"])
+        // A domain stands for all below it.
+        let others = seeded.filter { host in !parents(of: host).contains { known.contains($0) } }
+        return (always + others.filter { !known.contains($0) }).sorted() + ["localhost"]
+    }
+
+    /// `a.example.com`: `example.com`, `com`.
+    private static func parents(of host: String) -> [String] {
+        host.indices.filter { host[$0] == "." }.map { String(host[host.index(after: $0)...]) }
     }
 
     /// The names in the daemon's certificate.
