@@ -13,12 +13,15 @@ enum AppleIdentifiers {
         compose(Digest.sha256("apple:transfer:\(from):\(to):\(account)"))
     }
 
-    /// Ten lower-case letters and digits at privaterelay.appleid.com: one for each person and team.
+    /// How private relay addresses end.
+    static let relayDomain = "@privaterelay.appleid.com"
+
+    /// Ten lower-case letters and digits before `relayDomain`: one address for each person and team.
     static func relayAddress(account: String, team: String) -> String {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
         let digest = Digest.sha256("apple:relay:\(team):\(account)")
         let local = digest.prefix(10).map { alphabet[Int($0) % alphabet.count] }
-        return String(decoding: local, as: UTF8.self) + "@privaterelay.appleid.com"
+        return String(decoding: local, as: UTF8.self) + relayDomain
     }
 
     /// Real ones begin with a small number and end with a time of day.

@@ -23,6 +23,10 @@ package struct AppleProvider: Provider {
         notifier = AppleNotifier()
     }
 
+    package static func variables(daemon url: String) -> [(name: String, value: String)] {
+        [(name: "APPLE_BASE_URL", value: "\(url)/\(host)")]
+    }
+
     package var operations: [Operation] {
         let host = [AppleProvider.host]
         let authorization = OperationTraits.authorization(

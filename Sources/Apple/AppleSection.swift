@@ -49,7 +49,7 @@ package struct AppleSection: SeedSection {
         keyRotation = fields.nullable(
             "keyRotation", .duration,
             "How often the next published key takes over signing; never by default.")
-        signingKeys = fields.signingKeys(.keyID)
+        signingKeys = fields.signingKeys(.appleSigningKeyID)
         teams = fields.list("teams", of: Team.self, key: "id", "Developer teams.")
     }
 
@@ -86,7 +86,7 @@ extension AppleSection {
         let notificationsURL: String?
 
         package init(_ fields: inout Fields) {
-            id = fields("id", .text(.teamID), "The Team ID.")
+            id = fields("id", .text(.appleIdentifier), "The Team ID.")
             keys = fields.list("keys", of: Key.self, key: "id", "Keys that sign client secrets.")
             apps = fields.list("apps", of: App.self, key: "bundleID", "App IDs.")
             services = fields.list("services", of: Service.self, key: "id", "Services IDs.")
@@ -103,7 +103,7 @@ extension AppleSection {
         package let publicKey: String
 
         package init(_ fields: inout Fields) {
-            id = fields("id", .text(.teamID), "The key ID.")
+            id = fields("id", .text(.appleIdentifier), "The key ID.")
             publicKey = fields.publicKey() ?? ""
         }
     }
@@ -133,7 +133,7 @@ extension AppleSection {
         let at: Instant
 
         init(_ fields: inout Fields) {
-            fromTeam = fields("fromTeam", .text(.teamID), "The team that had the app before.")
+            fromTeam = fields("fromTeam", .text(.appleIdentifier), "The team that had the app before.")
             at = fields("at", .timestamp, "When the app changed hands.")
         }
     }
@@ -190,4 +190,11 @@ extension AppleSection {
             }
         }
     }
+}
+
+extension TextRule {
+    static let appleIdentifier = TextRule.upperCase(
+        10, about: "ten upper-case letters and digits, as Apple's Team IDs and key IDs are")
+    static let appleSigningKeyID = TextRule.alphanumeric(
+        10, about: "ten letters and digits, as Apple's signing keys are named")
 }

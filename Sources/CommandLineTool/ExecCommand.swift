@@ -4,13 +4,15 @@ import Glibc
 import Understudy
 
 struct ExecCommand: ParsableCommand {
+    private static let variables = Providers.variables(daemon: "").map(\.name)
+
     static let configuration = CommandConfiguration(
         commandName: "exec", abstract: "Start the daemon for one command, on a free port, and stop it afterwards.",
         usage: "understudy exec [<serve's options>] [--intercept] [--log-file <path>] -- <command> [<argument> ...]",
         discussion: """
             The command finds the daemon in its environment: UNDERSTUDY_URL, UNDERSTUDY_CONTROL_URL, \
-            FIREBASE_AUTH_EMULATOR_HOST, APPLE_BASE_URL, GITHUB_BASE_URL, GITHUB_API_URL, GOOGLE_BASE_URL, \
-            GOOGLE_TOKEN_URL, FACEBOOK_BASE_URL and FACEBOOK_GRAPH_URL. With --proxy-port it gets the proxy instead, and with \
+            \(variables.dropLast().joined(separator: ", ")) and \
+            \(variables.last ?? ""). With --proxy-port it gets the proxy instead, and with \
             --intercept the real host names themselves lead to the daemon: for this command alone. Input and output are the \
             command's own. Exits with its exit code; 127 when there is no such command, 128 and the signal when a signal \
             ended it.

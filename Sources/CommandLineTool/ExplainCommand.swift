@@ -13,10 +13,10 @@ struct ExplainCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The raw nonce, as the app kept it.", valueName: "nonce"))
     var rawNonce: String?
 
-    @Option(help: ArgumentHelp("An Apple client secret.", valueName: "jwt"))
+    @Option(help: ArgumentHelp(ExplainCommand.help(.clientSecret), valueName: "jwt"))
     var clientSecret: String?
 
-    @Option(help: ArgumentHelp("A token of GitHub's, to check its form, or an ID token.", valueName: "token"))
+    @Option(help: ArgumentHelp(ExplainCommand.help(.accessToken, "an ID token"), valueName: "token"))
     var token: String?
 
     @Option(help: ArgumentHelp("The provider's key set, to check the ID token's signature.", valueName: "url-or-file"))
@@ -26,6 +26,11 @@ struct ExplainCommand: ParsableCommand {
         name: .customLong("seed"),
         help: ArgumentHelp("Seed files whose teams and keys a client secret is checked against.", valueName: "path"))
     var seeds: [String] = []
+
+    /// What can be given: whatever a provider can explain, `others` beside it.
+    private static func help(_ value: ExplainedValue, _ others: String...) -> String {
+        (Providers.explained(value) + others).joined(separator: ", or ") + "."
+    }
 
     func validate() throws {
         guard idToken != nil || rawNonce != nil || clientSecret != nil || token != nil else {

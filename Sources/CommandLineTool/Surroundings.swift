@@ -14,7 +14,7 @@ struct Surroundings {
     init(_ options: DaemonOptions, intercepts: Bool, isolated: Bool, watcher: Watcher?) throws {
         guard intercepts || options.usesProxy else {
             server = try options.start(defaultPort: 0)
-            variables = Surroundings.own(server) + Surroundings.addresses(server.url)
+            variables = Surroundings.own(server) + Providers.variables(daemon: server.url)
             folder = nil
             return
         }
@@ -80,19 +80,6 @@ struct Surroundings {
         [
             (name: "UNDERSTUDY_URL", value: server.url),
             (name: "UNDERSTUDY_CONTROL_URL", value: "\(server.url)/_understudy/v1"),
-        ]
-    }
-
-    private static func addresses(_ url: String) -> [(name: String, value: String)] {
-        [
-            (name: "FIREBASE_AUTH_EMULATOR_HOST", value: String(url.drop { $0 != "/" }.dropFirst(2))),
-            (name: "APPLE_BASE_URL", value: "\(url)/appleid.apple.com"),
-            (name: "GITHUB_BASE_URL", value: "\(url)/github.com"),
-            (name: "GITHUB_API_URL", value: "\(url)/api.github.com"),
-            (name: "GOOGLE_BASE_URL", value: "\(url)/accounts.google.com"),
-            (name: "GOOGLE_TOKEN_URL", value: "\(url)/oauth2.googleapis.com/token"),
-            (name: "FACEBOOK_BASE_URL", value: "\(url)/www.facebook.com"),
-            (name: "FACEBOOK_GRAPH_URL", value: "\(url)/graph.facebook.com"),
         ]
     }
 

@@ -1,5 +1,6 @@
 import HTTPServer
 import JOSE
+import JSON
 import EmulatorCore
 
 /// `/`: what is running, what is seeded, and how to point a client here.
@@ -22,22 +23,21 @@ package struct StatusPage: Sendable {
         self.masksSecrets = masksSecrets
     }
 
-    /// A page for people; for programs, which don't accept HTML, the JSON by which the Emulator Suite is recognized.
+    /// A page for people; for programs, which don't accept HTML, the JSON by which they recognize an emulator.
     package func response(_ exchange: Exchange) -> Response {
         guard exchange.request.header("Accept")?.contains("text/html") ?? false else { return mark(exchange) }
         return page(exchange)
     }
 
     private func mark(_ exchange: Exchange) -> Response {
-        ControlAnswer.ok([
-            "authEmulator": [
-                "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
-                "apiSpec": "/emulator/openapi.json",
-            ],
-            "understudy": [
-                "version": .string(version), "statusPage": "this address, for clients that accept text/html",
-            ],
-        ])
+        var document = JSONObject()
+        for provider in providers {
+            for (name, value) in type(of: provider).emulatorStatus.members { document[name] = value }
+        }
+        document["understudy"] = [
+            "version": .string(version), "statusPage": "this address, for clients that accept text/html",
+        ]
+        return ControlAnswer.ok(.object(document))
     }
 
     private func page(_ exchange: Exchange) -> Response {

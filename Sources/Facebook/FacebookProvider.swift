@@ -19,6 +19,7 @@ package struct FacebookProvider: Provider {
     package static let section: (any SeedSection.Type)? = FacebookSection.self
     package static let profile: (any AccountProfile.Type)? = FacebookProfile.self
 
+    package static let title = "Facebook"
     package let name = "facebook"
     let apps: [String: FacebookSection.App]
     let pages = PersonPages(provider: "Facebook", host: host, path: dialogPath)
@@ -26,6 +27,18 @@ package struct FacebookProvider: Provider {
     package init(seed: Seed) {
         apps = Dictionary(
             seed[FacebookSection.self].apps.map { ($0.appID, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    package static func variables(daemon url: String) -> [(name: String, value: String)] {
+        [
+            (name: "FACEBOOK_BASE_URL", value: "\(url)/\(host)"),
+            (name: "FACEBOOK_GRAPH_URL", value: "\(url)/\(graphHost)"),
+        ]
+    }
+
+    /// Limited Login's tokens, too.
+    package static func isIssuer(_ issuer: String) -> Bool {
+        [self.issuer, "https://\(limitedHost)"].contains(issuer)
     }
 
     package var operations: [Operation] {

@@ -108,7 +108,7 @@ extension FirebaseError {
         return error
     }
 
-    /// As production answers today: no `keyInvalid` among the errors, so that the Apple SDK shows 17999, not 17023.
+    /// As production answers today: no `keyInvalid` among the errors, so that the iOS SDK shows 17999, not 17023.
     static func badAPIKey(_ key: String, hint: String) -> FirebaseError {
         var error = FirebaseError(
             "API key not valid. Please pass a valid API key.",

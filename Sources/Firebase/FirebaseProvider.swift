@@ -13,15 +13,37 @@ package struct FirebaseProvider: Provider {
     package static let host = "identitytoolkit.googleapis.com"
     package static let tokenHost = "securetoken.googleapis.com"
     package static let legacyHost = "www.googleapis.com"
+    /// Of its ID tokens; the project's ID follows.
+    static let issuerPrefix = "https://securetoken.google.com/"
     static let handlerPath = "/__/auth/handler"
     static let legacyPrefix = "/identitytoolkit/v3/relyingparty"
 
     package static let section: (any SeedSection.Type)? = FirebaseSection.self
 
+    package static let title = "Firebase Authentication"
+    /// As the Emulator Suite's Authentication emulator answers.
+    package static let emulatorStatus = JSONObject([
+        (
+            "authEmulator",
+            [
+                "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
+                "apiSpec": "/emulator/openapi.json",
+            ]
+        )
+    ])
+
     package let name = "firebase"
     let projects: ProjectDirectory
 
     package init(seed: Seed) { projects = ProjectDirectory(seed[FirebaseSection.self].projects) }
+
+    /// The variable that Firebase's Admin SDKs read: a host and a port, without a scheme.
+    /// <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>
+    package static func variables(daemon url: String) -> [(name: String, value: String)] {
+        [(name: "FIREBASE_AUTH_EMULATOR_HOST", value: String(url.drop { $0 != "/" }.dropFirst(2)))]
+    }
+
+    package static func isIssuer(_ issuer: String) -> Bool { issuer.hasPrefix(issuerPrefix) }
 
     /// At `www.googleapis.com` only what lies below version 3 is Firebase's to refuse.
     package func notServed(_ exchange: Exchange) -> Response? {

@@ -105,7 +105,7 @@ struct IdpRequest: Sendable {
             return .refused(error, pendingToken: keep(&tables, call))
         }
         guard user.link(identity.providerId) == nil else {
-            // Production says so with status 200, which the Apple SDK wouldn't survive.
+            // Production says so with status 200, which the iOS SDK wouldn't survive.
             let error = FirebaseError(
                 "PROVIDER_ALREADY_LINKED",
                 because: "the user \"\(localId)\" has a \(identity.providerId) identity already: unlink it first")

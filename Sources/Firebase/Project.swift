@@ -26,7 +26,7 @@ package struct Project: SchemaObject {
     /// Whether a seed holds it.
     let isSeeded: Bool
 
-    var issuer: String { "https://securetoken.google.com/\(id)" }
+    var issuer: String { FirebaseProvider.issuerPrefix + id }
     var host: String { "\(id).firebaseapp.com" }
     /// The project's own users, not those of its tenants.
     var pool: UserPool { UserPool(project: id, tenant: nil) }

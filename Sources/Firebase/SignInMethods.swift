@@ -56,10 +56,13 @@ package struct SignInMethods: SchemaObject {
         fields.optional(Source.id, .object(Source.self), Source.about)
     }
 
-    /// By its ID, such as `github.com`; `nil` when it isn't configured.
+    /// By its ID, a domain; `nil` when it isn't configured.
     func source(_ id: String) -> (any IdentitySource)? { sources.first { type(of: $0).id == id } }
 
-    subscript<Source: IdentitySource>(type: Source.Type) -> Source? { source(Source.id) as? Source }
+    /// The apps of the first provider that has any, and that provider's ID.
+    var bundleIDs: (ids: [String], source: String) {
+        sources.lazy.filter { !$0.bundleIDs.isEmpty }.map { ($0.bundleIDs, type(of: $0).id) }.first ?? ([], "")
+    }
 }
 
 extension Fields {

@@ -7,7 +7,7 @@ import EmulatorCore
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/signInWithIdp
 //
 // Quirks: it signs in, links (idToken), reauthenticates (autoCreate false) and finishes the web flow (requestUri with a
-// code). With returnIdpCredential, a refused link is status 200 with errorMessage and the credential, because the Apple
+// code). With returnIdpCredential, a refused link is status 200 with errorMessage and the credential, because the iOS
 // SDK makes its updated credential from it; with another refusal than these two it would crash there, so the others are
 // 400. Whether an address is believed depends on the provider, not on what its token says.
 

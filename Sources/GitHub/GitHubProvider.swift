@@ -28,6 +28,13 @@ package struct GitHubProvider: Provider {
         directory = GitHubDirectory(settings)
     }
 
+    package static func variables(daemon url: String) -> [(name: String, value: String)] {
+        [
+            (name: "GITHUB_BASE_URL", value: "\(url)/\(host)"),
+            (name: "GITHUB_API_URL", value: "\(url)/\(apiHost)"),
+        ]
+    }
+
     package var operations: [Operation] {
         webOperations + endpoints.flatMap { restOperations($0) } + [
             Operation("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { Avatar.response($0) },

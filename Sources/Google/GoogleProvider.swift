@@ -17,6 +17,7 @@ package struct GoogleProvider: Provider {
     package static let section: (any SeedSection.Type)? = GoogleSection.self
     package static let profile: (any AccountProfile.Type)? = GoogleProfile.self
 
+    package static let title = "Google"
     package let name = "google"
     let clients: [String: GoogleSection.Client]
     let settings: GoogleSection
@@ -26,6 +27,16 @@ package struct GoogleProvider: Provider {
         settings = seed[GoogleSection.self]
         clients = Dictionary(settings.clients.map { ($0.clientID, $0) }, uniquingKeysWith: { first, _ in first })
     }
+
+    package static func variables(daemon url: String) -> [(name: String, value: String)] {
+        [
+            (name: "GOOGLE_BASE_URL", value: "\(url)/\(host)"),
+            (name: "GOOGLE_TOKEN_URL", value: "\(url)/\(tokenHost)/token"),
+        ]
+    }
+
+    /// Without the scheme, too, as in older ID tokens: <https://developers.google.com/identity/openid-connect/openid-connect>.
+    package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 
     package var operations: [Operation] {
         authorizations + profiles + tokens + keySets + [

@@ -14,5 +14,13 @@ package enum Providers {
     /// What a seed file can hold.
     package static let seedFormat = SeedFormat(all)
 
+    /// Environment variables by which a program finds the providers at the daemon whose address is `url`.
+    package static func variables(daemon url: String) -> [(name: String, value: String)] {
+        all.flatMap { $0.variables(daemon: url) }
+    }
+
+    /// What the providers can explain of a kind of value, for the command's help.
+    package static func explained(_ value: ExplainedValue) -> [String] { all.compactMap { $0.explainedValues[value] } }
+
     static func playing(_ seed: Seed) -> [any Provider] { all.map { $0.init(seed: seed) } }
 }

@@ -8,6 +8,7 @@ import Understudy
 
 /// A provider with one operation that scripts of any origin may read, and one that they may not.
 private struct OpenProvider: Provider {
+    static let title = "Open"
     let name = "open"
 
     init(seed: Seed) {}

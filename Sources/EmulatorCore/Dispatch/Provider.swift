@@ -1,15 +1,21 @@
 import HTTPServer
+import JSON
 
 /// A provider, as the dispatcher sees it: what it serves, and its words for what it doesn't.
-package protocol Provider: Sendable {
+package protocol Provider: ValueExplainer, Sendable {
     /// Its section of the seed; `nil` for a provider that needs none.
     static var section: (any SeedSection.Type)? { get }
     /// Its part of an account; `nil` for a provider at which people have none, and so authorize nothing.
     static var profile: (any AccountProfile.Type)? { get }
+    /// What programs recognize the provider's own emulator by, among what `/` answers at the daemon's address.
+    static var emulatorStatus: JSONObject { get }
 
     init(seed: Seed)
 
-    /// As the control API names it: `apple`.
+    /// Environment variables by which a program finds the provider at the daemon whose address is `url`.
+    static func variables(daemon url: String) -> [(name: String, value: String)]
+
+    /// As the control API and the seed name it: one word in lower case.
     var name: String { get }
     /// All that the provider serves, at its hosts, at the daemon's own address and in the control API.
     ///
@@ -32,6 +38,9 @@ package protocol Provider: Sendable {
 extension Provider {
     package static var section: (any SeedSection.Type)? { nil }
     package static var profile: (any AccountProfile.Type)? { nil }
+    package static var emulatorStatus: JSONObject { JSONObject() }
+
+    package static func variables(daemon url: String) -> [(name: String, value: String)] { [] }
 
     package func notServed(_ exchange: Exchange) -> Response? { nil }
 

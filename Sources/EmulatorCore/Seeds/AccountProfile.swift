@@ -8,7 +8,7 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
     /// What it is, in a sentence for the seed's reference.
     static var about: String { get }
     /// What the provider calls the person, and the groups to which the person belongs: what it is, a colon, and the
-    /// provider's own identifier, such as `github.login:ada`.
+    /// provider's own identifier, such as `example.login:ada`.
     var identifiers: [String] { get }
     /// How one may begin to write who is meant, beside the account's ID, name and address.
     var searchNames: [String] { get }

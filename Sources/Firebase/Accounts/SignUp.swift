@@ -5,7 +5,7 @@ import EmulatorCore
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/signUp
 //
 // Quirks: without an address it makes an anonymous user; with idToken it gives the user who is signed in a password, which
-// is how the Apple SDK links one. With email enumeration protection a wrong password and an unknown address are the same.
+// is how the iOS SDK links one. With email enumeration protection a wrong password and an unknown address are the same.
 
 extension FirebaseProvider {
     func signUp(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {

@@ -45,7 +45,7 @@ struct OutOfBandCode: PoolRow {
     var newEmail: String?
     let link: String
     let expires: Instant
-    /// The mail server's answer: Apple's relay refuses senders that it doesn't know.
+    /// The mail server's answer, where a provider relays the message: relays refuse senders that they don't know.
     var delivery: String?
     var isUsed = false
 

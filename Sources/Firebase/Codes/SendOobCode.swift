@@ -9,7 +9,8 @@ import Time
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode
 //
 // Quirks: nothing is sent: the code lands in the outbox and in the log. With email enumeration protection an unknown
-// address is answered like a known one. A message to one of Apple's relay addresses goes by Apple's rules.
+// address is answered like a known one. A message to an address at which a provider relays messages
+// goes by the provider's rules.
 
 extension FirebaseProvider {
     func sendOobCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
@@ -104,27 +105,18 @@ extension FirebaseProvider {
         }
     }
 
-    /// A message to a relay address: `550` unless the sender is registered with Apple. Firebase doesn't hear of it, so
-    /// the answer doesn't tell; the outbox and the diagnosis do.
+    /// A message to an address at which a provider relays messages: refused unless the sender is registered there. Firebase
+    /// doesn't hear of it, so the answer doesn't tell; the outbox and the diagnosis do.
     private func deliver(_ mail: OutOfBandCode, _ call: FirebaseCall) async -> Diagnosis? {
         let recipient = mail.kind == .verifyAndChangeEmail ? mail.newEmail ?? mail.email : mail.email
-        guard recipient.hasSuffix("@privaterelay.appleid.com") else { return nil }
-        let query = Form(fields: [
-            Form.Field(name: "from", value: "noreply@\(call.project.id).firebaseapp.com"),
-            Form.Field(name: "to", value: recipient),
-        ]).encoded
-        let answer = await call.exchange.fetch("GET", "localhost", "/_understudy/v1/apple/relay?\(query)")
-        let verdict = try? JSONValue(parsing: answer.body, limits: .answer)
-        let isForwarded = verdict?["forwarded"]?.bool ?? false
-        let text =
-            isForwarded
-            ? "forwarded to \(verdict?["to"]?.string ?? "")"
-            : verdict?["smtp"]?.string ?? verdict?["reason"]?.string ?? verdict?["error"]?["message"]?.string
-                ?? "refused"
-        call.update { _ = $0.change(OutOfBandCode.self, mail.code) { $0.delivery = text } }
-        guard !isForwarded else { return nil }
-        return Diagnosis(
-            "Apple's relay refused the message: \(text); register noreply@\(call.project.id).firebaseapp.com as a sender"
-        )
+        let sender = "noreply@\(call.project.id).firebaseapp.com"
+        for source in IdentitySources.all {
+            guard let message = await source.relay(from: sender, to: recipient, in: call) else { continue }
+            call.update { _ = $0.change(OutOfBandCode.self, mail.code) { $0.delivery = message.outcome } }
+            guard !message.isForwarded else { return nil }
+            return Diagnosis(
+                "\(source.title)'s relay refused the message: \(message.outcome); register \(sender) as a sender")
+        }
+        return nil
     }
 }

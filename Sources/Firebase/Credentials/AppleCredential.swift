@@ -13,9 +13,13 @@ import Time
 /// Sign in with Apple in a project.
 struct AppleSource: IdentitySource {
     static let id = "apple.com"
+    static let title = "Apple"
     static let about = "Sign in with Apple."
     static let keyOwner: KeyOwner? = KeyOwner("apple")
     static let host = "appleid.apple.com"
+
+    private static let identifier = TextRule.upperCase(
+        10, about: "ten upper-case letters and digits, as Apple's Team IDs and key IDs are")
 
     let isEnabled: Bool
     let bundleIDs: [String]
@@ -31,8 +35,8 @@ struct AppleSource: IdentitySource {
         bundleIDs = fields(
             "bundleIDs", .set(of: .text(.identifier)), default: [], "App IDs whose ID tokens are taken.")
         servicesID = fields.optional("servicesID", .text(.identifier), "The Services ID.")
-        teamID = fields.optional("teamID", .text(.teamID), "The Team ID.")
-        keyID = fields.optional("keyID", .text(.teamID), "The key ID.")
+        teamID = fields.optional("teamID", .text(AppleSource.identifier), "The Team ID.")
+        keyID = fields.optional("keyID", .text(AppleSource.identifier), "The key ID.")
         revokesNativeCodes = fields(
             "revokeNativeCodes", .boolean, default: true,
             "Whether revokeToken takes codes from an app on a device though a Services ID is set; reports say "
@@ -94,7 +98,7 @@ struct AppleSource: IdentitySource {
         // In the web flow the nonce never left the server.
         if credential["code"] == nil || credential.redirectURI == nil {
             identity.nonce = try call.checkNonce(
-                of: token, provider: "apple.com", subject: subject, rawNonce: credential["nonce"])
+                of: token, from: AppleSource.self, subject: subject, rawNonce: credential["nonce"])
         }
         identity.email = token.claims["email"]?.string
         // Apple writes its Booleans as true or as "true".

@@ -8,6 +8,7 @@ import EmulatorCore
 /// Facebook in a project.
 struct FacebookSource: IdentitySource {
     static let id = "facebook.com"
+    static let title = "Facebook"
     static let about = "Facebook."
     static let keyOwner: KeyOwner? = KeyOwner("facebook")
 
@@ -99,7 +100,7 @@ struct FacebookSource: IdentitySource {
         let subject = token.claims["sub"]?.string ?? ""
         var identity = FederatedIdentity(providerId: "facebook.com", rawId: subject)
         identity.nonce = try call.checkNonce(
-            of: token, provider: "facebook.com", subject: subject, rawNonce: credential["nonce"])
+            of: token, from: FacebookSource.self, subject: subject, rawNonce: credential["nonce"])
         identity.email = token.claims["email"]?.string
         identity.displayName = token.claims["name"]?.string
         identity.firstName = token.claims["given_name"]?.string

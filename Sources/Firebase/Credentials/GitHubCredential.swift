@@ -12,6 +12,7 @@ import EmulatorCore
 /// GitHub in a project.
 struct GitHubSource: IdentitySource {
     static let id = "github.com"
+    static let title = "GitHub"
     static let about = "GitHub."
 
     let isEnabled: Bool

@@ -12,7 +12,9 @@ import EmulatorCore
 /// Google in a project.
 struct GoogleSource: IdentitySource {
     static let id = "google.com"
+    static let title = "Google"
     static let about = "Google."
+    static let appClientSuffix = ".apps.googleusercontent.com"
     static let keyOwner: KeyOwner? = KeyOwner("google")
 
     let isEnabled: Bool

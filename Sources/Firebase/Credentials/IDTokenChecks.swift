@@ -135,7 +135,7 @@ extension FirebaseCall {
 
     /// The nonce, last of all. Missing comes before used, used before different; a refused difference uses it up, too.
     func checkNonce(
-        of token: JWS, provider: String, subject: String, rawNonce: String?
+        of token: JWS, from source: any IdentitySource.Type, subject: String, rawNonce: String?
     ) throws(FirebaseError) -> String? {
         // A token without a nonce is taken as it is, whatever the request says.
         guard let nonce = token.claims["nonce"]?.string, !nonce.isEmpty else { return nil }
@@ -143,9 +143,11 @@ extension FirebaseCall {
             FirebaseError("MISSING_OR_INVALID_NONCE", detail, because: diagnosis)
         }
         let comparison = NonceComparison(tokenNonce: nonce, rawNonce: rawNonce)
-        guard let rawNonce else { throw refuse("Nonce is missing in the request.", comparison.explanation) }
+        let explanation = comparison.explanation(provider: source.title)
+        guard let rawNonce else { throw refuse("Nonce is missing in the request.", explanation) }
         let use = SpentNonce(
-            key: SpentNonce.Key(pool: pool, providerId: provider, subject: subject, nonce: nonce), request: exchange.id)
+            key: SpentNonce.Key(pool: pool, providerId: source.id, subject: subject, nonce: nonce), request: exchange.id
+        )
         let earlier = update { tables -> SpentNonce? in
             if let earlier = tables.find(SpentNonce.self, use.key) { return earlier }
             tables.put(use)
@@ -160,7 +162,7 @@ extension FirebaseCall {
         guard comparison == .matches else {
             throw refuse(
                 "The nonce in ID Token \"\(nonce)\" does not match the SHA256 hash of the raw nonce \"\(rawNonce)\" in the "
-                    + "request.", comparison.explanation)
+                    + "request.", explanation)
         }
         return nonce
     }

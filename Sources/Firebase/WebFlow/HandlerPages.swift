@@ -9,7 +9,7 @@ import Time
 // https://firebase.google.com/docs/auth/web/redirect-best-practices
 //
 // The handler sends the person on to the provider's real authorization page and takes the answer back: to an app by its
-// URL scheme, to a web page through the window that opened it or through session storage. Quirks: the Apple SDK's link
+// URL scheme, to a web page through the window that opened it or through session storage. Quirks: the iOS SDK's link
 // carries the whole callback URL, which verifyAssertion then gets as requestUri. A cancel is `firebaseError`.
 
 extension FirebaseProvider {

@@ -29,7 +29,6 @@ struct ReturnAddressFailure: Error {
 }
 
 extension WebFlow.Destination {
-    private static let clientSuffix = ".apps.googleusercontent.com"
     private static let longestIdentifier = 256
 
     /// Where the handler was asked to hand the sign-in back to: `clientId` (turned around) or `appId`, or else `ibi`, as the
@@ -43,11 +42,11 @@ extension WebFlow.Destination {
         }
         try WebFlow.Destination.check(bundleID: bundleID, project)
         if let clientID {
-            guard clientID.hasSuffix(WebFlow.Destination.clientSuffix), WebFlow.Destination.isIdentifier(clientID)
+            guard clientID.hasSuffix(IdentitySources.appClientSuffix), WebFlow.Destination.isIdentifier(clientID)
             else {
                 throw .client(
                     "clientId \(Diagnosis.quote(clientID))",
-                    "an iOS client's ID has letters, digits, \"-\" and \".\" before \(WebFlow.Destination.clientSuffix)"
+                    "an iOS client's ID has letters, digits, \"-\" and \".\" before \(IdentitySources.appClientSuffix)"
                 )
             }
             self = .app(scheme: clientID.split(separator: ".").reversed().joined(separator: "."))
@@ -65,7 +64,7 @@ extension WebFlow.Destination {
     }
 
     private static func check(bundleID: String?, _ project: Project) throws(ReturnAddressFailure) {
-        let registered = project.providers[AppleSource.self]?.bundleIDs ?? []
+        let (registered, source) = project.providers.bundleIDs
         guard let bundleID else {
             guard registered.isEmpty else { throw .app("no ibi", "ibi must be the app's bundle ID") }
             return
@@ -80,7 +79,7 @@ extension WebFlow.Destination {
             throw .app(
                 "ibi \(Diagnosis.quote(bundleID))",
                 "the project's bundleIDs are \(registered.prefix(5).joined(separator: ", "))"
-                    + "\(Spelling.hint(bundleID, among: registered)): add it to apple.com in the seed")
+                    + "\(Spelling.hint(bundleID, among: registered)): add it to \(source) in the seed")
         }
     }
 

@@ -27,12 +27,19 @@ package struct TextRule: Sendable {
     package static let identifier = TextRule(
         about: "an identifier: letters, digits, \"-\", \"_\" and \".\"", pattern: "^[A-Za-z0-9._-]+$"
     ) { text in !text.isEmpty && text.utf8.allSatisfy { isLetterOrDigit($0) || "-_.".utf8.contains($0) } }
-    package static let teamID = TextRule(
-        about: "ten upper-case letters and digits, as Apple's Team IDs and key IDs are", pattern: "^[A-Z0-9]{10}$"
-    ) { text in text.utf8.count == 10 && text.utf8.allSatisfy { isLetterOrDigit($0) && !(0x61...0x7A).contains($0) } }
-    package static let keyID = TextRule(
-        about: "ten letters and digits, as Apple's signing keys are named", pattern: "^[A-Za-z0-9]{10}$"
-    ) { text in text.utf8.count == 10 && text.utf8.allSatisfy(isLetterOrDigit) }
+    /// `count` letters and digits.
+    package static func alphanumeric(_ count: Int, about: String) -> TextRule {
+        TextRule(about: about, pattern: "^[A-Za-z0-9]{\(count)}$") { text in
+            text.utf8.count == count && text.utf8.allSatisfy(isLetterOrDigit)
+        }
+    }
+    /// `count` upper-case letters and digits.
+    package static func upperCase(_ count: Int, about: String) -> TextRule {
+        TextRule(about: about, pattern: "^[A-Z0-9]{\(count)}$") { text in
+            text.utf8.count == count
+                && text.utf8.allSatisfy { isLetterOrDigit($0) && !(0x61...0x7A).contains($0) }
+        }
+    }
     package static let email = TextRule(
         about: "an e-mail address of at most 254 bytes", pattern: "^[^@\\s]+@[^@\\s]+$"
     ) { text in

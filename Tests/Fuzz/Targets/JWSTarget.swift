@@ -28,7 +28,7 @@ extension FuzzTarget {
         _ = (ECDSASignature.raw(fromDER: token.signature), ECDSASignature.der(fromRaw: token.signature))
         _ =
             NonceComparison(tokenNonce: token.claims["nonce"]?.string, rawNonce: token.claims["raw"]?.string)
-            .explanation
+            .explanation(provider: "the provider")
     }
 
     private static func compact(_ bytes: [UInt8]) -> String {

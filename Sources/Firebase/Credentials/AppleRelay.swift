@@ -1,0 +1,22 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+extension AppleSource {
+    /// To a private relay address: refused unless the sender is registered with Apple.
+    /// <https://developer.apple.com/help/account/capabilities/configure-private-email-relay-service>
+    static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async -> RelayedMessage? {
+        guard recipient.hasSuffix("@privaterelay.appleid.com") else { return nil }
+        let query = Form(fields: [
+            Form.Field(name: "from", value: sender), Form.Field(name: "to", value: recipient),
+        ]).encoded
+        let answer = await call.exchange.fetch("GET", "localhost", "/_understudy/v1/apple/relay?\(query)")
+        let verdict = try? JSONValue(parsing: answer.body, limits: .answer)
+        if verdict?["forwarded"]?.bool ?? false {
+            return RelayedMessage(isForwarded: true, outcome: "forwarded to \(verdict?["to"]?.string ?? "")")
+        }
+        let refusal =
+            verdict?["smtp"]?.string ?? verdict?["reason"]?.string ?? verdict?["error"]?["message"]?.string ?? "refused"
+        return RelayedMessage(isForwarded: false, outcome: refusal)
+    }
+}
