@@ -9,7 +9,8 @@ extension GitHubSection {
             let id: Int
             let slug: String
             let permissions: [String: String]
-            let installations: [String]
+            /// Where it is installed: logins in lower case, and their places in the seed.
+            private let installations: [String: Int]
             let webhookURL: String?
             let webhookSecret: String?
         }
@@ -59,6 +60,17 @@ extension GitHubSection {
 }
 
 extension GitHubSection.App.Details {
+    /// Logins are compared without case.
+    func isInstalled(at login: String) -> Bool { installations[login.lowercased()] != nil }
+
+    /// The installations at the places with these logins, in the seed's order: each one's number among all, and the login.
+    func installations(at logins: [String]) -> [(number: Int, login: String)] {
+        let found = Dictionary(
+            logins.compactMap { login in installations[login.lowercased()].map { ($0, login) } },
+            uniquingKeysWith: { first, _ in first })
+        return found.sorted { $0.key < $1.key }.map { (number: $0.key, login: $0.value) }
+    }
+
     fileprivate init(_ fields: inout Fields, clientID: String, name: String) {
         id =
             fields.optional("id", .gitHubID, "The numeric app ID; made from the client ID by default.")
@@ -70,9 +82,11 @@ extension GitHubSection.App.Details {
             "permissions", of: .choice(["read", "write", "admin"]),
             "Permissions, such as {\"emails\": \"read\", \"members\": \"read\"}.")
         self.permissions = Dictionary(permissions.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        installations = fields(
+        let logins = fields(
             "installations", .set(of: .text(.identifier)), default: [],
             "Where it is installed: logins of people and organizations.")
+        installations = Dictionary(
+            logins.enumerated().map { ($1.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
         webhookURL = fields.nullable(
             "webhookURL", .text(.url), "Where `github_app_authorization` is posted when a person revokes.")
         webhookSecret = fields.nullable("webhookSecret", .text(.nonEmpty), "The secret that signs webhooks.")

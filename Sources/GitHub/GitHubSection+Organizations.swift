@@ -21,9 +21,12 @@ extension GitHubSection {
         let publicMembers: Set<String>
         let pendingMembers: Set<String>
         let oauthAppRestrictions: Bool
-        let approvedApps: [String]
+        let approvedApps: Set<String>
         let samlEnforced: Bool
         let teams: [Team]
+        private let teamPlaces: [String: Int]
+        /// Where each person's teams are among `teams`.
+        private let placesByPerson: [String: [Int]]
 
         init(_ fields: inout Fields) {
             let login = fields("login", .text(.identifier), "The organization's login.")
@@ -56,13 +59,24 @@ extension GitHubSection {
             oauthAppRestrictions = fields(
                 "oauthAppRestrictions", .boolean, default: false,
                 "Whether OAuth apps need the organization's approval.")
-            approvedApps = fields(
-                "approvedApps", .set(of: .text(.nonEmpty)), default: [], "OAuth apps it approved, by client ID.")
+            approvedApps = Set(
+                fields(
+                    "approvedApps", .set(of: .text(.nonEmpty)), default: [], "OAuth apps it approved, by client ID."))
             samlEnforced = fields(
                 "samlEnforced", .boolean, default: false,
                 "Whether tokens must be authorized for SAML single sign-on.")
             teams = fields.list("teams", of: ComposedRule { Team(&$0, of: login) }, key: "slug", "Teams.")
+            teamPlaces = Dictionary(
+                teams.enumerated().map { ($1.slug.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+            let people = teams.enumerated().flatMap { place, team in team.people.map { (id: $0, place: place) } }
+            placesByPerson = Dictionary(grouping: people, by: \.id).mapValues { $0.map(\.place) }
         }
+
+        /// Slugs are compared without case.
+        func team(slug: String) -> Team? { teamPlaces[slug.lowercased()].map { teams[$0] } }
+
+        /// The teams that an account is in.
+        func teams(of account: String) -> [Team] { (placesByPerson[account] ?? []).map { teams[$0] } }
 
         func hides(from app: App) -> Bool {
             oauthAppRestrictions && !app.isGitHubApp && !approvedApps.contains(app.clientID)
@@ -75,8 +89,10 @@ extension GitHubSection {
         let name: String
         let description: String?
         let privacy: String
-        let members: [String]
-        let maintainers: [String]
+        /// Maintainers and members by account, each once.
+        let people: [String]
+        private let maintainers: Set<String>
+        private let members: Set<String>
 
         init(_ fields: inout Fields, of organization: String) {
             slug = fields("slug", .text(.identifier), "The team's name in addresses.")
@@ -86,15 +102,13 @@ extension GitHubSection {
             name = fields.optional("name", .text(.nonEmpty), "The display name; the slug by default.") ?? slug
             description = fields.nullable("description", .text(.any), "What it is.")
             privacy = fields("privacy", .choice(["closed", "secret"]), default: "closed", "Who sees it.")
-            members = fields("members", .set(of: .text(.identifier)), default: [], "Members, by account.")
-            maintainers = fields(
+            let members = fields("members", .set(of: .text(.identifier)), default: [], "Members, by account.")
+            let maintainers = fields(
                 "maintainers", .set(of: .text(.identifier)), default: [], "Maintainers, by account.")
-        }
-
-        /// Maintainers and members, each once.
-        var people: [String] {
             let leading = Set(maintainers)
-            return maintainers + members.filter { !leading.contains($0) }
+            people = maintainers + members.filter { !leading.contains($0) }
+            self.members = Set(members)
+            self.maintainers = leading
         }
 
         func role(of account: String) -> String? {

@@ -109,7 +109,7 @@ extension GitHubProvider {
         do { body = try exchange.body(Revocation.self) } catch { return error.response }
         let (clientID, accountID) = (body.client, body.account)
         guard let app = directory.apps[clientID] else {
-            let message = "no app \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
+            let message = "no app \(Diagnosis.quote(clientID)) is seeded\(directory.hint(forClient: clientID))"
             return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
         }
         let (account, isGranted) = exchange.world.read { tables in

@@ -24,6 +24,31 @@ struct OrganizationTests {
         #expect(try fixture.get("/orgs/nothing").status == 404)
     }
 
+    @Test(
+        "what has the same number in two organizations is told apart by the organization's; alone, the first is meant")
+    func numbers() throws {
+        let fixture = try GitHubFixture(
+            seed: #"""
+                {"accounts":[{"id":"ada","github":{"orgs":["two","one"]}}],
+                 "github":{"orgs":[
+                    {"login":"one","id":1,"teams":[{"slug":"A","id":5,"members":["ada"]}]},
+                    {"login":"two","id":2,"teams":[{"slug":"z","id":4},{"slug":"B","id":5,"maintainers":["ada"]}]}]}}
+                """#)
+        let token = try fixture.token(scope: "read:org")
+        #expect(try fixture.get("/organizations/1/team/5", token: token)["slug"] == "A")
+        #expect(try fixture.get("/organizations/2/team/5", token: token)["slug"] == "B")
+        #expect(try fixture.get("/organizations/3/team/5", token: token).status == 404)
+        #expect(try fixture.get("/organizations/x/team/5", token: token).status == 404)
+        #expect(try fixture.get("/teams/5", token: token)["slug"] == "A")
+        #expect(try fixture.get("/orgs/two/teams/b", token: token)["slug"] == "B")
+        #expect(try fixture.get("/organizations/2")["login"] == "two")
+        #expect(try fixture.get("/organizations/3").status == 404)
+        let teams = try fixture.get("/user/teams", token: token).list
+        #expect(teams.compactMap { $0["slug"] as? String } == ["programmers", "A", "B"])
+        // In the seed's order of organizations, not in the person's.
+        #expect(logins(try fixture.get("/user/orgs", token: token)) == ["analytical-engines", "one", "two"])
+    }
+
     @Test("an organization that restricts apps says so, until it approves the app")
     func restrictions() throws {
         let token = try fixture.token(scope: "read:org")

@@ -61,7 +61,8 @@ struct AuthorizationRequest: Sendable {
             id.isEmpty
                 ? Diagnosis("client_id is missing: send the app's client ID")
                 : Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(directory.hint(for: id))"))
+                    received: "client_id \(Diagnosis.quote(id))",
+                    "no such app is seeded\(directory.hint(forClient: id))"))
     }
 
     private static func redirectURI(

@@ -47,7 +47,7 @@ extension GitHubProvider {
             id.isEmpty
             ? Diagnosis("client_id is missing: send it in a form, in JSON, in the query or by Basic authentication")
             : Diagnosis(
-                received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(directory.hint(for: id))")
+                received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(directory.hint(forClient: id))")
         return Response(
             status: 404, contentType: "application/json; charset=utf-8", body: #"{"error":"Not Found"}"#
         ).diagnosed(diagnosis)

@@ -90,7 +90,8 @@ extension GitHubProvider {
         return Pages.notFound(
             exchange,
             Diagnosis(
-                received: "client \(Diagnosis.quote(client))", "no such app is seeded\(directory.hint(for: client))"))
+                received: "client \(Diagnosis.quote(client))",
+                "no such app is seeded\(directory.hint(forClient: client))"))
     }
 
     /// The form's answer: the person revokes the app.

@@ -79,7 +79,7 @@ extension GitHubProvider {
         }
         guard let app = directory.apps[basic.user],
             constantTimeEquals(Array(basic.password.utf8), Array(app.secret.utf8))
-        else { throw badCredentials("the client ID or secret is wrong\(directory.hint(for: basic.user))") }
+        else { throw badCredentials("the client ID or secret is wrong\(directory.hint(forClient: basic.user))") }
         guard app.clientID == wanted else {
             throw RESTRefusal(
                 RESTAnswer.error(404, "Not Found", endpoint.documentation)

@@ -64,9 +64,8 @@ extension RESTCall {
     /// The organizations of the caller that this token shows, and those that single sign-on keeps back.
     func visibleOrganizations() -> (shown: [GitHubSection.Organization], keptBack: [GitHubSection.Organization]) {
         guard case .person(let account, let app, _) = viewer else { return ([], []) }
-        let mine = directory.organizations.filter { organization in
-            guard Membership(organization).state(of: account) != nil else { return false }
-            if let details = app.details { return details.installations.contains(organization.login) }
+        let mine = directory.organizations(of: account).filter { organization in
+            if let details = app.details { return details.isInstalled(at: organization.login) }
             return !organization.hides(from: app)
         }
         return (mine.filter { !$0.samlEnforced }, mine.filter(\.samlEnforced))

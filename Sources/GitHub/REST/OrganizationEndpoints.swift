@@ -24,7 +24,7 @@ extension GitHubProvider {
             guard let account = call.account(login: call.parameter("login")) else {
                 return call.notFound(because: "nobody has the login \(Diagnosis.quote(call.parameter("login")))")
             }
-            let shown = call.directory.organizations.filter { Membership($0).isPublicMember(account) }
+            let shown = call.directory.organizations(of: account).filter { Membership($0).isPublicMember(account) }
             return call.list(shown.map { .object(OrganizationDocument($0, call.base).simple()) })
         },
         RESTEndpoint("GET", "/orgs/:org", "orgs/orgs#get-an-organization") { call in
@@ -34,7 +34,7 @@ extension GitHubProvider {
         },
         // By number: where GitHub redirects to when an organization has been renamed.
         RESTEndpoint("GET", "/organizations/:id", "orgs/orgs#get-an-organization") { call in
-            guard let organization = call.directory.organizations.first(where: { $0.id == Int(call.parameter("id")) })
+            guard let organization = Int(call.parameter("id")).flatMap({ call.directory.organization(number: $0) })
             else { return call.notFound(because: "no organization has this number") }
             return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
         },
@@ -45,11 +45,10 @@ extension GitHubProvider {
         _ call: RESTCall, isRestricted: Bool = false, _ answer: (GitHubSection.Organization) -> RESTAnswer
     ) -> RESTAnswer {
         guard let organization = call.directory.organization(call.parameter("org")) else {
-            let known = call.directory.organizations.map(\.login)
             let name = call.parameter("org")
             return call.notFound(
                 because:
-                    "no organization \(Diagnosis.quote(name)) is seeded\(Spelling.hint(name, among: known))")
+                    "no organization \(Diagnosis.quote(name)) is seeded\(call.directory.hint(forOrganization: name))")
         }
         if isRestricted, let restriction = call.restriction(by: organization) { return restriction }
         return answer(organization)

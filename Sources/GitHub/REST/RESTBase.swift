@@ -176,7 +176,7 @@ struct OrganizationDocument: Sendable {
 
     /// With its counts and its organization.
     func fullTeam(_ team: GitHubSection.Team) -> JSONObject {
-        let members = Set(team.members + team.maintainers).count
+        let members = team.people.count
         return JSONObject(
             self.team(team).members.map { ($0.key, $0.value) } + [
                 ("members_count", .integer(Int64(members))), ("repos_count", 0),

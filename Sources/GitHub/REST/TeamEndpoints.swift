@@ -17,7 +17,7 @@ extension GitHubProvider {
             RESTEndpoint("GET", "/user/teams", "teams/teams#list-teams-for-the-authenticated-user", access) { call in
                 guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
                 let teams = call.visibleOrganizations().shown.flatMap { organization in
-                    organization.teams.filter { $0.role(of: account.id) != nil }.map { team -> JSONValue in
+                    organization.teams(of: account.id).map { team -> JSONValue in
                         .object(OrganizationDocument(organization, call.base).fullTeam(team))
                     }
                 }
@@ -92,10 +92,9 @@ extension GitHubProvider {
     ) -> RESTAnswer {
         findForMembers(call) { organization in
             let slug = call.parameter("slug").lowercased()
-            guard let team = organization.teams.first(where: { $0.slug.lowercased() == slug }),
-                isVisible(team, in: organization, to: call)
+            guard let team = organization.team(slug: slug), isVisible(team, in: organization, to: call)
             else {
-                let known = organization.teams.map(\.slug)
+                let known = organization.teams.prefix(Spelling.limit).map(\.slug)
                 return call.notFound(
                     because:
                         "\"\(organization.login)\" has no team \(Diagnosis.quote(slug)) that this person sees"
@@ -108,19 +107,15 @@ extension GitHubProvider {
     private static func findTeamByID(
         _ call: RESTCall, _ answer: (GitHubSection.Organization, GitHubSection.Team) -> RESTAnswer
     ) -> RESTAnswer {
-        let id = Int(call.parameter("id"))
+        let unknown = "there is no team \(Diagnosis.quote(call.parameter("id"))) that this person sees"
         let organizationID = call.parameter("org_id")
-        for organization in call.directory.organizations
-        where organizationID.isEmpty || Int(organizationID) == organization.id {
-            guard let team = organization.teams.first(where: { $0.id == id }) else { continue }
-            if let restriction = call.restriction(by: organization) { return restriction }
-            guard Membership(organization).isMember(call.viewer.account), isVisible(team, in: organization, to: call)
-            else {
-                break
-            }
-            return answer(organization, team)
-        }
-        return call.notFound(because: "there is no team \(Diagnosis.quote(call.parameter("id"))) that this person sees")
+        guard let id = Int(call.parameter("id")), organizationID.isEmpty || Int(organizationID) != nil,
+            let (organization, team) = call.directory.team(number: id, inOrganization: Int(organizationID))
+        else { return call.notFound(because: unknown) }
+        if let restriction = call.restriction(by: organization) { return restriction }
+        guard Membership(organization).isMember(call.viewer.account), isVisible(team, in: organization, to: call)
+        else { return call.notFound(because: unknown) }
+        return answer(organization, team)
     }
 
     private static func members(of team: GitHubSection.Team, _ call: RESTCall) -> RESTAnswer {

@@ -92,7 +92,7 @@ extension GitHubProvider {
                     .because("the app lacks the permission \(Diagnosis.quote(extra)) in the seed")
             }
             let target = body["target"]?.string
-            if let target, !details.installations.contains(where: { $0.lowercased() == target.lowercased() }) {
+            if let target, !details.isInstalled(at: target) {
                 return call.notFound(because: "the app isn't installed at \(Diagnosis.quote(target)) in the seed")
             }
             return replacement(of: token, app, call, keepsOld: true)

@@ -66,18 +66,13 @@ extension GitHubProvider {
                 call.documentation
             ).because("only a GitHub App's user token (ghu_) may ask this")
         }
-        let installations = details.installations.enumerated().compactMap { place, login -> JSONValue? in
-            let owner: JSONObject
-            let kind: String
-            if let organization = call.directory.organization(login) {
-                guard account.github.orgs.contains(organization.login) else { return nil }
-                (owner, kind) = (OrganizationDocument(organization, call.base).simple(), "Organization")
-            } else if account.github.login.lowercased() == login.lowercased() {
-                (owner, kind) = (UserDocument(account, call.base).simple(), "User")
-            } else {
-                return nil
-            }
-            let id = Int64(details.id) * 100 + Int64(place)
+        let visible = details.installations(at: account.github.orgs + [account.github.login])
+        let installations = visible.map { number, login -> JSONValue in
+            let organization = call.directory.organization(login)
+            let (owner, kind) =
+                organization.map { (OrganizationDocument($0, call.base).simple(), "Organization") }
+                ?? (UserDocument(account, call.base).simple(), "User")
+            let id = Int64(details.id) * 100 + Int64(number)
             let permissions = details.permissions.sorted { $0.key < $1.key }.map {
                 ($0.key, JSONValue.string($0.value))
             }

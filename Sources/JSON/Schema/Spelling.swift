@@ -1,10 +1,13 @@
 /// Guesses what a mistyped word was meant to be.
 package enum Spelling {
-    /// `; did you mean "…"?`, or nothing when no word is near.
+    /// More words aren't compared: they are compared one by one.
+    package static let limit = 1_000
+
+    /// `; did you mean "…"?`, or nothing when none of the first thousand words is near.
     package static func hint(_ word: String, among known: [String]) -> String {
         // Only short words are compared, so that a hostile one costs nothing.
         guard word.utf8.count <= 160 else { return "" }
-        let near = known.map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
+        let near = known.prefix(limit).map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
             .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }
             .min { $0.distance < $1.distance }
         return near.map { "; did you mean \"\($0.word)\"?" } ?? ""
