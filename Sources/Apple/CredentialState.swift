@@ -41,7 +41,6 @@ extension AppleProvider {
         }
         if let known { return known }
         guard let transfer = client.transfer else { return .notFound }
-        let isTheirs = world.person { AppleIdentifiers.subject(account: $0.id, team: transfer.fromTeam) == user } != nil
-        return isTheirs ? .transferred : .notFound
+        return world.account(user, as: .subject(team: transfer.fromTeam)) == nil ? .notFound : .transferred
     }
 }

@@ -69,9 +69,7 @@ extension AppleProvider {
         guard let transfer = client.transfer else {
             throw refuse("client \"\(client.id)\" came from no other team: set \"transfer\" at its app in the seed")
         }
-        let account = exchange.world.person {
-            AppleIdentifiers.transferSubject(account: $0.id, from: transfer.fromTeam, to: client.team) == subject
-        }
+        let account = exchange.world.account(subject, as: .transferSubject(from: transfer.fromTeam, to: client.team))
         let (grants, now) = exchange.world.read { tables in
             (account.map { tables.grants(AppleGrant.self, of: $0.id) } ?? [], tables.now)
         }
@@ -86,19 +84,5 @@ extension AppleProvider {
             answer["is_private_email"] = settings.boolean(true)
         }
         return AppleProvider.json(.object(answer))
-    }
-}
-
-extension World {
-    /// The first person who fits. What an app's former team called a person can't be looked up, so that after a transfer this
-    /// asks for one after the other; what is asked runs outside the world's lock.
-    func person(_ fits: (Account) -> Bool) -> Account? {
-        var last: String?
-        while true {
-            let people = read { $0.rows(Account.self, after: last, limit: 1_000) }
-            if let found = people.first(where: fits) { return found }
-            guard people.count == 1_000, let next = people.last?.id else { return nil }
-            last = next
-        }
     }
 }
