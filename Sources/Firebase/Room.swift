@@ -153,9 +153,10 @@ extension Exchange {
 extension FirebaseCall {
     /// Makes sure that the world takes more users.
     func checkRoom(for count: Int = 1) throws(FirebaseError) {
-        guard read({ $0.count(User.self) }) > User.limit - count else { return }
+        let limit = exchange.world.budget.usersOfWorld
+        guard read({ $0.count(User.self) }) > limit - count else { return }
         throw .quotaExceeded(
             "Exceeded the number of accounts.",
-            Diagnosis("a world has \(User.limit) users at most: delete some, or reset the world"))
+            Diagnosis("a world has \(limit) users at most: delete some, or reset the world"))
     }
 }

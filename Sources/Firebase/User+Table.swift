@@ -20,8 +20,6 @@ extension User: PoolRow {
     }
 
     static let table = Table<User>("firebase.user", indexes: [byPool, byIdentity], sortedBy: order)
-    /// Users of all projects of a world.
-    static let limit = 500_000
 
     var key: Key { Key(pool: pool, localId: localId) }
 

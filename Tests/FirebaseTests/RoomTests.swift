@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 import JOSE
 import JSON
 import TestSupport
@@ -98,6 +99,46 @@ struct RoomTests {
         #expect(projects?["count"] as? Int == UnseededPool.limit)
         _ = try fixture.client.request("POST", "\(FirebaseFixture.control)/reset")
         #expect(try fixture.v1("signUp", [:], key: "demo-project-x").status == 200)
+    }
+
+    @Test("a user beyond the world's last one is refused, whichever call would make it; deleting one makes room")
+    func users() async throws {
+        let seed = try Seed([], format: Providers.seedFormat)
+        let worlds = WorldRegistry(seed: seed, generator: KeyGenerator(), budget: ProcessBudget(usersOfWorld: 2))
+        let dispatcher = try Composition.dispatcher(seed, worlds, RunningServer.Options())
+        func call(_ path: String, _ body: String) async throws -> (status: Int, text: String, diagnosis: String) {
+            let request = Request(
+                method: "POST", target: "/identitytoolkit.googleapis.com/v1/\(path)?key=demo-app",
+                headers: [
+                    (name: "Host", value: "localhost"), (name: "Content-Type", value: "application/json"),
+                    (name: "Authorization", value: "Bearer owner"),
+                ], body: Array(body.utf8))
+            let reply = dispatcher.handle(request)
+            let answer = await withCheckedContinuation { continuation in
+                reply.deliver(Completion { continuation.resume(returning: $0) })
+            }
+            return (
+                answer.status, String(decoding: answer.body, as: UTF8.self), answer.header(Diagnosis.headerName) ?? ""
+            )
+        }
+        let project = "projects/demo-app/accounts"
+        for id in ["a", "b"] { #expect(try await call(project, #"{"localId":"\#(id)"}"#).status == 200) }
+        // A batch is refused as a whole.
+        for (path, body) in [
+            (project, #"{"localId":"c"}"#), ("accounts:signUp", "{}"),
+            ("accounts:signUp", #"{"email":"ada@example.com","password":"secret!"}"#),
+            ("\(project):batchCreate", #"{"users":[{"localId":"c"}]}"#),
+        ] {
+            let answer = try await call(path, body)
+            #expect(answer.status == 429, "\(path): \(answer)")
+            #expect(answer.text.contains("QUOTA_EXCEEDED : Exceeded the number of accounts."))
+            #expect(answer.diagnosis.contains("a world has 2 users at most"))
+        }
+        #expect(worlds.main.read { $0.count(User.self) } == 2)
+        #expect(try await call("\(project):delete", #"{"localId":"a"}"#).status == 200)
+        let tooMany = #"{"users":[{"localId":"c"},{"localId":"d"}]}"#
+        #expect(try await call("\(project):batchCreate", tooMany).status == 429)
+        #expect(try await call(project, #"{"localId":"c"}"#).status == 200)
     }
 }
 

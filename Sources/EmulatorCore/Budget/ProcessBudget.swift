@@ -10,10 +10,15 @@ package final class ProcessBudget: Sendable {
     package let listeners = Allowance(limit: 1_000)
     /// Firebase projects that aren't in a seed, of all worlds.
     package let projects = Allowance(limit: 20_000)
+    /// How many users the Firebase projects of one world may have together.
+    package let usersOfWorld: Int
     package let notices: Notices
 
     /// `recordingLimit` in bytes.
-    package init(recordingLimit: Int = RecordingStore.standardLimit, logger: Logger? = nil) {
+    package init(
+        recordingLimit: Int = RecordingStore.standardLimit, usersOfWorld: Int = 500_000, logger: Logger? = nil
+    ) {
+        self.usersOfWorld = usersOfWorld
         notices = Notices(logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() })
         recordings = RecordingStore(limit: recordingLimit, notices: notices)
     }
