@@ -44,6 +44,7 @@ private struct IssuersSection: SeedSection {
 }
 
 private struct IssuersProvider: Provider {
+    static let title = "Issuers"
     static let section: (any SeedSection.Type)? = IssuersSection.self
     let name = "issuers"
     let operations: [Operation] = []

@@ -23,6 +23,7 @@ private struct HostsSection: SeedSection {
 }
 
 private struct HostsProvider: Provider {
+    static let title = "Issuers"
     static let section: (any SeedSection.Type)? = HostsSection.self
     let name = "played"
     private let hosts: [String]
