@@ -1,5 +1,6 @@
-/// The slots of a table by a value, in the order in which they got it.
-final class MemoryIndex {
+/// The slots of a table by a value, in the order in which they got it. That of a world is only reached while the world's lock is
+/// held, and that of seeded rows never changes once it is made.
+final class MemoryIndex: @unchecked Sendable {
     /// A slot among those of one value.
     private struct Node {
         let value: String
@@ -77,7 +78,8 @@ final class MemoryIndex {
     func removeAll() { (ends, nodes, free, firstNodes) = ([:], [], [], []) }
 
     private static func distinct(_ values: [String]) -> [String] {
-        values.count < 2 ? values : Array(Set(values))
+        guard values.count < 9 else { return Array(Set(values)) }
+        return values.indices.filter { place in !values[..<place].contains(values[place]) }.map { values[$0] }
     }
 
     private func add(_ value: String, _ slot: Int32) {

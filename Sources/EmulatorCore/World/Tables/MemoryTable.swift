@@ -45,24 +45,32 @@ final class MemoryTable {
     var byKey: [String: Int32] = [:]
     var first: Int32 = -1
     var last: Int32 = -1
+    /// Kept up with every change; a table of seeded rows has none of these.
     let indexes: [MemoryIndex]
-    /// Made when somebody first asks. A table of seeded rows is asked by several worlds at once.
+    /// Those of a table of seeded rows, by their places. Each is made when somebody first asks: most are never asked, and
+    /// many people would take twice as long to load. Several worlds ask at once.
+    private let seededIndexes = Mutex<[Int: MemoryIndex]>([:])
+    /// Made when somebody first asks, also of seeded rows.
     let sorted = Mutex<SortedTexts?>(nil)
     var expiries = ExpiryQueue()
     var changes: [Change] = []
     var keepsChanges = false
 
-    init(_ rules: StoredRowRules, seeded base: MemoryTable? = nil) {
+    /// A world's own table.
+    init(_ rules: StoredRowRules, seeded base: MemoryTable?) {
         self.rules = rules
         self.base = base
         indexes = rules.indexes.map { MemoryIndex($0.values) }
     }
 
-    /// Makes room for so many rows.
-    func reserve(_ count: Int) {
-        slots.reserveCapacity(count)
-        byKey.reserveCapacity(count)
-        for index in indexes { index.reserve(count) }
+    /// A table of rows that a seed brings.
+    init(_ rules: StoredRowRules, of rows: some Collection<StoredRow>) {
+        self.rules = rules
+        base = nil
+        indexes = []
+        slots.reserveCapacity(rows.count)
+        byKey.reserveCapacity(rows.count)
+        for row in rows { put(row, now: .first) }
     }
 
     // MARK: - Looking
@@ -125,7 +133,7 @@ final class MemoryTable {
 
     func count(_ index: ObjectIdentifier, _ value: String) -> Int {
         guard let place = place(of: index) else { return 0 }
-        let own = indexes[place].count(value)
+        let own = self.index(place).count(value)
         guard let base else { return own }
         // Only where a world has changed seeded rows must they be counted one by one.
         guard !hidden.isEmpty else { return own + base.count(index, value) }
@@ -141,19 +149,33 @@ final class MemoryTable {
     func last(_ index: ObjectIdentifier, _ value: String) -> StoredRow? {
         guard let place = place(of: index) else { return nil }
         var found: StoredRow?
-        indexes[place].eachReversed(value) { slot in
+        self.index(place).eachReversed(value) { slot in
             found = row(slot)
             return false
         }
         guard found == nil, let base else { return found }
-        base.indexes[place].eachReversed(value) { slot in
+        base.index(place).eachReversed(value) { slot in
             if hidden[slot] == nil { found = base.row(slot) }
             return found == nil
         }
         return found
     }
 
-    private func each(_ place: Int, _ value: String, _ body: (Int32) -> Bool) { indexes[place].each(value, body) }
+    private func each(_ place: Int, _ value: String, _ body: (Int32) -> Bool) { index(place).each(value, body) }
+
+    private func index(_ place: Int) -> MemoryIndex {
+        guard indexes.isEmpty else { return indexes[place] }
+        return seededIndexes.withLock { made in
+            if let index = made[place] { return index }
+            let index = MemoryIndex(rules.indexes[place].values)
+            index.reserve(slots.count)
+            for (slot, entry) in slots.enumerated() {
+                if let row = entry.row { index.insert(row, Int32(slot)) }
+            }
+            made[place] = index
+            return index
+        }
+    }
 
     private func place(of index: ObjectIdentifier) -> Int? { rules.indexes.firstIndex { $0.id == index } }
 

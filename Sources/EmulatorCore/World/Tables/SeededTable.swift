@@ -3,9 +3,7 @@ package final class SeededTable<R: Row>: @unchecked Sendable {
     let table: MemoryTable
 
     package init(_ rows: [R]) {
-        table = MemoryTable(StoredRowRules(R.self))
-        table.reserve(rows.count)
-        for row in rows { table.put(Stored(row), now: .first) }
+        table = MemoryTable(StoredRowRules(R.self), of: rows.map { Stored($0) })
     }
 
     package var count: Int { table.count }
