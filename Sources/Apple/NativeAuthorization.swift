@@ -1,4 +1,5 @@
 import HTTPServer
+import JOSE
 import JSON
 import OAuth
 import EmulatorCore
@@ -95,7 +96,7 @@ extension AppleProvider {
             issuer: issuer(exchange), client: client, grant: authorization.grant, account: account, nonce: nonce,
             authenticatedAt: authorization.at, issuedAt: authorization.at, code: code,
             realUserStatus: authorization.isFirst ? status : nil)
-        do {
+        do throws(KeyError) {
             let minted = try exchange.mint(.apple, token.claims(settings), at: authorization.at)
             return ControlAnswer.ok(
                 credential(
@@ -103,7 +104,7 @@ extension AppleProvider {
                     realUserStatus: status)
             )
         } catch {
-            return ControlAnswer.error(500, "signing", error.description)
+            return ControlRefusal.signing(error).response
         }
     }
 

@@ -41,7 +41,7 @@ extension ControlAPI {
             }
             return ControlAnswer.ok(.object(answer), status: 201)
         } catch {
-            throw ControlRefusal(ControlAnswer.error(500, "signing", error.description))
+            throw .signing(error)
         }
     }
 }

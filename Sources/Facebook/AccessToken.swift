@@ -3,12 +3,12 @@ import HTTPServer
 import OAuth
 import Time
 
-// What every call of the Graph API is asked with
+// The access token of a call of the Graph API
 // https://developers.facebook.com/docs/facebook-login/guides/access-tokens
 //
 // Quirk: parameters may stand in the query or in a form.
 
-/// An access token that works, and whose it is.
+/// A valid access token and its person.
 struct AccessToken: Sendable {
     let token: Token<FacebookGrant>
     let grant: FacebookGrant

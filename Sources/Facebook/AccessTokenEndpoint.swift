@@ -17,7 +17,7 @@ extension FacebookProvider {
             switch parameter("grant_type", exchange) {
             case "client_credentials":
                 return FacebookProvider.json([
-                    "access_token": .string("\(app.appID)|\(app.appSecret)"), "token_type": "bearer",
+                    "access_token": .string("\(app.id)|\(app.secret)"), "token_type": "bearer",
                 ])
             case "fb_exchange_token": return answer(try exchangeToken(exchange))
             default: return answer(try redeem(exchange, app))
@@ -27,7 +27,7 @@ extension FacebookProvider {
         }
     }
 
-    private func authenticate(_ exchange: Exchange) throws(GraphError) -> FacebookSection.App {
+    private func authenticate(_ exchange: Exchange) throws(GraphError) -> RegisteredClient {
         let id = parameter("client_id", exchange) ?? ""
         guard let app = apps[id] else {
             throw GraphError(
@@ -36,9 +36,9 @@ extension FacebookProvider {
                     : "Error validating application. Cannot get application info due to a system error.",
                 code: 101,
                 diagnosis: Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(hint(for: id))"))
+                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(apps.hint(for: id))"))
         }
-        guard constantTimeEquals(Array((parameter("client_secret", exchange) ?? "").utf8), Array(app.appSecret.utf8))
+        guard constantTimeEquals(Array((parameter("client_secret", exchange) ?? "").utf8), Array(app.secret.utf8))
         else {
             throw GraphError(
                 message: "Error validating client secret.", code: 1,
@@ -50,9 +50,9 @@ extension FacebookProvider {
     /// Facebook's order isn't documented.
     private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI])
 
-    private func redeem(_ exchange: Exchange, _ app: FacebookSection.App) throws(GraphError) -> String {
+    private func redeem(_ exchange: Exchange, _ app: RegisteredClient) throws(GraphError) -> String {
         let request = Redemption.Request(
-            code: parameter("code", exchange) ?? "", client: app.appID,
+            code: parameter("code", exchange) ?? "", client: app.id,
             redirectURI: parameter("redirect_uri", exchange), exchange: exchange.id)
         do {
             return try exchange.world.update { (tables) throws(Redemption.Failure) -> String in

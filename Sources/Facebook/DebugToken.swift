@@ -7,7 +7,7 @@ import Time
 // GET and POST https://graph.facebook.com/debug_token
 // https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging
 //
-// Quirk: what is wrong with the token that is asked about is an answer, not a failure.
+// Quirk: an invalid `input_token` isn't an error: the answer is 200 with `is_valid` false.
 
 extension FacebookProvider {
     /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>
@@ -15,7 +15,7 @@ extension FacebookProvider {
 
     func debugToken(_ exchange: Exchange) -> Response {
         let caller = callerToken(exchange).split(separator: "|", maxSplits: 1).map(String.init)
-        guard caller.count == 2, let app = apps[caller[0]], app.appSecret == caller[1] else {
+        guard caller.count == 2, let app = apps[caller[0]], app.secret == caller[1] else {
             return GraphError(
                 message: "Invalid OAuth access token signature.", code: 190,
                 diagnosis: Diagnosis("debug_token takes an app's token, APPID|SECRET, as access_token")
@@ -27,7 +27,7 @@ extension FacebookProvider {
             guard error.code == 190 else { return error.response }
             let told: JSONValue = [
                 "data": [
-                    "app_id": .string(app.appID), "application": .string(app.name),
+                    "app_id": .string(app.id), "application": .string(app.name),
                     "error": ["code": .integer(error.code), "message": .string(error.message)], "is_valid": false,
                     "scopes": [],
                 ]
@@ -36,16 +36,16 @@ extension FacebookProvider {
         }
     }
 
-    private func description(_ exchange: Exchange, _ app: FacebookSection.App) throws(GraphError) -> JSONObject {
+    private func description(_ exchange: Exchange, _ app: RegisteredClient) throws(GraphError) -> JSONObject {
         let found = try accessToken(parameter("input_token", exchange) ?? "", exchange)
-        guard found.grant.app == app.appID else {
+        guard found.grant.app == app.id else {
             throw GraphError(
                 message: "(#100) The App_id in the input_token did not match the Viewing App", code: 100,
                 diagnosis: Diagnosis("the token was given to the app \"\(found.grant.app)\""))
         }
         let details = found.details
         return JSONObject([
-            ("app_id", .string(app.appID)), ("type", "USER"), ("application", .string(app.name)),
+            ("app_id", .string(app.id)), ("type", "USER"), ("application", .string(app.name)),
             ("data_access_expires_at", .numericDate(details.issuedAt + FacebookProvider.dataAccessPeriod)),
             ("expires_at", .numericDate(found.token.expires ?? .first)), ("is_valid", true),
             ("issued_at", .numericDate(details.issuedAt)),

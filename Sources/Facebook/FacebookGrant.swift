@@ -26,7 +26,7 @@ struct FacebookGrant: OAuthGrant {
 }
 
 extension Transaction {
-    /// Begins a grant, or finds the one there is.
+    /// Makes a grant, or finds the one that exists.
     mutating func consent(_ account: String, to app: String) -> FacebookGrant {
         if let grant = find(FacebookGrant.self, FacebookGrant.key(account, app: app)) { return grant }
         let grant = FacebookGrant(account: account, app: app)
@@ -43,7 +43,7 @@ extension Transaction {
         return text
     }
 
-    /// Takes one permission away from all tokens of a grant. Codes that are under way stop.
+    /// Removes one permission from all tokens of a grant. Codes that haven't been redeemed are revoked.
     mutating func revoke(_ permission: String, of grant: FacebookGrant) {
         endCodes(of: grant)
         for var token in tokens(of: grant) where token.details.permissions.contains(permission) {

@@ -21,12 +21,11 @@ package struct FacebookProvider: Provider {
 
     package static let title = "Facebook"
     package let name = "facebook"
-    let apps: [String: FacebookSection.App]
+    let apps: RegisteredClients
     let pages = PersonPages(provider: "Facebook", host: host, path: dialogPath)
 
     package init(seed: Seed) {
-        apps = Dictionary(
-            seed[FacebookSection.self].apps.map { ($0.appID, $0) }, uniquingKeysWith: { first, _ in first })
+        apps = seed[FacebookSection.self].apps
     }
 
     package static func variables(daemon url: String) -> [(name: String, value: String)] {
@@ -112,8 +111,6 @@ package struct FacebookProvider: Provider {
     package func accountDeleted(_ account: String, in exchange: Exchange) {
         exchange.world.update { $0.endGrants(FacebookGrant.self, of: account) }
     }
-
-    func hint(for appID: String) -> String { Spelling.hint(appID, among: apps.keys.sorted()) }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(

@@ -1,45 +1,28 @@
 import EmulatorCore
 import JSON
+import OAuth
 
 /// The seed's section `facebook`.
 struct FacebookSection: SeedSection {
     static let name = "facebook"
     static let about = "Facebook."
 
-    struct App: SchemaObject {
-        let appID: String
-        let appSecret: String
-        let name: String
-        let redirectURIs: [String]
-        let interaction: Interaction?
-
-        init(_ fields: inout Fields) {
-            appID = fields("appID", .text(.nonEmpty), "The app ID.")
-            appSecret = fields(
-                "appSecret", .text(.nonEmpty), default: "facebook-secret-for-tests", "The app secret.")
-            name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the app.")
-            redirectURIs = fields("redirectURIs", .set(of: .text(.url)), default: [], "Valid OAuth redirect URIs.")
-            interaction = fields.clientInteraction()
-        }
-    }
+    private static let words = RegisteredClients.Words(
+        noun: "app", defaultSecret: "facebook-secret-for-tests", redirectURIs: "Valid OAuth redirect URIs")
 
     private let signingKeys: [SigningKey]
-    let apps: [App]
+    let apps: RegisteredClients
 
     init(_ fields: inout Fields) {
         signingKeys = fields.signingKeys()
-        apps = fields.list("apps", of: App.self, key: "appID", "Apps.")
+        apps = RegisteredClients(&fields, FacebookSection.words, "Apps.")
     }
 
     var keys: [SeededKeys] { [SeededKeys(.facebook, keys: signingKeys)] }
 
-    var seededClients: [SeededClient] {
-        apps.map {
-            SeededClient(id: $0.appID, kind: "app at Facebook", addresses: $0.redirectURIs.joined(separator: " "))
-        }
-    }
+    var seededClients: [SeededClient] { apps.seeded(at: FacebookProvider.title) }
 
-    func secret(ofClient id: String) -> String? { apps.first { $0.appID == id }?.appSecret }
+    func secret(ofClient id: String) -> String? { apps[id]?.secret }
 }
 
 extension KeyOwner {

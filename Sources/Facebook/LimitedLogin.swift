@@ -11,7 +11,7 @@ struct LimitedLogin: Sendable {
     let account: Account
     let permissions: [String]
     let nonce: String?
-    /// `jti`, unlike that of any other token.
+    /// `jti`, unique to the token.
     let identifier: [UInt8]
     let issuedAt: Instant
 
@@ -42,7 +42,7 @@ extension FacebookProvider {
     }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
-        guard apps[wanted.client] != nil else { throw wanted.noSuchClient("app", hint: hint(for: wanted.client)) }
+        guard apps[wanted.client] != nil else { throw wanted.noSuchClient("app", hint: apps.hint(for: wanted.client)) }
         let token = limitedLogin(
             try wanted.person(in: exchange), app: wanted.client,
             permissions: wanted.scopes ?? ["public_profile", "email"], nonce: wanted.nonce, in: exchange)

@@ -11,13 +11,13 @@ import Time
 
 /// A request to the login dialog, checked.
 private struct DialogRequest: Sendable {
-    let app: FacebookSection.App
+    let app: RegisteredClient
     let redirectURI: String
     let permissions: [String]
     /// The request as it came, for the sign-in page to carry along.
     let form: Form
 
-    /// What was wrong with a request. It is told at Facebook's own page.
+    /// What was wrong with a request. Facebook's own page shows it.
     struct Refusal: Error {
         let diagnosis: Diagnosis
     }
@@ -27,7 +27,8 @@ private struct DialogRequest: Sendable {
         guard let app = provider.apps[id] else {
             throw Refusal(
                 diagnosis: Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(provider.hint(for: id))"))
+                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(provider.apps.hint(for: id))")
+            )
         }
         let redirectURI = form["redirect_uri"] ?? ""
         guard app.redirectURIs.contains(String(redirectURI.prefix { $0 != "?" })) else {
@@ -52,7 +53,7 @@ extension FacebookProvider {
         let request: DialogRequest
         do { request = try DialogRequest(exchange.request.queryForm, self) } catch { return page(error) }
         let decision = exchange.decision(
-            provider: name, client: request.app.appID, interaction: request.app.interaction)
+            provider: name, client: request.app.id, interaction: request.app.interaction)
         switch decision {
         case .cancel: return denied(exchange, request, "a cancel was ordered as an outcome")
         case .error(let error, _):
@@ -104,7 +105,7 @@ extension FacebookProvider {
     ) -> Response {
         let code = exchange.world.update { tables in
             let now = tables.now
-            let grant = tables.consent(account.id, to: request.app.appID)
+            let grant = tables.consent(account.id, to: request.app.id)
             let code = FacebookToken.code(from: &tables.random)
             tables.put(
                 AuthorizationCode<FacebookGrant>(

@@ -37,24 +37,16 @@ extension FacebookProvider {
     func authorizeNatively(_ exchange: Exchange) -> Response {
         do throws(ControlRefusal) {
             let body = try exchange.body(NativeRequest.self)
-            let id = body.client
-            guard let app = apps[id] else {
-                throw ControlRefusal(
-                    ControlAnswer.error(
-                        404, "noSuchClient", "no app \(Diagnosis.quote(id)) is seeded\(hint(for: id))",
-                        path: "$.client"))
-            }
-            let decision = exchange.nativeDecision(
-                provider: name, client: id, interaction: app.interaction, account: body.account)
-            let account = try decision.nativeApproval().account
+            let app = try apps.client(named: body.client)
+            let account = try exchange.nativeAccount(provider: name, client: app, account: body.account)
             let permissions = body.scopes
             let userID = JSONValue.string(account.facebook.id)
             guard body.tracking == .limited else {
-                let token = makeAccessToken(of: account, app: id, permissions, exchange)
+                let token = makeAccessToken(of: account, app: app.id, permissions, exchange)
                 return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)])
             }
             let token = limitedLogin(
-                account, app: id, permissions: permissions, nonce: body.nonce, in: exchange)
+                account, app: app.id, permissions: permissions, nonce: body.nonce, in: exchange)
             return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(try mint(token, exchange))])
         } catch {
             return error.response
@@ -72,7 +64,7 @@ extension FacebookProvider {
 
     private func mint(_ token: LimitedLogin, _ exchange: Exchange) throws(ControlRefusal) -> String {
         do { return try exchange.mint(.facebook, token.claims, at: token.issuedAt, type: "JWT") } catch {
-            throw ControlRefusal(ControlAnswer.error(500, "signing", error.description))
+            throw .signing(error)
         }
     }
 }

@@ -5,7 +5,7 @@ import OAuth
 // DELETE https://graph.facebook.com/me/permissions and /me/permissions/NAME
 // https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke#revokelogin
 //
-// Quirk: without a name the person's grant to the app ends, with all its tokens.
+// Quirk: without a permission's name, the whole grant is revoked, with all its tokens.
 
 extension FacebookProvider {
     func revoke(_ exchange: Exchange) -> Response {

@@ -37,7 +37,7 @@ extension FacebookProvider {
     /// <https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof>.
     private func checkProof(_ exchange: Exchange, _ caller: AccessToken) throws(GraphError) {
         guard let proof = parameter("appsecret_proof", exchange), let app = apps[caller.grant.app] else { return }
-        let expected = Digest.hmacSHA256(key: Array(app.appSecret.utf8), Array(caller.token.key.utf8))
+        let expected = Digest.hmacSHA256(key: Array(app.secret.utf8), Array(caller.token.key.utf8))
         guard proof != Hex.encode(expected) else { return }
         throw GraphError(
             message: "Invalid appsecret_proof provided in the API argument", code: 100,

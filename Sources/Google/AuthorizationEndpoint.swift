@@ -15,7 +15,7 @@ extension GoogleProvider {
         let request: AuthorizationRequest
         do { request = try AuthorizationRequest(form, self) } catch { return page(error) }
         let decision = exchange.decision(
-            provider: name, client: request.client.clientID, interaction: request.client.interaction)
+            provider: name, client: request.client.id, interaction: request.client.interaction)
         switch decision {
         case .cancel: return failed(exchange, request, "access_denied", "a cancel was ordered as an outcome")
         case .error(let error, _): return orderedError(exchange, request, error)
@@ -55,7 +55,7 @@ extension GoogleProvider {
             let (account, hasConsented) = exchange.world.read { tables in
                 (
                     tables.account(id),
-                    tables.hasConsented(id, to: request.client.clientID, scopes: request.scopes)
+                    tables.hasConsented(id, to: request.client.id, scopes: request.scopes)
                 )
             }
             guard let account else { return choosePerson(exchange, request) }
@@ -90,7 +90,7 @@ extension GoogleProvider {
     ) -> Approved {
         exchange.world.update { tables in
             let now = tables.now
-            let client = request.client.clientID
+            let client = request.client.id
             let isFirst = !tables.hasConsented(account.id, to: client, scopes: request.scopes)
             let grant = tables.consent(account.id, to: client, scopes: request.scopes)
             var code: String?
@@ -124,7 +124,7 @@ extension GoogleProvider {
         }
         if request.responseTypes.contains("id_token") {
             let token = IDToken(
-                client: request.client.clientID, account: account, details: details, issuedAt: approved.at,
+                client: request.client.id, account: account, details: details, issuedAt: approved.at,
                 accessToken: approved.accessToken)
             do { response.append("id_token", try token.minted(exchange)) } catch {
                 // RFC 6749's name: what Google says isn't documented.
@@ -152,7 +152,7 @@ extension GoogleProvider {
         AuthorizationResponse(redirectURI: exchange.reachable(request.redirectURI), mode: request.mode)
     }
 
-    /// Google's own page for an error that doesn't travel to the client.
+    /// Google's own page, for errors that aren't sent to the redirect URI.
     private func page(_ error: GoogleError) -> Response {
         pages.problem(error.status, "Error \(error.status): \(error.name)", error.diagnosis)
     }

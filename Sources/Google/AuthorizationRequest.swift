@@ -5,7 +5,7 @@ import OAuth
 /// A request to the authorization endpoint, checked.
 /// <https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters>
 struct AuthorizationRequest: Sendable {
-    let client: GoogleSection.Client
+    let client: RegisteredClient
     let redirectURI: String
     let responseTypes: Set<String>
     let scopes: GoogleScopes
@@ -19,7 +19,7 @@ struct AuthorizationRequest: Sendable {
     var asksForConsent: Bool { prompts.contains("consent") }
     var isOffline: Bool { form["access_type"] == "offline" }
 
-    /// Only a code alone travels in the query.
+    /// `query` when the answer is a code alone, otherwise `fragment`.
     var mode: ResponseMode { responseTypes == ["code"] ? .query : .fragment }
 
     init(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) {
@@ -38,16 +38,17 @@ struct AuthorizationRequest: Sendable {
         self.form = form
     }
 
-    private static func client(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) -> GoogleSection.Client {
+    private static func client(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) -> RegisteredClient {
         let id = form["client_id"] ?? ""
         if let client = provider.clients[id] { return client }
         throw GoogleError(
             "invalid_client", nil, status: 401,
             Diagnosis(
-                received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(provider.hint(for: id))"))
+                received: "client_id \(Diagnosis.quote(id))",
+                "no such client is seeded\(provider.clients.hint(for: id))"))
     }
 
-    private static func redirectURI(_ form: Form, _ client: GoogleSection.Client) throws(GoogleError) -> String {
+    private static func redirectURI(_ form: Form, _ client: RegisteredClient) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
         if client.redirectURIs.contains(uri) { return uri }
         throw GoogleError(
@@ -55,7 +56,7 @@ struct AuthorizationRequest: Sendable {
             Diagnosis(
                 received: "redirect_uri \(Diagnosis.quote(uri))",
                 expected: client.redirectURIs.map { Diagnosis.quote($0) }.joined(separator: " or "),
-                "register it in redirectURIs of \"\(client.clientID)\", character by character"))
+                "register it in redirectURIs of \"\(client.id)\", character by character"))
     }
 
     private static func responseTypes(_ form: Form) throws(GoogleError) -> Set<String> {

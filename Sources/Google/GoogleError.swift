@@ -47,7 +47,7 @@ struct GoogleError: Error, Sendable {
         }
     }
 
-    /// The statuses of errors that end at Google's own page when they are ordered; all others travel to the client.
+    /// The statuses of errors that end at Google's own page when they are ordered; all others are sent to the redirect URI.
     static let statusesOfPageErrors = [
         (name: "admin_policy_enforced", status: 400), (name: "deleted_client", status: 401),
         (name: "disallowed_useragent", status: 403), (name: "org_internal", status: 403),

@@ -11,7 +11,7 @@ struct GoogleGrant: OAuthGrant {
         let isOffline: Bool
     }
 
-    /// What one authorization asked for: the tokens that come of it show no more, whatever else was granted.
+    /// What one authorization asked for. Its tokens carry these scopes only, even if the person has granted more before.
     struct TokenDetails: Codable, Sendable {
         let scopes: GoogleScopes
         let nonce: String?
@@ -37,7 +37,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Begins a grant, or widens the one there is.
+    /// Makes a grant, or adds scopes to the one that exists.
     mutating func consent(_ account: String, to client: String, scopes: GoogleScopes) -> GoogleGrant {
         let known = find(GoogleGrant.self, GoogleGrant.key(account, client: client))
         var grant = known ?? GoogleGrant(account: account, client: client, scopes: [])

@@ -3,7 +3,7 @@ import EmulatorCore
 extension GoogleProvider {
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
         guard clients[wanted.client] != nil else {
-            throw wanted.noSuchClient("client", hint: hint(for: wanted.client))
+            throw wanted.noSuchClient("client", hint: clients.hint(for: wanted.client))
         }
         let account = try wanted.person(in: exchange)
         let scopes = GoogleScopes(wanted.scopes ?? ["openid", "email", "profile"])

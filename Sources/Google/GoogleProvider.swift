@@ -19,13 +19,12 @@ package struct GoogleProvider: Provider {
 
     package static let title = "Google"
     package let name = "google"
-    let clients: [String: GoogleSection.Client]
+    var clients: RegisteredClients { settings.clients }
     let settings: GoogleSection
     let pages = PersonPages(provider: "Google", host: host, path: authorizePath)
 
     package init(seed: Seed) {
         settings = seed[GoogleSection.self]
-        clients = Dictionary(settings.clients.map { ($0.clientID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     package static func variables(daemon url: String) -> [(name: String, value: String)] {
@@ -126,8 +125,6 @@ package struct GoogleProvider: Provider {
     package func accountDeleted(_ account: String, in exchange: Exchange) {
         exchange.world.update { $0.endGrants(GoogleGrant.self, of: account) }
     }
-
-    func hint(for clientID: String) -> String { Spelling.hint(clientID, among: clients.keys.sorted()) }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(

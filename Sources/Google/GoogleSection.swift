@@ -1,5 +1,6 @@
 import EmulatorCore
 import JSON
+import OAuth
 import Time
 
 /// The seed's section `google`.
@@ -7,44 +8,25 @@ struct GoogleSection: SeedSection {
     static let name = "google"
     static let about = "Google."
 
-    struct Client: SchemaObject {
-        let clientID: String
-        let clientSecret: String
-        let name: String
-        let redirectURIs: [String]
-        let interaction: Interaction?
-
-        init(_ fields: inout Fields) {
-            clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
-            clientSecret = fields(
-                "clientSecret", .text(.nonEmpty), default: "google-secret-for-tests", "The client secret.")
-            name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the client.")
-            redirectURIs = fields("redirectURIs", .set(of: .text(.url)), default: [], "Authorized redirect URIs.")
-            interaction = fields.clientInteraction()
-        }
-    }
+    private static let words = RegisteredClients.Words(
+        noun: "client", defaultSecret: "google-secret-for-tests", redirectURIs: "Authorized redirect URIs")
 
     private let signingKeys: [SigningKey]
     let codeLifetime: TimeSpan
-    let clients: [Client]
+    let clients: RegisteredClients
 
     init(_ fields: inout Fields) {
         signingKeys = fields.signingKeys()
         codeLifetime = fields(
             "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")
-        clients = fields.list("clients", of: Client.self, key: "clientID", "OAuth clients.")
+        clients = RegisteredClients(&fields, GoogleSection.words, "OAuth clients.")
     }
 
     var keys: [SeededKeys] { [SeededKeys(.google, keys: signingKeys)] }
 
-    var seededClients: [SeededClient] {
-        clients.map {
-            SeededClient(
-                id: $0.clientID, kind: "client at Google", addresses: $0.redirectURIs.joined(separator: " "))
-        }
-    }
+    var seededClients: [SeededClient] { clients.seeded(at: GoogleProvider.title) }
 
-    func secret(ofClient id: String) -> String? { clients.first { $0.clientID == id }?.clientSecret }
+    func secret(ofClient id: String) -> String? { clients[id]?.secret }
 }
 
 extension KeyOwner {

@@ -27,24 +27,16 @@ extension GoogleProvider {
     func authorizeNatively(_ exchange: Exchange) -> Response {
         do throws(ControlRefusal) {
             let body = try exchange.body(NativeRequest.self)
-            let id = body.client
-            guard let client = clients[id] else {
-                throw ControlRefusal(
-                    ControlAnswer.error(
-                        404, "noSuchClient", "no client \(Diagnosis.quote(id)) is seeded\(hint(for: id))",
-                        path: "$.client"))
-            }
-            let decision = exchange.nativeDecision(
-                provider: name, client: id, interaction: client.interaction, account: body.account)
-            let account = try decision.nativeApproval().account
+            let client = try clients.client(named: body.client)
+            let account = try exchange.nativeAccount(provider: name, client: client, account: body.account)
             let scopes = GoogleScopes(body.scopes)
             let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: body.nonce)
             let (accessToken, now) = exchange.world.update { tables in
-                let grant = tables.consent(account.id, to: id, scopes: scopes)
+                let grant = tables.consent(account.id, to: client.id, scopes: scopes)
                 return (tables.makeAccessToken(grant, details), tables.now)
             }
             let token = IDToken(
-                client: id, account: account, details: details, issuedAt: now, accessToken: accessToken)
+                client: client.id, account: account, details: details, issuedAt: now, accessToken: accessToken)
             return ControlAnswer.ok([
                 "userID": .string(account.google.sub), "idToken": .string(try mintNatively(token, exchange)),
                 "accessToken": .string(accessToken),
@@ -56,7 +48,7 @@ extension GoogleProvider {
 
     private func mintNatively(_ token: IDToken, _ exchange: Exchange) throws(ControlRefusal) -> String {
         do { return try token.minted(exchange) } catch {
-            throw ControlRefusal(ControlAnswer.error(500, "signing", error.description))
+            throw .signing(error)
         }
     }
 }

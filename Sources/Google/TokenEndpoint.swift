@@ -31,16 +31,17 @@ extension GoogleProvider {
     }
 
     /// By fields of the form, or by `Authorization: Basic`.
-    private func authenticate(_ request: Request, _ form: Form) throws(GoogleError) -> GoogleSection.Client {
+    private func authenticate(_ request: Request, _ form: Form) throws(GoogleError) -> RegisteredClient {
         let basic = BasicCredentials.read(request)
         let id = form["client_id"] ?? basic?.user ?? ""
         guard let client = clients[id] else {
             throw GoogleError(
                 "invalid_client", "The OAuth client was not found.", status: 401,
-                Diagnosis(received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(hint(for: id))"))
+                Diagnosis(
+                    received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(clients.hint(for: id))"))
         }
         let secret = form["client_secret"] ?? basic?.password ?? ""
-        guard constantTimeEquals(Array(secret.utf8), Array(client.clientSecret.utf8)) else {
+        guard constantTimeEquals(Array(secret.utf8), Array(client.secret.utf8)) else {
             throw GoogleError(
                 "invalid_client", "Unauthorized", status: 401,
                 Diagnosis("client_secret isn't the one that the seed has for \"\(id)\""))
@@ -54,10 +55,10 @@ extension GoogleProvider {
     private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier])
 
     private func redeem(
-        _ exchange: Exchange, _ form: Form, _ client: GoogleSection.Client
+        _ exchange: Exchange, _ form: Form, _ client: RegisteredClient
     ) throws(GoogleError) -> Response {
         let request = Redemption.Request(
-            code: form["code"] ?? "", client: client.clientID, redirectURI: form["redirect_uri"],
+            code: form["code"] ?? "", client: client.id, redirectURI: form["redirect_uri"],
             codeVerifier: form["code_verifier"], exchange: exchange.id)
         let issued: Issued
         do {
@@ -94,12 +95,12 @@ extension GoogleProvider {
     // MARK: - refresh_token
 
     private func refresh(
-        _ exchange: Exchange, _ form: Form, _ client: GoogleSection.Client
+        _ exchange: Exchange, _ form: Form, _ client: RegisteredClient
     ) throws(GoogleError) -> Response {
         let text = form["refresh_token"] ?? ""
         let issued = exchange.world.update { tables -> Issued? in
             guard let (token, grant, account) = tables.working(text, .refresh, GoogleGrant.self),
-                token.client == client.clientID
+                token.client == client.id
             else { return nil }
             let accessToken = tables.makeAccessToken(grant, token.details)
             return Issued(account: account, details: token.details, accessToken: accessToken, at: tables.now)
@@ -123,7 +124,7 @@ extension GoogleProvider {
     }
 
     private func answer(
-        _ exchange: Exchange, _ issued: Issued, _ client: GoogleSection.Client
+        _ exchange: Exchange, _ issued: Issued, _ client: RegisteredClient
     ) throws(GoogleError) -> Response {
         let scopes = issued.details.scopes
         var body = JSONObject([
@@ -135,10 +136,10 @@ extension GoogleProvider {
         body["token_type"] = "Bearer"
         if scopes.contains("openid") {
             let token = IDToken(
-                client: client.clientID, account: issued.account, details: issued.details, issuedAt: issued.at,
+                client: client.id, account: issued.account, details: issued.details, issuedAt: issued.at,
                 accessToken: issued.accessToken)
             do { body["id_token"] = .string(try token.minted(exchange)) } catch {
-                // Google's client libraries know the name and try again; the rest isn't documented.
+                // Google's client libraries retry on this name; status and description aren't documented.
                 throw GoogleError(
                     "internal_failure", nil, status: 500,
                     Diagnosis("the ID token can't be signed: \(error.description)"))

@@ -1,4 +1,5 @@
 import HTTPServer
+import JOSE
 import JSON
 
 /// Answers of the control API: JSON, and errors as `{"error":{"code","message","path"}}`.
@@ -46,6 +47,11 @@ package struct ControlRefusal: Error, Sendable {
     package let response: Response
 
     package init(_ response: Response) { self.response = response }
+
+    /// A token can't be signed.
+    package static func signing(_ error: KeyError) -> ControlRefusal {
+        ControlRefusal(ControlAnswer.error(500, "signing", error.description))
+    }
 }
 
 extension Exchange {

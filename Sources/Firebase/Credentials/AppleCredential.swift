@@ -135,19 +135,8 @@ struct AppleSource: IdentitySource {
     ) async throws(FirebaseError) -> JSONObject {
         let clientID = client ?? servicesID ?? bundleIDs.first ?? ""
         let secret = try clientSecret(clientID, call)
-        let answer = await call.exchange.fetch(
-            form: [
-                ("grant_type", "authorization_code"), ("client_id", clientID), ("client_secret", secret),
-                ("code", code),
-                ("redirect_uri", redirectURI),
-            ], AppleSource.host, "/auth/token")
-        let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
-        guard answer.status == 200 else {
-            throw .refusedCode(
-                phrase, redirectURI ?? call.project.handler, answer,
-                error: body["error"]?.string ?? "unknown", client: clientID)
-        }
-        return body
+        return try await CodeRedemption(host: AppleSource.host, path: "/auth/token", phrase: phrase)
+            .tokens(code: code, redirectURI: redirectURI, client: clientID, secret: secret, in: call)
     }
 
     /// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>

@@ -43,7 +43,7 @@ extension AppleSource: RevokingSource {
         for client in clients { try await post(token, type: type, client: client, call) }
     }
 
-    /// Apple says 200 to any token; what is revoked twice is revoked.
+    /// Apple answers 200 to any token, so trying several clients does no harm.
     private func post(
         _ token: String, type: String, client: String, _ call: FirebaseCall
     ) async throws(FirebaseError) {
@@ -52,9 +52,8 @@ extension AppleSource: RevokingSource {
             form: [("client_id", client), ("client_secret", secret), ("token", token), ("token_type_hint", type)],
             AppleSource.host, "/auth/revoke")
         guard answer.status != 200 else { return }
-        let inner = answer.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
         throw .invalidIdP(
             "Error revoking token at Apple: \(String(decoding: answer.body, as: UTF8.self))",
-            Diagnosis("Apple refused the revocation\(inner)"))
+            Diagnosis("Apple refused the revocation\(answer.becauseOfDiagnosis)"))
     }
 }

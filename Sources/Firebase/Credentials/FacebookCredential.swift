@@ -12,6 +12,9 @@ struct FacebookSource: IdentitySource {
     static let about = "Facebook."
     static let keyOwner: KeyOwner? = KeyOwner("facebook")
 
+    private static let redemption = CodeRedemption(
+        host: "graph.facebook.com", path: "/oauth/access_token", sendsGrantType: false)
+
     let isEnabled: Bool
     let appID: String
     let appSecret: String?
@@ -49,7 +52,9 @@ struct FacebookSource: IdentitySource {
         }
         var text = credential["access_token"]
         if let code = credential["code"], let redirectURI = credential.redirectURI {
-            text = try await token(code: code, redirectURI: redirectURI, secret, call)
+            text = try await FacebookSource.redemption
+                .tokens(code: code, redirectURI: redirectURI, client: appID, secret: secret, in: call)[
+                    "access_token"]?.string
         }
         guard let text else { throw FirebaseProvider.noCredential(credential) }
         let query = Form(fields: [
@@ -59,13 +64,12 @@ struct FacebookSource: IdentitySource {
         let check = await call.exchange.fetch("GET", "graph.facebook.com", "/debug_token?\(query.encoded)")
         let data = (try? JSONValue(parsing: check.body, limits: .answer))?["data"]
         guard data?["is_valid"]?.bool == true else {
-            let inner = check.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
             let body =
                 data?["error"].map { JSONValue.object(JSONObject([("error", $0)])).text }
                 ?? String(decoding: check.body, as: UTF8.self)
             throw .invalidIdP(
                 "Unsuccessful debug_token response from Facebook: \(body)",
-                Diagnosis("Facebook doesn't take the access token for app \"\(appID)\"\(inner)"))
+                Diagnosis("Facebook doesn't take the access token for app \"\(appID)\"\(check.becauseOfDiagnosis)"))
         }
         let fields = "id,name,email,first_name,last_name,picture"
         let token = Form(fields: [Form.Field(name: "access_token", value: text)]).encoded
@@ -109,20 +113,5 @@ struct FacebookSource: IdentitySource {
         identity.idToken = text
         identity.rawUserInfo = JSONValue.object(token.claims).text
         return identity
-    }
-
-    private func token(
-        code: String, redirectURI: String, _ secret: String, _ call: FirebaseCall
-    ) async throws(FirebaseError) -> String {
-        let answer = await call.exchange.fetch(
-            form: [("client_id", appID), ("client_secret", secret), ("code", code), ("redirect_uri", redirectURI)],
-            "graph.facebook.com", "/oauth/access_token")
-        let body = try? JSONValue(parsing: answer.body, limits: .answer)
-        guard let token = body?["access_token"]?.string else {
-            throw .refusedCode(
-                "https://graph.facebook.com/oauth/access_token, OAuth2 redirect uri is:", redirectURI, answer,
-                error: body?["error"]?["message"]?.string ?? "unknown", client: appID)
-        }
-        return token
     }
 }

@@ -21,7 +21,7 @@ struct FederatedIdentity: Codable, Sendable {
     var idToken: String?
     /// Claims to remember in `firebase.sign_in_attributes`; and the token's nonce.
     var nonce: String?
-    /// One of the official emulator's, whose word is taken for everything.
+    /// One of the official emulator's "fake" credentials, in which every claim is believed.
     var isFake = false
 
     /// Whether Firebase believes that the address is this person's.
@@ -65,7 +65,7 @@ struct FederatedIdentity: Codable, Sendable {
     }
 }
 
-/// What a client brings to be judged: the fields of `postBody`, or of the URL that a web flow ended at.
+/// A credential that a client sends: the fields of `postBody`, or of the URL that a web flow ended at.
 struct Credential: Sendable {
     let providerId: String
     let fields: [String: String]

@@ -15,6 +15,10 @@ struct GitHubSource: IdentitySource {
     static let title = "GitHub"
     static let about = "GitHub."
 
+    private static let redemption = CodeRedemption(
+        host: "github.com", path: "/login/oauth/access_token",
+        headers: [(name: "Accept", value: "application/json")], sendsGrantType: false)
+
     let isEnabled: Bool
     let clientID: String
     let clientSecret: String?
@@ -52,7 +56,9 @@ struct GitHubSource: IdentitySource {
         let secret = clientSecret ?? section?.secret(ofClient: clientID) ?? ""
         var text = credential["access_token"]
         if let code = credential["code"], let redirectURI = credential.redirectURI {
-            text = try await token(code: code, redirectURI: redirectURI, secret, call)
+            text = try await GitHubSource.redemption
+                .tokens(code: code, redirectURI: redirectURI, client: clientID, secret: secret, in: call)[
+                    "access_token"]?.string
         }
         guard let text else { throw FirebaseProvider.noCredential(credential) }
         let basic = Base64.encode(Array("\(clientID):\(secret)".utf8))
@@ -63,10 +69,9 @@ struct GitHubSource: IdentitySource {
             ],
             body: JSONValue.object(JSONObject([("access_token", .string(text))])).serialized())
         guard check.status == 200 else {
-            let inner = check.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
             throw .invalidIdP(
                 "Unsuccessful check authorization response from Github: \(String(decoding: check.body, as: UTF8.self))",
-                Diagnosis("GitHub doesn't know the access token as one of \"\(clientID)\"\(inner)"))
+                Diagnosis("GitHub doesn't know the access token as one of \"\(clientID)\"\(check.becauseOfDiagnosis)"))
         }
         let bearer = (name: "Authorization", value: "Bearer \(text)")
         let answer = await call.exchange.fetch("GET", "api.github.com", "/user", headers: [bearer])
@@ -89,20 +94,5 @@ struct GitHubSource: IdentitySource {
         identity.accessToken = text
         identity.rawUserInfo = String(decoding: answer.body, as: UTF8.self)
         return identity
-    }
-
-    private func token(
-        code: String, redirectURI: String, _ secret: String, _ call: FirebaseCall
-    ) async throws(FirebaseError) -> String {
-        let answer = await call.exchange.fetch(
-            form: [("client_id", clientID), ("client_secret", secret), ("code", code), ("redirect_uri", redirectURI)],
-            "github.com", "/login/oauth/access_token", headers: [(name: "Accept", value: "application/json")])
-        let body = try? JSONValue(parsing: answer.body, limits: .answer)
-        guard let token = body?["access_token"]?.string else {
-            throw .refusedCode(
-                "https://github.com/login/oauth/access_token, OAuth2 redirect uri is:", redirectURI, answer,
-                error: body?["error"]?.string ?? "unknown", client: clientID)
-        }
-        return token
     }
 }

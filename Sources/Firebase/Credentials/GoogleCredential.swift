@@ -99,10 +99,9 @@ struct GoogleSource: IdentitySource {
         let query = Form(fields: [Form.Field(name: "id_token", value: idToken)]).encoded
         let answer = await call.exchange.fetch("GET", "oauth2.googleapis.com", "/tokeninfo?\(query)")
         guard answer.status == 200 else {
-            let inner = answer.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
             throw .invalidIdP(
                 "Unsuccessful check authorization response from Google: {\"error_description\":\"Invalid Value\"}",
-                Diagnosis("Google refused the ID token\(inner)"))
+                Diagnosis("Google refused the ID token\(answer.becauseOfDiagnosis)"))
         }
         try checkAudience(token.claims["aud"]?.string ?? "", "id_token", call)
         return token.claims
@@ -144,19 +143,9 @@ struct GoogleSource: IdentitySource {
         code: String, redirectURI: String, _ call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
         let client = webClient(call.exchange.world.seed)
-        let answer = await call.exchange.fetch(
-            form: [
-                ("grant_type", "authorization_code"), ("client_id", client?.id),
-                ("client_secret", client?.secret), ("code", code), ("redirect_uri", redirectURI),
-            ], "oauth2.googleapis.com", "/token")
-        let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
-        guard answer.status == 200 else {
-            throw .refusedCode(
-                "https://oauth2.googleapis.com/token, OAuth2 redirect uri is:", redirectURI, answer,
-                error: body["error"]?.string ?? "unknown",
-                client: client?.id ?? "")
-        }
-        return body
+        return try await CodeRedemption(host: "oauth2.googleapis.com", path: "/token")
+            .tokens(
+                code: code, redirectURI: redirectURI, client: client?.id ?? "", secret: client?.secret ?? "", in: call)
     }
 
     /// The client that the web flow uses: the first of the project's that is seeded.

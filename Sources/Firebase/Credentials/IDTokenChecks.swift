@@ -8,24 +8,6 @@ import Time
 // The checks that Firebase makes of a provider's ID token, in order: does it parse, signature, issuer, audience, subject,
 // expiry, then the nonce. What is said is production's; the relative order of the middle ones isn't documented.
 
-extension FirebaseError {
-    static func invalidIdP(_ detail: String, _ diagnosis: Diagnosis) -> FirebaseError {
-        FirebaseError("INVALID_IDP_RESPONSE", detail, diagnosis: diagnosis)
-    }
-
-    /// In production's words, which show how its servers keep an answer.
-    static func refusedCode(
-        _ phrase: String, _ redirectURI: String, _ answer: Response, error: String, client: String
-    ) -> FirebaseError {
-        let inner = answer.header(Diagnosis.headerName).map { ": \($0)" } ?? ""
-        return .invalidIdP(
-            "Error getting access token from \(phrase) \(redirectURI), response: "
-                + "OAuth2TokenResponse{params: error=\(error), httpMetadata: HttpMetadata{status=\(answer.status), "
-                + "cachePolicy=NO_CACHE, cacheDuration=java.util.Optional[], staleWhileRevalidate=java.util.Optional[]}}",
-            Diagnosis("the token endpoint refused the code for \"\(client)\"\(inner)"))
-    }
-}
-
 /// What a provider's ID token must be.
 struct IDTokenRule: Sendable {
     /// Where the keys are: host and path.
@@ -133,7 +115,8 @@ extension FirebaseCall {
         return expires > now ? nil : "the ID token expired \((now - expires).seconds) seconds ago: get a new one"
     }
 
-    /// The nonce, last of all. Missing comes before used, used before different; a refused difference uses it up, too.
+    /// Checks the nonce, after everything else: that the request brings one, that it hasn't been used, that it matches. A
+    /// nonce that doesn't match counts as used, too.
     func checkNonce(
         of token: JWS, from source: any IdentitySource.Type, subject: String, rawNonce: String?
     ) throws(FirebaseError) -> String? {

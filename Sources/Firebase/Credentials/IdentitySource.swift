@@ -21,7 +21,7 @@ protocol IdentitySource: SchemaObject {
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences)
     /// In answers the identifier is a URL.
     static func federatedID(_ rawID: String) -> String
-    /// Whether the provider's word is enough for an address.
+    /// Whether Firebase trusts the provider to have verified an address.
     /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
     static func isTrusted(email: String?, isVerified: Bool) -> Bool
     /// Has the provider forward a message to an address of its own at which it relays messages; `nil` for other addresses.

@@ -1,0 +1,54 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+/// A provider's token endpoint, and how Firebase's servers redeem a code there.
+struct CodeRedemption: Sendable {
+    let host: String
+    let path: String
+    var headers: [(name: String, value: String)] = []
+    /// Some token endpoints take no other grant than a code, and are sent no `grant_type`.
+    var sendsGrantType = true
+    /// How a refusal names the endpoint, where that isn't by its URL.
+    var phrase: String?
+
+    /// The token endpoint's answer.
+    func tokens(
+        code: String, redirectURI: String?, client: String, secret: String, in call: FirebaseCall
+    ) async throws(FirebaseError) -> JSONObject {
+        let answer = await call.exchange.fetch(
+            form: [
+                ("grant_type", sendsGrantType ? "authorization_code" : nil), ("client_id", client),
+                ("client_secret", secret), ("code", code), ("redirect_uri", redirectURI),
+            ], host, path, headers: headers)
+        let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
+        guard answer.status == 200, body["access_token"]?.string != nil else {
+            throw refusal(answer, body, redirectURI ?? call.project.handler, client)
+        }
+        return body
+    }
+
+    /// In production's words, which show how its servers keep an answer.
+    private func refusal(
+        _ answer: Response, _ body: JSONObject, _ redirectURI: String, _ client: String
+    ) -> FirebaseError {
+        let phrase = phrase ?? "https://\(host)\(path), OAuth2 redirect uri is:"
+        let error = body["error"]?.string ?? body["error"]?["message"]?.string ?? "unknown"
+        return .invalidIdP(
+            "Error getting access token from \(phrase) \(redirectURI), response: "
+                + "OAuth2TokenResponse{params: error=\(error), httpMetadata: HttpMetadata{status=\(answer.status), "
+                + "cachePolicy=NO_CACHE, cacheDuration=java.util.Optional[], staleWhileRevalidate=java.util.Optional[]}}",
+            Diagnosis("the token endpoint refused the code for \"\(client)\"\(answer.becauseOfDiagnosis)"))
+    }
+}
+
+extension FirebaseError {
+    static func invalidIdP(_ detail: String, _ diagnosis: Diagnosis) -> FirebaseError {
+        FirebaseError("INVALID_IDP_RESPONSE", detail, diagnosis: diagnosis)
+    }
+}
+
+extension Response {
+    /// A colon and a provider's diagnosis of its refusal, to stand behind what Firebase says of it; empty without one.
+    var becauseOfDiagnosis: String { header(Diagnosis.headerName).map { ": \($0)" } ?? "" }
+}

@@ -1,0 +1,85 @@
+import EmulatorCore
+import JSON
+
+/// A client as providers register it that ask for no more than an ID, a secret and redirect URIs.
+package struct RegisteredClient: Sendable {
+    package let id: String
+    package let secret: String
+    /// What the consent page calls it.
+    package let name: String
+    package let redirectURIs: [String]
+    package let interaction: Interaction?
+
+    fileprivate init(_ fields: inout Fields, _ words: RegisteredClients.Words) {
+        let noun = words.noun
+        id = fields("\(noun)ID", .text(.nonEmpty), "The \(noun) ID.")
+        secret = fields("\(noun)Secret", .text(.nonEmpty), default: words.defaultSecret, "The \(noun) secret.")
+        name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the \(noun).")
+        redirectURIs = fields("redirectURIs", .set(of: .text(.url)), default: [], "\(words.redirectURIs).")
+        interaction = fields.clientInteraction()
+    }
+}
+
+/// The clients of a provider's section of the seed, by their IDs.
+package struct RegisteredClients: Sendable {
+    /// What a provider calls such a client and what belongs to it.
+    package struct Words: Sendable {
+        /// `client`: so the seed has `clients`, each with `clientID` and `clientSecret`.
+        let noun: String
+        let defaultSecret: String
+        /// What the provider's console calls the redirect URIs, without a full stop.
+        let redirectURIs: String
+
+        package init(noun: String, defaultSecret: String, redirectURIs: String) {
+            self.noun = noun
+            self.defaultSecret = defaultSecret
+            self.redirectURIs = redirectURIs
+        }
+    }
+
+    private let words: Words
+    /// In the seed's order.
+    private let all: [RegisteredClient]
+    private let byID: [String: RegisteredClient]
+    /// In alphabetical order.
+    private let ids: [String]
+
+    /// `about` is what the clients are, in a sentence for the seed's reference.
+    package init(_ fields: inout Fields, _ words: Words, _ about: String) {
+        self.words = words
+        all = fields.list(
+            "\(words.noun)s", of: ComposedRule { RegisteredClient(&$0, words) }, key: "\(words.noun)ID", about)
+        byID = Dictionary(all.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        ids = byID.keys.sorted()
+    }
+
+    package subscript(id: String) -> RegisteredClient? { byID[id] }
+
+    /// What was probably meant by an ID that nobody has.
+    package func hint(for id: String) -> String { Spelling.hint(id, among: ids) }
+
+    /// For the status page; `provider` is its name, as people write it.
+    package func seeded(at provider: String) -> [SeededClient] {
+        all.map {
+            SeededClient(
+                id: $0.id, kind: "\(words.noun) at \(provider)", addresses: $0.redirectURIs.joined(separator: " "))
+        }
+    }
+
+    /// The client of a call of the control API.
+    package func client(named id: String) throws(ControlRefusal) -> RegisteredClient {
+        if let client = self[id] { return client }
+        let message = "no \(words.noun) \(Diagnosis.quote(id)) is seeded\(hint(for: id))"
+        throw ControlRefusal(ControlAnswer.error(404, "noSuchClient", message, path: "$.client"))
+    }
+}
+
+extension Exchange {
+    /// Who signs in on a device, to `client`; `account` is who is signed in there.
+    package func nativeAccount(
+        provider: String, client: RegisteredClient, account: String?
+    ) throws(ControlRefusal) -> Account {
+        try nativeDecision(provider: provider, client: client.id, interaction: client.interaction, account: account)
+            .nativeApproval().account
+    }
+}
