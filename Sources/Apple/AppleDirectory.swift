@@ -25,7 +25,7 @@ struct AppleDirectory: Sendable {
         /// The primary App ID: clients that share it share consent.
         let group: String
         let returnURLs: [String]
-        /// Those of the return URLs that a request may use; the others are registered in vain.
+        /// Those of the return URLs that a request may use; Apple accepts no request with the others, though they are registered.
         let usableReturnURLs: Set<String>
         let allowsInsecureReturnURLs: Bool
         let interaction: Interaction?
@@ -52,7 +52,7 @@ struct AppleDirectory: Sendable {
                     transfer: app.transfer)
             }
             for service in team.services {
-                // A Services ID belongs to its primary app's group, whichever app leads that.
+                // A Services ID belongs to the group of its primary app, which may itself have another primary app.
                 let usable = service.returnURLs.filter {
                     ReturnURL.fault(of: $0, allowsInsecure: service.allowInsecureReturnURLs) == nil
                 }

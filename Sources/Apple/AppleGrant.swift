@@ -15,7 +15,7 @@ struct AppleGrant: OAuthGrant {
 
     static let tables = GrantTables<AppleGrant>(
         "apple", rememberingCodes: .minutes(5), indexes: [bySubject, byRelayAddress])
-    /// By what the team's clients call the person.
+    /// By the person's `sub` at the team's clients.
     static let bySubject = Index<AppleGrant, String>("subject") {
         AppleIdentifiers.subject(account: $0.account, team: $0.team)
     }
@@ -70,7 +70,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Begins a grant, or widens the one there is. `isFirst` says which.
+    /// Makes a grant, or adds to the one that exists. `isFirst` says which.
     mutating func consent(
         _ account: String, to client: AppleDirectory.Client, scopes: Set<AppleScope>, sharesEmail: Bool
     ) -> (grant: AppleGrant, isFirst: Bool) {

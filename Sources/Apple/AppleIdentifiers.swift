@@ -39,13 +39,13 @@ enum AppleIdentifiers {
 }
 
 /// Codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is random, and the
-/// rest follows from it, so that a token that this Apple never issued is told from one that is no longer known.
+/// rest follows from it, so that a token that was never issued here can be told from one that has been forgotten.
 enum AppleToken: Character {
     case code = "c"
     case access = "a"
     case refresh = "r"
 
-    /// One that nothing has had before, but for chance.
+    /// A new one, made of 128 random bits.
     func make(from random: inout Randomness) -> String { text(Hex.encode(random.bytes(16))) }
 
     private func text(_ hex: String) -> String {
@@ -55,7 +55,7 @@ enum AppleToken: Character {
             "\(rawValue)\(hex).0.\(String(decoding: letters, as: UTF8.self)).\(Base64URL.encode(Array(digest[4..<20])))"
     }
 
-    /// Whether it is one of this kind that we can have made.
+    /// Whether it has the form of this kind, and its parts fit together: then it was made here.
     func fits(_ text: String) -> Bool {
         guard text.utf8.count == 63, text.first == rawValue else { return false }
         return constantTimeEquals(Array(self.text(String(text.dropFirst().prefix(32))).utf8), Array(text.utf8))

@@ -14,7 +14,7 @@ package struct AppleNotification: Sendable {
 }
 
 /// Posts notifications in the background: one attempt and three more, half a second, one and two seconds apart.
-/// How Apple repeats isn't documented; it says that each event is delivered once.
+/// When Apple tries again isn't documented; it says that each event is delivered once.
 package final class AppleNotifier: Sendable {
     package struct Delivery: Sendable {
         let attempts: Int
@@ -49,7 +49,7 @@ package final class AppleNotifier: Sendable {
         }
     }
 
-    /// Posts it, whatever becomes of it.
+    /// Posts it without waiting for the result.
     func send(_ notification: AppleNotification) { attempt(notification, number: 1) { _ in } }
 
     private func attempt(

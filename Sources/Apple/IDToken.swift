@@ -20,7 +20,7 @@ struct IDToken: Sendable {
     var code: String?
     /// Present from the token endpoint: `at_hash`.
     var accessToken: String?
-    /// Native, and the first sign-in of a new user only.
+    /// Only in native sign-ins, and there only in a new user's first one.
     var realUserStatus: Int64?
 
     func claims(_ settings: AppleSection) -> JSONObject {

@@ -27,7 +27,7 @@ struct AppleEvent: Sendable {
 }
 
 extension AppleProvider {
-    /// Tells the team's endpoint of an event, if it has one. Nobody waits for it, so a failure goes to the log.
+    /// Tells the team's endpoint of an event, if it has one, in the background: a failure is logged.
     func tell(of event: AppleEvent, in exchange: Exchange) {
         do throws(KeyError) {
             if let notification = try notification(event, in: exchange) { notifier.send(notification) }
@@ -119,7 +119,7 @@ extension AppleProvider {
         }
     }
 
-    /// An account that goes takes its grants with it; each client's team is told. `besides` is told by the caller.
+    /// Ends all grants of an account that is deleted, and notifies each client's team.
     package func accountDeleted(_ account: String, in exchange: Exchange) {
         endAllGrants(of: account, in: exchange, besides: nil)
     }

@@ -7,8 +7,8 @@ import EmulatorCore
 // The private e-mail relay.
 // https://developer.apple.com/documentation/signinwithapple/communicating-using-the-private-email-relay-service
 //
-// Quirks: mail is forwarded only from addresses and domains that the team registered, each subdomain for itself, and
-// only while the person wants it. That a sender also has to pass SPF can't be seen here.
+// Quirks: mail is forwarded only from addresses and domains that the team registered, each subdomain by itself, and
+// only while the person has forwarding switched on. That a sender also has to pass SPF can't be seen here.
 
 /// What the relay does with a message.
 enum RelayDecision: Sendable, Equatable {

@@ -32,7 +32,7 @@ extension AppleProvider {
         }
     }
 
-    /// `token_type_hint` isn't needed: a token says itself what it is.
+    /// `token_type_hint` isn't needed: the form of a token tells its kind.
     private func grant(of text: String, _ client: AppleDirectory.Client, _ world: World) -> AppleGrant? {
         world.read { tables in
             guard let token = tables.find(Token<AppleGrant>.self, text), token.client == client.id,

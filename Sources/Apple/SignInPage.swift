@@ -3,8 +3,8 @@ import JOSE
 import OAuth
 import EmulatorCore
 
-/// The pages on which a person signs in: choose who, then consent. They work without scripts and by keyboard, and look
-/// like no one's product.
+/// The pages on which a person signs in: choose who, then consent. They work without scripts and by keyboard, and
+/// imitate no real sign-in page.
 enum SignInPage {
     static let path = "/auth/authorize/continue"
     static let banner = Page.banner(standingInFor: "Sign in with Apple")

@@ -4,8 +4,8 @@ import EmulatorCore
 // What the services say before any operation is asked.
 
 extension FirebaseProvider {
-    /// At the services' own hosts, as they answer what can't be read; at a project's domain are only pages. At the daemon's own
-    /// address it has no words of its own.
+    /// At the services' own hosts, their answer to a body that can't be read; at a project's domain, a page; `nil` at the
+    /// daemon's own address.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard let host = exchange.address.host else { return nil }
         guard [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(host) else {

@@ -45,7 +45,7 @@ package struct FirebaseProvider: Provider {
 
     package static func isIssuer(_ issuer: String) -> Bool { issuer.hasPrefix(issuerPrefix) }
 
-    /// At `www.googleapis.com` only what lies below version 3 is Firebase's to refuse.
+    /// At `www.googleapis.com`, which other providers serve as well, Firebase refuses only paths below its version 3.
     package func notServed(_ exchange: Exchange) -> Response? {
         switch exchange.address.host {
         case FirebaseProvider.host, FirebaseProvider.tokenHost: FirebaseProvider.unknownMethod(exchange)
@@ -65,7 +65,7 @@ package struct FirebaseProvider: Provider {
         return key.flatMap { projects.project(apiKey: $0) }?.id
     }
 
-    /// An account of the seed that goes takes nothing with it here: Firebase's users are its own.
+    /// Deleting a seeded person changes nothing here: Firebase's users are separate from them.
     package func accountDeleted(_ account: String, in exchange: Exchange) {}
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {

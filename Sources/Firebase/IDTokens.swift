@@ -210,7 +210,7 @@ extension FirebaseCall {
         return key.hasSigned(token) ? nil : "idToken's signature isn't Firebase's"
     }
 
-    /// Sensitive changes want a sign-in within the last minutes.
+    /// Sensitive changes need a sign-in within the last minutes.
     /// <https://firebase.google.com/docs/auth/ios/manage-users#re-authenticate_a_user>
     func requireRecent(_ signedIn: SignedIn) throws(FirebaseError) {
         let window = exchange.world.seed[FirebaseSection.self].recentLoginWindow

@@ -3,7 +3,7 @@ import OAuth
 import EmulatorCore
 import Time
 
-/// What is to be done with an identity: sign in with it, or link it to who is signed in.
+/// What is to be done with an identity: sign in with it, or link it to the user who is signed in.
 /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
 struct IdpRequest: Sendable {
     let identity: FederatedIdentity
@@ -14,7 +14,7 @@ struct IdpRequest: Sendable {
     enum Decision: Sendable {
         /// With a pending token where the client is to try the credential once more.
         case refused(FirebaseError, pendingToken: String?)
-        /// Another user has the address, and this provider isn't trusted to prove whose it is.
+        /// Another user has the address, and the provider isn't trusted to have verified it.
         case unconfirmed(User, pendingToken: String)
         case done(User, isNew: Bool, pendingToken: String)
     }
@@ -42,7 +42,7 @@ struct IdpRequest: Sendable {
         return .done(user, isNew: true, pendingToken: keep(&tables, call))
     }
 
-    /// Keeps the credential. The token that is returned stands for it, once.
+    /// Keeps the credential. The token that is returned can be used in its place once.
     private func keep(_ tables: inout Transaction, _ call: FirebaseCall) -> String {
         let token = Base64URL.encode(tables.random.bytes(48))
         let lifetime = call.exchange.world.seed[FirebaseSection.self].pendingTokenLifetime

@@ -202,7 +202,7 @@ extension FirebaseProvider {
             Diagnosis("the service has this operation, and this stand-in hasn't: the README lists what it has"))
     }
 
-    /// The silent push that proves an app on a device: taken for granted.
+    /// Production verifies an iOS app by a silent push. Here every app counts as verified.
     private static func verifyClient() -> FirebaseAnswer {
         FirebaseAnswer(body: JSONObject([("receipt", "understudy-receipt"), ("suggestedTimeout", "5")]))
     }

@@ -45,7 +45,7 @@ final class UnseededPoolLeases: WorldCache {
 
     init() {}
 
-    /// Takes a lease in, and gives those back whose pools have gone.
+    /// Keeps a lease, and gives back as many as pools have been removed.
     func settle(_ lease: Allowance.Lease? = nil, in world: World) {
         leases.withLock { leases in
             if let lease { leases.append(lease) }

@@ -10,7 +10,7 @@ extension User: PoolRow {
         var keyText: String { String(keyParts: pool.project, pool.tenant, localId) }
     }
 
-    /// Who somebody is at a provider.
+    /// An identity at a provider, within a pool.
     struct Identity: TableKey {
         let pool: UserPool
         let providerId: String
@@ -44,7 +44,7 @@ extension User: PoolRow {
         case phoneNumber
     }
 
-    /// What the texts of the users of a pool begin with who have this value.
+    /// The common prefix of the texts of a pool's users who have this value.
     private static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
         let start = "\(field.rawValue)\0\(pool.project)\0\(pool.tenant ?? "")\0"
         guard let value else { return start }

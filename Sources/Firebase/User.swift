@@ -80,7 +80,7 @@ struct User: Codable, Sendable {
 
     func link(_ provider: String) -> Link? { links.first { $0.providerId == provider } }
 
-    /// Whether the provider's word is enough for an address.
+    /// Whether Firebase trusts the provider to have verified the address.
     static func isTrusted(_ provider: String, email: String?, isVerified: Bool) -> Bool {
         IdentitySources.source(provider)?.isTrusted(email: email, isVerified: isVerified) ?? false
     }

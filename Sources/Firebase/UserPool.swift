@@ -36,7 +36,7 @@ extension UserPool {
         ]
     }
 
-    /// Whether nothing has happened in it that anybody could miss.
+    /// Whether it holds nothing.
     func isEmpty(_ tables: borrowing Transaction) -> Bool {
         for type in UserPool.rowTypes where holdsRows(type, tables) { return false }
         return true

@@ -136,7 +136,7 @@ package struct GitHubProvider: Provider {
         return exchange.world.read { $0.find(Token<GitHubGrant>.self, token)?.client }
     }
 
-    /// An account that goes takes its grants with it. That webhooks tell of it isn't documented, so they don't.
+    /// Revokes all grants of an account that is deleted. Whether webhooks are sent then isn't documented; none are.
     package func accountDeleted(_ account: String, in exchange: Exchange) {
         exchange.world.update { tables in
             for grant in tables.grants(GitHubGrant.self, of: account) {

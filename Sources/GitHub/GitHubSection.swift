@@ -90,7 +90,7 @@ struct GitHubSection: SeedSection {
 
     func secret(ofClient id: String) -> String? { apps.first { $0.clientID == id }?.secret }
 
-    /// A numeric ID that nobody seeded, made from a name.
+    /// A numeric ID, made from a name, for what has none in the seed.
     static func number(from text: String) -> Int {
         Int(DerivedNumber.of("github:\(text)") % 100_000_000) + 1000
     }
@@ -129,7 +129,7 @@ extension GitHubSection {
         }
     }
 
-    /// People say themselves which organizations they belong to; an organization only says how.
+    /// An account lists its organizations; an organization only adds the role and the state of members.
     private struct Members {
         private let organizations: [String: [String]]
 

@@ -31,7 +31,7 @@ package enum GitHubToken {
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     package static let checksumLength = 6
 
-    /// With `isGenuine` false the checksum is wrong, so that secret scanners pass it by.
+    /// With `isGenuine` false the checksum is wrong, so that secret scanners ignore the token.
     static func make(_ kind: Kind, from random: inout Randomness, isGenuine: Bool = true) -> String {
         let body = random.text(kind.length, from: alphabet)
         var sum = checksum(of: Array(body.utf8))

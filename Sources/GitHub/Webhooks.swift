@@ -54,7 +54,7 @@ final class WebhookSender: Sendable {
 
     private let queue = DispatchQueue(label: "understudy.github.webhooks", attributes: .concurrent)
 
-    /// Posts it, and says what became of it.
+    /// Posts it, and returns the result.
     func deliver(_ webhook: GitHubWebhook) async -> Delivery {
         await withCheckedContinuation { continuation in
             send(webhook) { continuation.resume(returning: $0) }

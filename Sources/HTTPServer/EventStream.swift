@@ -49,7 +49,7 @@ package final class EventStream: Sendable {
         }
     }
 
-    /// The stream of a reader that is behind by more bytes than this ends, unless a single chunk is that large.
+    /// A stream is ended when its reader is behind by more bytes than this, unless a single chunk is larger.
     private static let backlogLimit = 4 << 20
     private let state = Mutex(State())
     private let whenDrained: (@Sendable () -> Void)?

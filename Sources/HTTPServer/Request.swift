@@ -1,6 +1,6 @@
 /// One HTTP request, read whole.
 package struct Request: Sendable {
-    /// As sent, upper case by custom: `GET`.
+    /// As sent, usually in upper case: `GET`.
     package var method: String
     /// The path as sent, percent-encoded, without the query.
     package var path: String

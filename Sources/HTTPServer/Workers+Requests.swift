@@ -87,7 +87,7 @@ extension Workers {
             status: status, contentType: "text/plain", headers: options.refusalHeaders(reason), body: reason + "\n")
     }
 
-    /// Refuses what its header alone gives reason to refuse.
+    /// Refuses requests for what their headers say, before a body is read.
     private func refusal(of transaction: HTTPTransaction) -> Response? {
         let headers = Workers.headers(of: transaction.pointer)
         var bytes = transaction.target.utf8.count

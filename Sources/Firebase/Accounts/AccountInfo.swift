@@ -4,8 +4,8 @@ import EmulatorCore
 // accounts:lookup (getAccountInfo), accounts:update (setAccountInfo), accounts:delete (deleteAccount)
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update
 //
-// Quirks: deleteProvider unlinks, the last one included. A change of address, password or existence wants a recent
-// sign-in. With email enumeration protection an address isn't changed before the new one is verified.
+// Quirks: deleteProvider unlinks, the last one included. To change the address or password, or to delete the user, needs
+// a recent sign-in. With email enumeration protection an address isn't changed before the new one is verified.
 
 extension FirebaseProvider {
     func lookup(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {

@@ -71,7 +71,7 @@ extension FirebaseProvider {
             try tables.use(mail.code, mail.kind, in: call.pool)
             guard var user = tables.user(email: mail.email, in: call.pool) else { throw .userIsGone }
             user.password = hash
-            // Whoever has the code reads the mail.
+            // The code was sent to the address, so it proves that the address is the user's.
             user.emailVerified = true
             user.validSince = tables.now.wholeSecond
             tables.put(user)

@@ -112,7 +112,7 @@ extension FirebaseProvider {
     }
 }
 
-/// What is to be done with a number that was proved: sign in with it, or give it to who is signed in.
+/// What is to be done with a verified number: sign in with it, or add it to the user who is signed in.
 private struct PhoneSignIn: Sendable {
     enum Decision: Sendable {
         /// With a token that proves the number.
@@ -152,7 +152,7 @@ private struct PhoneSignIn: Sendable {
     }
 }
 
-/// A number that was proved but is another user's.
+/// A verified number that belongs to another user.
 struct TemporaryProof: TokenRow {
     static let table = Table<TemporaryProof>(
         "firebase.temporaryProof", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })

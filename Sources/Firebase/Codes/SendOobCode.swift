@@ -9,8 +9,8 @@ import Time
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode
 //
 // Quirks: nothing is sent: the code lands in the outbox and in the log. With email enumeration protection an unknown
-// address is answered like a known one. A message to an address at which a provider relays messages
-// goes by the provider's rules.
+// address is answered like a known one. For a message to a provider's
+// relay address, the provider's own rules decide.
 
 extension FirebaseProvider {
     func sendOobCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {

@@ -6,8 +6,8 @@ import Time
 // v2 accounts/mfaEnrollment:start, :finalize, :withdraw
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaEnrollment/start
 //
-// Quirks: only who has a verified address may enrol, at most five factors, and neither anonymous users nor those who
-// signed in by phone. Withdrawing a factor ends the sessions that began before.
+// Quirks: a user needs a verified address, may enrol at most five factors, and can't be anonymous or have signed in by
+// phone. Withdrawing a factor ends the sessions that began before.
 
 extension FirebaseProvider {
     private static let limit = 5

@@ -171,7 +171,7 @@ extension FirebaseProvider {
                     [
                         ("id", "answer"), ("data-event", JSONValue.object(event).text), ("data-key", flow.apiKey),
                         ("data-app", flow.appName), ("data-url", redirectURL ?? ""),
-                        // Whoever opened the window isn't known; the page that asked for the sign-in is.
+                        // The opener's origin isn't known here, but that of the page that asked for the sign-in is.
                         ("data-origin", redirectURL.flatMap { WebAddress($0)?.origin } ?? ""),
                     ], "The answer goes to the window that opened this one."),
                 .script(

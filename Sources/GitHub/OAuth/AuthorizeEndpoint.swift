@@ -7,7 +7,7 @@ import Time
 // GET /login/oauth/authorize, and POST from its own page
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity
 //
-// Quirks: response_type is ignored. An unknown client is a "not found" page. Whoever granted the same scopes before isn't
+// Quirks: response_type is ignored. An unknown client is a "not found" page. A person who granted the same scopes before isn't
 // asked again. Without `scope`, the code is for all that was granted before. Values in the redirect are form encoded.
 
 extension GitHubProvider {

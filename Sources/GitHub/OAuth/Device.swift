@@ -2,7 +2,7 @@ import EmulatorCore
 import JOSE
 import Time
 
-/// A device that waits for a person.
+/// A device that waits until a person enters its code.
 struct Device: Row {
     enum Decision: Codable, Sendable {
         case approved(account: String, GitHubScopes, isUnverified: Bool)
@@ -11,7 +11,7 @@ struct Device: Row {
 
     static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
-    /// Remembered for a while after they expire, so that polls can be told so.
+    /// Kept for a while after they expire, so that polls are answered `expired_token`.
     static let table = Table<Device>("github.device", limit: 100_000, indexes: [byUserCode]) {
         $0.expires + .minutes(15)
     }
@@ -32,10 +32,10 @@ struct Device: Row {
     var isRedeemed = false
 }
 
-/// When people entered user codes of an app, within the last hour.
+/// The times, within the last hour, at which people entered user codes of an app.
 struct UserCodeEntries: Row {
     static let period = TimeSpan.hours(1)
-    /// In a period, for each app.
+    /// How many codes people may enter for an app in `period`.
     static let limit = 50
     static let table = Table<UserCodeEntries>("github.userCodeEntries") { row in row.times.last.map { $0 + period } }
 

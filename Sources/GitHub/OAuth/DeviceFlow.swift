@@ -83,7 +83,8 @@ extension GitHubProvider {
         return OAuthError(.incorrectDeviceCode, diagnosis)
     }
 
-    /// Whether the device may still ask, and wasn't too quick. A poll before its time costs five seconds more from then on.
+    /// Checks that the device code hasn't expired, and that the poll isn't too early: each early poll adds five seconds to the
+    /// interval.
     private func checkPace(_ device: inout Device, at now: Instant) throws(OAuthError) {
         guard device.expires > now else {
             throw OAuthError(

@@ -79,7 +79,7 @@ extension GitHubProvider {
 
     private func scopeText(_ scope: GitHubScope) -> String { "\(scope.about) · " }
 
-    /// Who is signed in, and the way to be someone else.
+    /// Who is signed in, and the button that signs out.
     private func account(_ exchange: Exchange, _ session: SignedIn, at path: String) -> HTML {
         let again = Form(fields: [Form.Field(name: "return_to", value: path)]).encoded
         return Pages.link(exchange, "Not \(session.account.github.login)? Use another account", to: "/login?\(again)")

@@ -38,7 +38,7 @@ extension GitHubProvider {
         return issue.map { page.diagnosed($0) } ?? page
     }
 
-    /// A code was entered: who asks, and for what.
+    /// After a code was entered: which app asks for which scopes.
     func confirmDevice(_ exchange: Exchange) -> Response {
         let answer = exchange.request.bodyForm
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
@@ -106,7 +106,7 @@ extension GitHubProvider {
             ])
     }
 
-    /// Neither case, nor spaces, nor a missing hyphen matter; GitHub's page long insisted on the hyphen.
+    /// Case, spaces and a missing hyphen don't matter; GitHub's page used to require the hyphen.
     private static func normalize(_ typed: String) -> String {
         let letters = typed.uppercased().filter { $0.isLetter || $0.isNumber }
         return "\(letters.prefix(4))-\(letters.dropFirst(4))"

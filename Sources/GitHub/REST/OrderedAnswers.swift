@@ -33,7 +33,7 @@ extension GitHubProvider {
                 known.status, order.description ?? known.message, known.documentation ?? endpoint.documentation
             ).because(order.diagnosis)
             if let seconds = known.retryAfter { answer.headers.append((name: "Retry-After", value: seconds)) }
-            // The primary limit is told by its headers, which clients go by.
+            // Clients recognize the primary limit by its headers.
             var rate: RateStatus?
             if known.message == GitHubProvider.primaryLimit {
                 let now = exchange.world.now

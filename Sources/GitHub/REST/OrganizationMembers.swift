@@ -4,8 +4,8 @@ import EmulatorCore
 
 // https://docs.github.com/rest/orgs/members
 //
-// Quirks: whether somebody is a member is said by a status: 204 yes, 404 no, 302 to the public list for those who may
-// not know.
+// Quirks: membership is answered by status alone: 204 is a member, 404 isn't, and 302 leads those who may not see
+// members to the public list.
 
 extension GitHubProvider {
     // Not documented word for word.

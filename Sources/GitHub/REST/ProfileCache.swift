@@ -10,7 +10,7 @@ final class ProfileCache: WorldCache {
         let api: String
     }
 
-    /// The address is the client's to choose, so there could be any number.
+    /// Bases follow from the request's Host header, so without a limit a client could make any number of them.
     private static let limit = 1_000
 
     private let profiles = Mutex<[Key: (account: Account, body: RESTBody)]>([:])

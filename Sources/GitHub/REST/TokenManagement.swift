@@ -75,7 +75,7 @@ extension GitHubProvider {
             ?? call.notFound(because: "the token was revoked meanwhile")
     }
 
-    /// A token that is good for less. Repositories aren't played, so the restriction is only told.
+    /// A token with fewer permissions. There are no repositories here, so their restriction only shows in the answer.
     private func scopedToken(_ call: RESTCall) -> RESTAnswer {
         withToken(call) { token in
             guard let app = call.viewer.app, let details = app.details else {

@@ -92,6 +92,6 @@ extension GitHubProvider {
 }
 
 extension RESTEndpoint.Access {
-    /// Somebody with a token, whatever it is good for.
+    /// Anybody with a token, whatever its scopes.
     static let signedIn = RESTEndpoint.Access.person(scopes: [], permission: nil, refusal: .notFound)
 }
