@@ -56,7 +56,7 @@ struct FirebaseCall: Sendable {
         return JSONObject(object.members.map { (camelCase($0.key), $0.value) })
     }
 
-    private static func camelCase(_ name: String) -> String {
+    static func camelCase(_ name: String) -> String {
         guard name.contains("_") else { return name }
         let words = name.split(separator: "_")
         return words.enumerated().map { place, word in

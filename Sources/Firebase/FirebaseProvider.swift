@@ -151,7 +151,9 @@ package struct FirebaseProvider: Provider {
         }
         let body = try FirebaseCall.body(of: exchange)
         let tenantID = exchange.parameters["tenant"].map { String($0.prefix { $0 != ":" }) } ?? body["tenantId"]?.string
-        let isTenantItself = exchange.address.path.hasPrefix("/v2/")
+        // In version 2 a tenant is what is asked for, unless its providers are.
+        let path = exchange.address.path
+        let isTenantItself = path.hasPrefix("/v2/") && !path.contains("/oauthIdpConfigs")
         return try scoped(exchange, project, isTenantItself ? nil : tenantID, isAdmin: true, body)
     }
 

@@ -43,6 +43,9 @@ package struct FirebaseSection: SeedSection {
             for source in IdentitySources.all {
                 if let settings = project["providers"]?[source.id] { source.check(settings, &references) }
             }
+            for (id, settings) in project["providers"]?.members ?? [] where id.hasPrefix(OAuthIdpConfig.prefix) {
+                SeededOpenIDProvider.check(id, settings, &references)
+            }
         }
     }
 }

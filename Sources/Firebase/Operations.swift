@@ -33,6 +33,9 @@ extension FirebaseProvider {
             + configMethods.map {
                 adminMethod($0.method, "/v2/projects/:project\($0.path)", in: .status, run: $0.run)
             }
+            + ["/v2/projects/:project", "/v2/projects/:project/tenants/:tenant"].flatMap { scope in
+                openIDConfigMethods.map { adminMethod($0.method, scope + $0.path, in: .status, run: $0.run) }
+            }
     }
 
     private static let scopes = ["/v1/projects/:project", "/v1/projects/:project/tenants/:tenant"]
@@ -98,7 +101,10 @@ extension FirebaseProvider {
                 "signInWithIdp", "verifyAssertion",
                 { (call) async throws(FirebaseError) in try await signInWithIdp(call) }
             ),
-            ("createAuthUri", "createAuthUri", { (call) async throws(FirebaseError) in try createAuthUri(call) }),
+            (
+                "createAuthUri", "createAuthUri",
+                { (call) async throws(FirebaseError) in try await createAuthUri(call) }
+            ),
             (
                 "signUp", "signupNewUser",
                 { (call) async throws(FirebaseError) in call.isAdmin ? try createAsAdmin(call) : try signUp(call) }
@@ -175,6 +181,23 @@ extension FirebaseProvider {
         ]
     }
 
+    /// OpenID providers of a project or one of its tenants, in version 2.
+    private var openIDConfigMethods: [(method: String, path: String, run: Method)] {
+        [
+            ("GET", "/oauthIdpConfigs", { (call) async throws(FirebaseError) in try listOAuthIdpConfigs(call) }),
+            ("POST", "/oauthIdpConfigs", { (call) async throws(FirebaseError) in try createOAuthIdpConfig(call) }),
+            ("GET", "/oauthIdpConfigs/:config", { (call) async throws(FirebaseError) in try getOAuthIdpConfig(call) }),
+            (
+                "PATCH", "/oauthIdpConfigs/:config",
+                { (call) async throws(FirebaseError) in try patchOAuthIdpConfig(call) }
+            ),
+            (
+                "DELETE", "/oauthIdpConfigs/:config",
+                { (call) async throws(FirebaseError) in try deleteOAuthIdpConfig(call) }
+            ),
+        ]
+    }
+
     /// What the service has and this stand-in hasn't: 501, as the official emulator answers.
     static let unplayed: [String] =
         [
@@ -184,7 +207,7 @@ extension FirebaseProvider {
             "/v2/accounts/passkeySignIn:start", "/v2/accounts/passkeySignIn:finalize",
         ]
         + ["/v2/projects/:project", "/v2/projects/:project/tenants/:tenant"].flatMap { scope in
-            ["defaultSupportedIdpConfigs", "oauthIdpConfigs", "inboundSamlConfigs"].flatMap { name in
+            ["defaultSupportedIdpConfigs", "inboundSamlConfigs"].flatMap { name in
                 ["\(scope)/\(name)", "\(scope)/\(name)/:id"]
             }
         }

@@ -73,7 +73,7 @@ extension World {
         return isAdmitted
     }
 
-    /// Makes sure that the project's users are among the world's.
+    /// Makes sure that the project's users and OpenID providers are among the world's.
     func populate(_ project: Project) {
         guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
         let now = now
@@ -82,6 +82,9 @@ extension World {
         update { tables in
             guard tables.find(PopulatedProject.self, project.id) == nil else { return }
             for user in users { tables.put(user) }
+            for seeded in project.providers.openID {
+                tables.put(OAuthIdpConfig(seeded.provider, id: seeded.id, in: project.pool))
+            }
             tables.put(PopulatedProject(id: project.id))
         }
     }

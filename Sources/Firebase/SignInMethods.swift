@@ -29,7 +29,9 @@ package struct SignInMethods: SchemaObject {
     let password: Bool?
     let anonymous: Bool?
     let phone: Phone?
-    private let sources: [any IdentitySource]
+    private let sources: [any KnownSource]
+    /// OpenID providers by their IDs, such as `oidc.corp`.
+    let openID: [(id: String, provider: SeededOpenIDProvider)]
 
     /// What a project that nobody seeded begins with: the methods that need no provider.
     static let plain = SignInMethods()
@@ -39,25 +41,30 @@ package struct SignInMethods: SchemaObject {
         anonymous = true
         phone = Phone(isEnabled: true)
         sources = []
+        openID = []
     }
 
     package init(_ fields: inout Fields) {
         password = fields.optional("password", .object(Switch.self), "E-mail address and password.")?.isEnabled
         anonymous = fields.optional("anonymous", .object(Switch.self), "Anonymous users.")?.isEnabled
         phone = fields.optional("phone", .object(Phone.self), "Phone numbers.")
-        var sources: [any IdentitySource] = []
+        var sources: [any KnownSource] = []
         for type in IdentitySources.all {
             if let source = SignInMethods.source(type, &fields) { sources.append(source) }
         }
         self.sources = sources
+        openID = fields.family(
+            OAuthIdpConfig.prefix, listedAs: "oidc.NAME", .object(SeededOpenIDProvider.self),
+            "An OpenID Connect provider."
+        ).map { (id: $0.name, provider: $0.value) }
     }
 
-    private static func source<Source: IdentitySource>(_ type: Source.Type, _ fields: inout Fields) -> Source? {
+    private static func source<Source: KnownSource>(_ type: Source.Type, _ fields: inout Fields) -> Source? {
         fields.optional(Source.id, .object(Source.self), Source.about)
     }
 
     /// By its ID, a domain; `nil` when it isn't configured.
-    func source(_ id: String) -> (any IdentitySource)? { sources.first { type(of: $0).id == id } }
+    func source(_ id: String) -> (any KnownSource)? { sources.first { type(of: $0).id == id } }
 
     /// The apps of the first provider that has any, and that provider's ID.
     var bundleIDs: (ids: [String], source: String) {

@@ -90,16 +90,17 @@ extension FirebaseProvider {
         }
         let postBody = try call.text("postBody")
         var fields = Credential.fields(of: postBody ?? "")
-        var redirectURI: String?
+        let isToken = fields["id_token"] != nil
+        var flow: WebFlow?
         if let mark = requestURI.firstIndex(where: { $0 == "?" || $0 == "#" }) {
             let parts = requestURI[mark...].split { $0 == "?" || $0 == "#" }
             for field in parts.flatMap({ Form(parsing: $0).fields }) where fields[field.name] == nil {
                 fields[field.name] = field.value
             }
         }
-        if fields["code"] != nil, fields["state"] != nil {
-            redirectURI = try finish(call, &fields)
-        }
+        // An ID token in postBody may be of the client's own flow; one in the URL that a flow ended at is of ours.
+        let isFlow = fields["code"] != nil || (!isToken && fields["id_token"] != nil)
+        if isFlow, fields["state"] != nil { flow = try finish(call, &fields) }
         guard let providerId = fields["providerId"], !providerId.isEmpty else {
             if postBody == nil, fields.isEmpty {
                 throw FirebaseError(
@@ -110,21 +111,16 @@ extension FirebaseProvider {
                 "INVALID_CREDENTIAL_OR_PROVIDER_ID", "Invalid IdP response/credential: \(requestURI)",
                 because: "postBody has no providerId")
         }
-        let credential = Credential(providerId: providerId, fields: fields, redirectURI: redirectURI)
+        let credential = Credential(
+            providerId: providerId, fields: fields, redirectURI: fields["code"] == nil ? nil : flow?.redirectURI,
+            flowNonce: flow?.nonce)
         if let fake = try fakeIdentity(credential, call) { return fake }
-        guard let source = call.project.providers.source(providerId) else {
-            throw FirebaseProvider.notConfigured(providerId)
-        }
-        guard source.isEnabled else {
-            throw FirebaseError(
-                "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
-                because: "the seed says \"enabled\": false for \"\(providerId)\"")
-        }
+        let source = try source(providerId, of: call.project, call.pool, in: call.exchange)
         return try await source.identity(of: credential, in: call)
     }
 
-    /// Ends the web flow that `state` names. Returns the redirect URI that its code was sent to.
-    private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws(FirebaseError) -> String {
+    /// Ends the web flow that `state` names.
+    private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws(FirebaseError) -> WebFlow {
         let state = fields["state"] ?? ""
         guard let flow = call.update({ $0.take(WebFlow.self, state, in: call.pool) }) else {
             throw .invalidIdP(
@@ -139,6 +135,6 @@ extension FirebaseProvider {
                 Diagnosis("sessionId isn't the one whose SHA-256 began this sign-in at the handler"))
         }
         fields["providerId"] = flow.providerId
-        return flow.redirectURI
+        return flow
     }
 }

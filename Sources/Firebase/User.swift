@@ -82,7 +82,9 @@ struct User: Codable, Sendable {
 
     /// Whether Firebase trusts the provider to have verified the address.
     static func isTrusted(_ provider: String, email: String?, isVerified: Bool) -> Bool {
-        IdentitySources.source(provider)?.isTrusted(email: email, isVerified: isVerified) ?? false
+        // Of OpenID providers Firebase takes the claim `email_verified`.
+        IdentitySources.source(provider)?.isTrusted(email: email, isVerified: isVerified)
+            ?? (isVerified && provider.hasPrefix(OAuthIdpConfig.prefix))
     }
 
     /// Takes away what `deleteAttribute` and `deleteProvider` name.

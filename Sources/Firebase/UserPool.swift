@@ -32,7 +32,7 @@ extension UserPool {
     private static var rowTypes: [any PoolRow.Type] {
         [
             User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, OutOfBandCode.self, PhoneCode.self,
-            TemporaryProof.self, PendingSecondFactor.self, PendingSecret.self,
+            TemporaryProof.self, PendingSecondFactor.self, PendingSecret.self, OAuthIdpConfig.self,
         ]
     }
 

@@ -275,7 +275,7 @@ struct AdminTests {
         #expect(try fixture.client.request("DELETE", "/emulator/v1/projects/\(project)/accounts").text == "{}")
         #expect(try fixture.admin("POST", "/accounts:query", [:], project: project)["recordsCount"] == "0")
         for path in [
-            "/v1/accounts:signInWithGameCenter", "/v2/projects/demo-app/oauthIdpConfigs",
+            "/v1/accounts:signInWithGameCenter", "/v2/projects/demo-app/defaultSupportedIdpConfigs",
             "/v2/projects/demo-app/inboundSamlConfigs/x",
         ] {
             let answer = try fixture.client.post("\(FirebaseFixture.toolkit)\(path)", json: [:])

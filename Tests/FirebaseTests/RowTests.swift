@@ -37,6 +37,7 @@ struct RowTests {
         try check(user)
         try check(flow)
         try check(session)
+        try check(OAuthIdpConfig(pool: RowTests.pool, id: "oidc.a", issuer: "https://a.example", clientSecret: "s"))
         try check(ProjectSettings(project: "demo-app", mfa: MFA(state: "ENABLED", providers: [])))
         #expect(try copy(user).password?.matches("secret!") == true)
     }

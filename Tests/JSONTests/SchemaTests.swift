@@ -49,6 +49,42 @@ struct SchemaTests {
         try Cart(checking: LocatedJSON(try JSONValue(parsing: text), file: "cart"))
     }
 
+    private struct Garage: SchemaObject {
+        let wheels: [(name: String, value: Wheel)]
+
+        init(_ fields: inout Fields) {
+            _ = fields.optional("name", .text(.any), "Its name.")
+            wheels = fields.family("wheel.", listedAs: "wheel.NAME", .object(Wheel.self), "A wheel.")
+        }
+    }
+
+    @Test("members whose names begin alike are one family: each is checked, completed, merged and told as the others")
+    func family() throws {
+        let json = try JSONValue(parsing: #"{"wheel.a":{"id":"x"},"wheel.b":{"id":"y","size":5}}"#)
+        let garage = try Garage(checking: LocatedJSON(json, file: "garage"))
+        #expect(garage.wheels.map(\.name) == ["wheel.a", "wheel.b"])
+        #expect(garage.wheels.map(\.value.size) == [20, 5])
+        #expect(Garage.schema.completed(json)["wheel.a"]?["size"] == 20)
+        let later = LocatedJSON(try JSONValue(parsing: #"{"wheel.b":{"size":6}}"#), file: "later")
+        let merged = Garage.schema.merge(LocatedJSON(json, file: "garage"), later)
+        #expect(merged["wheel.b"]?["id"]?.string == "y")
+        #expect(merged["wheel.b"]?["size"]?.value == 6)
+        for (text, message) in [
+            (#"{"wheel.a":{}}"#, #"the key "id" is missing"#), (#"{"wheel.":{}}"#, #"unknown key "wheel.""#),
+            (#"{"wheelie":{}}"#, "unknown key"),
+        ] {
+            let error = #expect(throws: Issues.self) {
+                try Garage(checking: LocatedJSON(try JSONValue(parsing: text), file: "garage"))
+            }
+            #expect(error?.description.contains(message) ?? false)
+        }
+        let schema = Garage.schema.jsonSchema(title: "", description: "")
+        #expect(schema["patternProperties"]?["^wheel\\.."]?["type"] == "object")
+        let reference = SchemaReference.markdown(Garage.schema, root: "The garage")
+        #expect(reference.contains("| `wheel.NAME` | an object |"))
+        #expect(reference.contains("## `wheel.NAME`"))
+    }
+
     @Test("what is missing has its default, at every depth")
     func defaults() throws {
         let cart = try read(#"{"wheels":[{"id":"a"}]}"#)

@@ -11,7 +11,7 @@ import Time
 // first time only; there is never a photo.
 
 /// Sign in with Apple in a project.
-struct AppleSource: IdentitySource {
+struct AppleSource: KnownSource {
     static let id = "apple.com"
     static let title = "Apple"
     static let about = "Sign in with Apple."

@@ -6,7 +6,7 @@ import EmulatorCore
 // flow. https://firebase.google.com/docs/auth/ios/facebook-login
 
 /// Facebook in a project.
-struct FacebookSource: IdentitySource {
+struct FacebookSource: KnownSource {
     static let id = "facebook.com"
     static let title = "Facebook"
     static let about = "Facebook."

@@ -71,6 +71,8 @@ struct Credential: Sendable {
     let fields: [String: String]
     /// From the web flow: a code, and where it was sent.
     var redirectURI: String?
+    /// The nonce that Firebase itself sent to the provider.
+    var flowNonce: String?
 
     subscript(name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
 

@@ -10,7 +10,7 @@ import EmulatorCore
 // app, an expired one and an authorization code all end in GitHub's 404.
 
 /// GitHub in a project.
-struct GitHubSource: IdentitySource {
+struct GitHubSource: KnownSource {
     static let id = "github.com"
     static let title = "GitHub"
     static let about = "GitHub."

@@ -10,7 +10,7 @@ import EmulatorCore
 // is documented.
 
 /// Google in a project.
-struct GoogleSource: IdentitySource {
+struct GoogleSource: KnownSource {
     static let id = "google.com"
     static let title = "Google"
     static let about = "Google."

@@ -15,25 +15,25 @@ struct IDTokenRule: Sendable {
     let issuers: [String]
     /// Whose tokens are taken; the first is named in refusals.
     let audiences: [String]
+    /// What they may be signed with.
+    var algorithms: [Algorithm] = [.rs256]
 }
 
 /// Parsed key sets of a world's providers by their text, so that a set that hasn't changed isn't read again.
 final class KeySetCache: WorldCache {
     var count: Int { sets.withLock { $0.count } }
 
-    /// More hosts than publish keys.
+    /// More places than publish keys in most tests.
     private static let limit = 16
-    private let sets = Mutex<[String: (text: [UInt8], keys: [String: Key])]>([:])
+    private let sets = Mutex<[String: (text: [UInt8], keys: KeySet)]>([:])
 
-    func keys(_ host: String, _ text: [UInt8]) -> [String: Key] {
-        if let known = sets.withLock({ $0[host] }), known.text == text { return known.keys }
-        var keys: [String: Key] = [:]
-        for jwk in (try? JSONValue(parsing: text))?["keys"]?.array ?? [] {
-            if let id = jwk["kid"]?.string { keys[id] = try? Key(jwk: jwk) }
-        }
+    /// `text` is what is published at `place`, a host and a path.
+    func keys(_ place: String, _ text: [UInt8]) -> KeySet {
+        if let known = sets.withLock({ $0[place] }), known.text == text { return known.keys }
+        let keys = KeySet((try? JSONValue(parsing: text, limits: .answer)) ?? .null)
         sets.withLock { sets in
             if sets.count >= KeySetCache.limit { sets = [:] }
-            sets[host] = (text: text, keys: keys)
+            sets[place] = (text: text, keys: keys)
         }
         return keys
     }
@@ -50,18 +50,18 @@ extension FirebaseCall {
                 "Unable to parse the ID Token.", Diagnosis("the ID token can't be read: \(error.description)"))
         }
         let answer = await exchange.fetch("GET", rule.keys.host, rule.keys.path)
-        let keys = exchange.world.caches[KeySetCache.self].keys(rule.keys.host, answer.body)
-        let keyID = token.keyID ?? ""
-        let isGenuine =
-            token.algorithm == "RS256"
-            && keys[keyID].map { token.verify(with: $0, algorithm: .rs256) == .valid } ?? false
-        guard isGenuine else {
+        let keys = exchange.world.caches[KeySetCache.self].keys("\(rule.keys.host)\(rule.keys.path)", answer.body)
+        let unnamed: KeySet.Fault? = token.keyID == nil ? .unknownKey : nil
+        if let fault = keys.fault(of: token, allowing: rule.algorithms) ?? unnamed {
             let reason =
-                token.algorithm != "RS256"
-                ? "its alg is \(Diagnosis.quote(token.algorithm ?? "missing")), not RS256"
-                : keys[keyID] == nil
-                    ? "no key \(Diagnosis.quote(keyID)) is published: was the token minted elsewhere, or the key rotated away?"
-                    : "the signature isn't that key's: was the token changed?"
+                switch fault {
+                case .algorithm:
+                    "its alg is \(Diagnosis.quote(token.algorithm ?? "missing")), not "
+                        + rule.algorithms.map(\.rawValue).joined(separator: " or ")
+                case .unknownKey:
+                    "no key \(Diagnosis.quote(token.keyID ?? "")) is published: was the token minted elsewhere, or the key rotated away?"
+                case .signature: "the signature isn't that key's: was the token changed?"
+                }
             throw .invalidIdP(
                 "Unable to verify the ID Token signature.",
                 Diagnosis("the ID token's signature doesn't hold: \(reason)"))

@@ -1,9 +1,22 @@
 import EmulatorCore
 import JSON
 
-/// A provider whose credentials Firebase judges, as a project's part of the seed configures it. It asks the provider over
-/// its endpoints.
-protocol IdentitySource: SchemaObject {
+/// A provider whose credentials Firebase judges, as a project has configured it. It asks the provider over its endpoints.
+protocol IdentitySource: Sendable {
+    var isEnabled: Bool { get }
+
+    /// Where the web flow begins, asking for `scopes` beside what Firebase asks for itself.
+    func authorization(
+        scopes: [String], in exchange: Exchange
+    ) async throws(FirebaseError) -> WebAuthorization
+    /// Who somebody is, as a credential shows.
+    func identity(
+        of credential: Credential, in call: FirebaseCall
+    ) async throws(FirebaseError) -> FederatedIdentity
+}
+
+/// One of the providers that Firebase knows by name: a project has each at most once, in the seed.
+protocol KnownSource: IdentitySource, SchemaObject {
     /// Firebase's name of the provider, and the part's in the seed, such as `github.com`.
     static var id: String { get }
     /// The provider's name, as people write it.
@@ -12,7 +25,6 @@ protocol IdentitySource: SchemaObject {
     static var about: String { get }
     /// Whose signing keys the provider's tokens are checked with.
     static var keyOwner: KeyOwner? { get }
-    var isEnabled: Bool { get }
     /// The apps by which people sign in natively: the others may not be handed a sign-in from the web. Empty when the part
     /// doesn't say.
     var bundleIDs: [String] { get }
@@ -26,15 +38,15 @@ protocol IdentitySource: SchemaObject {
     static func isTrusted(email: String?, isVerified: Bool) -> Bool
     /// Has the provider forward a message to an address of its own at which it relays messages; `nil` for other addresses.
     static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async -> RelayedMessage?
-    /// Where the web flow begins, asking for `scopes` beside what Firebase asks for itself.
+    /// The same, for a provider whose authorization endpoint is known without asking.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization
-    /// Who somebody is, as a credential shows.
-    func identity(
-        of credential: Credential, in call: FirebaseCall
-    ) async throws(FirebaseError) -> FederatedIdentity
 }
 
-extension IdentitySource {
+extension KnownSource {
+    func authorization(
+        scopes: [String], in exchange: Exchange
+    ) async throws(FirebaseError) -> WebAuthorization { authorization(scopes: scopes, exchange.world.seed) }
+
     static var keyOwner: KeyOwner? { nil }
     var bundleIDs: [String] { [] }
 
@@ -48,10 +60,12 @@ struct WebAuthorization: Sendable {
     let host: String
     let path: String
     let fields: [(String, String)]
+    /// Whether the ID token must bring a nonce that Firebase makes.
+    var needsNonce = false
 }
 
 /// A provider that takes its tokens back when Firebase asks for it.
-protocol RevokingSource: IdentitySource {
+protocol RevokingSource: KnownSource {
     /// Redeems an authorization code, and revokes what it grants.
     func revoke(code: String, in call: FirebaseCall) async throws(FirebaseError)
     /// Revokes an access or refresh token; `type` is OAuth's `token_type_hint`.
@@ -65,9 +79,29 @@ struct RelayedMessage: Sendable {
     let outcome: String
 }
 
-/// The providers that Firebase knows.
+extension FirebaseProvider {
+    /// The provider of a project or tenant that has this ID, if people may sign in with it.
+    func source(_ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange)
+        throws(FirebaseError) -> any IdentitySource
+    {
+        let source: (any IdentitySource)? =
+            id.hasPrefix(OAuthIdpConfig.prefix)
+            ? exchange.world.read { $0.find(OAuthIdpConfig.self, OAuthIdpConfig.Key(pool: pool, id: id)) }
+                .map { OpenIDSource($0) }
+            : project.providers.source(id)
+        guard let source else { throw FirebaseProvider.notConfigured(id) }
+        guard source.isEnabled else {
+            throw FirebaseError(
+                "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
+                because: "the provider \(Diagnosis.quote(id)) is configured with \"enabled\": false")
+        }
+        return source
+    }
+}
+
+/// The providers that Firebase knows by name.
 enum IdentitySources {
-    static let all: [any IdentitySource.Type] = [
+    static let all: [any KnownSource.Type] = [
         AppleSource.self, GitHubSource.self, GoogleSource.self, FacebookSource.self,
     ]
 
@@ -76,7 +110,7 @@ enum IdentitySources {
 
     static var revoking: [any RevokingSource.Type] { all.compactMap { $0 as? any RevokingSource.Type } }
 
-    static func source(_ id: String) -> (any IdentitySource.Type)? { all.first { $0.id == id } }
+    static func source(_ id: String) -> (any KnownSource.Type)? { all.first { $0.id == id } }
 
     /// Whose keys a sign-in may need.
     static var keyOwners: [KeyOwner] { all.compactMap { $0.keyOwner } }

@@ -15,8 +15,8 @@ import Time
 extension FirebaseProvider {
     func handlerOperations(at hosts: [String], below prefix: String) -> [Operation] {
         [
-            Operation("GET", hosts, "\(prefix)/handler", .page) { handler($0, $0.request.queryForm) },
-            Operation("POST", hosts, "\(prefix)/handler", .page) { handler($0, $0.request.bodyForm) },
+            Operation("GET", hosts, "\(prefix)/handler", .page) { await handler($0, $0.request.queryForm) },
+            Operation("POST", hosts, "\(prefix)/handler", .page) { await handler($0, $0.request.bodyForm) },
             Operation("GET", hosts, "\(prefix)/iframe", .page) { FirebaseProvider.iframe($0) },
         ]
     }
@@ -31,8 +31,10 @@ extension FirebaseProvider {
     }
 
     /// Begins a sign-in, or takes a provider's answer.
-    private func handler(_ exchange: Exchange, _ form: Form) -> Response {
-        if form["state"] != nil, form["code"] != nil || form["error"] != nil { return answered(exchange, form) }
+    private func handler(_ exchange: Exchange, _ form: Form) async -> Response {
+        let isAnswer = ["code", "id_token", "error"].contains { form[$0] != nil }
+        if form["state"] != nil, isAnswer { return answered(exchange, form) }
+        if exchange.request.method == "GET", form.fields.isEmpty { return FirebaseProvider.fragmentPage }
         guard let apiKey = form["apiKey"], let providerId = form["providerId"], !providerId.isEmpty else {
             return FirebaseProvider.problem(
                 400, "Something is missing", Diagnosis("apiKey and providerId must be in the query"))
@@ -56,27 +58,56 @@ extension FirebaseProvider {
             return FirebaseProvider.problem(400, error.message, error.diagnosis)
         }
         let scopes = (form["scopes"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
+        let source: Result<WebAuthorization, FirebaseError> = await authorization(providerId, scopes, project, exchange)
         let flow = exchange.world.update { tables in
             let token = "\(project.id)." + Base64URL.encode(tables.random.bytes(24))
-            let flow = WebFlow(form, project, token: token, destination: destination, now: tables.now)
+            var flow = WebFlow(form, project, token: token, destination: destination, now: tables.now)
+            if case .success(let authorization) = source, authorization.needsNonce {
+                flow.nonce = Hex.encode(tables.random.bytes(32))
+            }
             tables.put(flow)
             return flow
         }
-        do {
-            let url = try authorizationURL(
-                providerId, state: flow.token, redirectURI: project.handler, scopes: scopes, custom: custom, project,
-                exchange)
+        switch source {
+        case .success(let authorization):
+            let url = authorizationURL(authorization, flow, custom: custom, exchange)
             let reserved = custom.map(\.0).filter { FirebaseProvider.reservedParameters.contains($0) }
             let response = Response.redirect(to: url)
             guard !reserved.isEmpty else { return response }
             return response.diagnosed(
                 Diagnosis("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
-        } catch {
+        case .failure(let error):
             return finish(
                 exchange, flow, .failure((code: "auth/operation-not-allowed", message: error.message))
             ).diagnosed(error.diagnosis)
         }
     }
+
+    private func authorization(
+        _ providerId: String, _ scopes: [String], _ project: Project, _ exchange: Exchange
+    ) async -> Result<WebAuthorization, FirebaseError> {
+        do throws(FirebaseError) {
+            let source = try source(providerId, of: project, project.pool, in: exchange)
+            return .success(try await source.authorization(scopes: scopes, in: exchange))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// An OpenID provider sends an ID token in the fragment, which the browser keeps: the page sends it as a query.
+    private static let fragmentPage = Page.response(
+        title: "Signing in…", banner: banner,
+        [
+            .tag("h1", [], "Signing in…"),
+            .tag(
+                "p", [("id", "answer")], "The provider's answer is read from the address of this page."),
+            .script(
+                """
+                (function(){var answer=location.hash.slice(1);\
+                if(/(^|&)state=/.test(answer)){location.replace(location.pathname+'?'+answer)}\
+                else{document.getElementById('answer').textContent='Something is missing: no sign-in begins or ends here.'}})()
+                """),
+        ])
 
     private static func customParameters(_ text: String?) throws(FirebaseError) -> [(String, String)] {
         guard let text, !text.isEmpty else { return [] }

@@ -39,6 +39,8 @@ struct WebFlow: TokenRow {
     var apiKey = ""
     var appName = ""
     var tenantId: String?
+    /// What an OpenID provider's token must bring.
+    var nonce: String?
 
     func isBegunWith(_ sessionID: String?) -> Bool {
         guard let sessionHash else { return true }
@@ -68,25 +70,16 @@ extension FirebaseProvider {
         "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
     ]
 
-    /// Begins the real authorization at our own provider. `redirectURI` is where it sends the person back to.
+    /// The URL at which a sign-in begins at our own provider.
     func authorizationURL(
-        _ providerId: String, state: String, redirectURI: String, scopes: [String], custom: [(String, String)],
-        _ project: Project, _ exchange: Exchange
-    ) throws(FirebaseError) -> String {
-        guard let isEnabled = project.isEnabled(providerId) else { throw FirebaseProvider.notConfigured(providerId) }
-        guard isEnabled else {
-            throw FirebaseError(
-                "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
-                because: "the seed says \"enabled\": false for \"\(providerId)\"")
-        }
-        guard let source = project.providers.source(providerId) else {
-            throw FirebaseProvider.notConfigured(providerId)
-        }
-        let authorization = source.authorization(scopes: scopes, exchange.world.seed)
-        var fields = authorization.fields + [("redirect_uri", redirectURI), ("state", state)]
+        _ authorization: WebAuthorization, _ flow: WebFlow, custom: [(String, String)], _ exchange: Exchange
+    ) -> String {
+        var fields = authorization.fields + [("redirect_uri", flow.redirectURI), ("state", flow.token)]
+        if let nonce = flow.nonce { fields.append(("nonce", nonce)) }
         fields += custom.filter { !FirebaseProvider.reservedParameters.contains($0.0) }
         let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
-        return "\(exchange.address.base(of: authorization.host))\(authorization.path)?\(query)"
+        let mark = authorization.path.contains("?") ? "&" : "?"
+        return "\(exchange.address.base(of: authorization.host))\(authorization.path)\(mark)\(query)"
     }
 
     // MARK: - accounts:createAuthUri
@@ -94,7 +87,7 @@ extension FirebaseProvider {
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/createAuthUri>
     ///
     /// Quirks: with an address alone it says which sign-in methods the address has, unless enumeration protection is on.
-    func createAuthUri(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func createAuthUri(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         var body = JSONObject([("kind", "identitytoolkit#CreateAuthUriResponse")])
         let sessionID = call.update { Base64URL.encode($0.random.bytes(20)) }
         guard let continueURI = try call.text("continueUri") else {
@@ -107,17 +100,18 @@ extension FirebaseProvider {
             let scopes = (try call.text("oauthScope") ?? "").split { $0 == " " || $0 == "," }.map(String.init)
             let custom = try call.customParameters()
             let sessionHash = Hex.encode(Digest.sha256(sessionID))
-            let state = call.update { tables in
-                let state = Base64URL.encode(tables.random.bytes(24))
-                tables.put(
-                    WebFlow(
-                        token: state, pool: call.pool, expires: tables.now + WebFlow.lifetime, providerId: providerId,
-                        redirectURI: continueURI, sessionHash: sessionHash, destination: .client))
-                return state
+            let source = try source(providerId, of: call.project, call.pool, in: call.exchange)
+            let authorization = try await source.authorization(scopes: scopes, in: call.exchange)
+            let flow = call.update { tables in
+                var flow = WebFlow(
+                    token: Base64URL.encode(tables.random.bytes(24)), pool: call.pool,
+                    expires: tables.now + WebFlow.lifetime, providerId: providerId, redirectURI: continueURI,
+                    sessionHash: sessionHash, destination: .client)
+                if authorization.needsNonce { flow.nonce = Hex.encode(tables.random.bytes(32)) }
+                tables.put(flow)
+                return flow
             }
-            let url = try authorizationURL(
-                providerId, state: state, redirectURI: continueURI, scopes: scopes, custom: custom, call.project,
-                call.exchange)
+            let url = authorizationURL(authorization, flow, custom: custom, call.exchange)
             body["authUri"] = .string(url)
             body["providerId"] = .string(providerId)
         } else if let identifier = try call.text("identifier") {

@@ -52,6 +52,7 @@ package struct Fields {
     package let written: JSONObject
     private let isReading: Bool
     private var described: [Schema.Field] = []
+    private var describedFamily: (prefix: String, field: Schema.Field)?
 
     package init(reading value: JSONValue) {
         written = value.object ?? JSONObject()
@@ -67,7 +68,7 @@ package struct Fields {
     static func describe<Value>(_ build: (inout Fields) -> Value) -> (schema: Schema, sample: Value) {
         var fields = Fields()
         let sample = build(&fields)
-        return (.object(Schema.Members(fields.described)), sample)
+        return (.object(Schema.Members(fields.described, family: fields.describedFamily)), sample)
     }
 
     /// Whether an object is read that says nothing, so that everything is as by default.
@@ -153,6 +154,21 @@ package struct Fields {
         let rule = MapRule(element: rule)
         guard !isReading else { return written[name].flatMap { rule.read($0) } ?? [] }
         described.append(.optional(name, rule.schema, default: [:], about))
+        return []
+    }
+
+    /// Members whose names begin with `prefix`, none by default; the reference lists them under `placeholder`, such as
+    /// `oidc.NAME`. An object has one such family at most.
+    package mutating func family<R: Rule>(
+        _ prefix: String, listedAs placeholder: String, _ rule: R, _ about: String
+    ) -> [(name: String, value: R.Value)] {
+        guard !isReading else {
+            return written.members.compactMap { member in
+                guard member.key.hasPrefix(prefix), let value = rule.read(member.value) else { return nil }
+                return (name: member.key, value: value)
+            }
+        }
+        describedFamily = (prefix: prefix, field: .optional(placeholder, rule.schema, about))
         return []
     }
 

@@ -8,7 +8,7 @@ extension Schema {
         return .object(JSONObject(heading + (jsonSchema.object?.members ?? []).map { ($0.key, $0.value) }))
     }
 
-    private var jsonSchema: JSONValue {
+    fileprivate var jsonSchema: JSONValue {
         switch self {
         case .text(let rule):
             return .object(JSONObject([("type", "string")] + (rule.pattern.map { [("pattern", .string($0))] } ?? [])))
@@ -26,16 +26,25 @@ extension Schema {
         case .nullable(let schema): return ["anyOf": [schema.jsonSchema, ["type": "null"]]]
         case .object(let known):
             let required = known.fields.filter(\.isRequired).map { JSONValue.string($0.name) }
-            let properties = known.fields.map { field -> (String, JSONValue) in
-                var schema = field.schema.jsonSchema.object ?? JSONObject()
-                schema["description"] = .string(field.about)
-                if let fallback = field.fallback { schema["default"] = fallback }
-                return (field.name, .object(schema))
-            }
+            let properties = known.fields.map { ($0.name, $0.jsonSchema) }
             var schema = JSONObject([("type", "object"), ("properties", .object(JSONObject(properties)))])
+            if let family = known.family {
+                let pattern =
+                    "^\(family.prefix.split(separator: ".", omittingEmptySubsequences: false).joined(separator: "\\."))."
+                schema["patternProperties"] = .object(JSONObject([(pattern, family.field.jsonSchema)]))
+            }
             if !required.isEmpty { schema["required"] = .array(required) }
             schema["additionalProperties"] = false
             return .object(schema)
         }
+    }
+}
+
+extension Schema.Field {
+    fileprivate var jsonSchema: JSONValue {
+        var schema = schema.jsonSchema.object ?? JSONObject()
+        schema["description"] = .string(about)
+        if let fallback { schema["default"] = fallback }
+        return .object(schema)
     }
 }

@@ -75,7 +75,7 @@ extension Schema {
     package func completed(_ value: JSONValue) -> JSONValue {
         switch (self, value) {
         case (.nullable(let schema), _): value.isNull ? value : schema.completed(value)
-        case (.object(let known), .object(let object)): .object(Schema.complete(object, known.fields))
+        case (.object(let known), .object(let object)): .object(Schema.complete(object, known))
         case (.list(let schema, _), .array(let items)), (.sequence(let schema), .array(let items)):
             .array(items.map { schema.completed($0) })
         case (.map(let schema), .object(let object)):
@@ -84,10 +84,14 @@ extension Schema {
         }
     }
 
-    private static func complete(_ object: JSONObject, _ fields: [Field]) -> JSONObject {
+    private static func complete(_ object: JSONObject, _ known: Members) -> JSONObject {
         var object = object
-        for field in fields {
+        for field in known.fields {
             if let value = object[field.name] ?? field.fallback { object[field.name] = field.schema.completed(value) }
+        }
+        guard let family = known.family else { return object }
+        for (name, value) in object.members where name.hasPrefix(family.prefix) {
+            object[name] = family.field.schema.completed(value)
         }
         return object
     }

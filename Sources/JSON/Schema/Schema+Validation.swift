@@ -83,7 +83,7 @@ private struct Validation {
             if let field = known[key] {
                 check(member, field.schema)
             } else {
-                let names = known.fields.map(\.name)
+                let names = known.listed.map(\.name)
                 let hint = hint(key, among: names)
                 let rest = hint == "" ? "; known here: " + names.joined(separator: ", ") : hint ?? ""
                 add(member, "unknown key \"\(Place.shortened(key, to: 100))\"" + rest)

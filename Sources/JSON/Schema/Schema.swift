@@ -46,14 +46,24 @@ package indirect enum Schema: Sendable {
     /// The fields of an object, in their order and by name.
     package final class Members: Sendable {
         package let fields: [Field]
+        /// For members whose names begin with a text, such as `oidc.`; several may be there.
+        package let family: (prefix: String, field: Field)?
         private let places: [String: Int]
 
-        package init(_ fields: [Field]) {
+        package init(_ fields: [Field], family: (prefix: String, field: Field)? = nil) {
             self.fields = fields
+            self.family = family
             places = Dictionary(fields.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         }
 
-        package subscript(name: String) -> Field? { places[name].map { fields[$0] } }
+        package subscript(name: String) -> Field? {
+            if let place = places[name] { return fields[place] }
+            guard let family, name.hasPrefix(family.prefix), name != family.prefix else { return nil }
+            return family.field
+        }
+
+        /// As they are listed: the family stands for all of its members.
+        var listed: [Field] { fields + (family.map { [$0.field] } ?? []) }
     }
 
     /// What was expected, in a sentence after "expected".

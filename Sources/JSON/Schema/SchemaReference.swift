@@ -23,7 +23,7 @@ package struct SchemaReference {
 
     private mutating func tell(_ members: Schema.Members, as title: String, isRoot: Bool) {
         let place = isRoot ? "" : title
-        let rows = members.fields.map { field in
+        let rows = members.listed.map { field in
             let value = SchemaReference.value(field.schema)
             let fallback = field.fallback.map { "`\($0.text)`" } ?? (field.isRequired ? "required" : "")
             return "| `\(field.name)` | \(SchemaReference.cell(value)) | \(SchemaReference.cell(fallback)) | "
@@ -37,7 +37,7 @@ package struct SchemaReference {
         }
         known[table] = title
         sections.append(heading + table)
-        for field in members.fields {
+        for field in members.listed {
             wait(for: field.schema, at: place.isEmpty ? field.name : "\(place).\(field.name)")
         }
     }

@@ -1,0 +1,199 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
+
+// v2 projects/P/oauthIdpConfigs, also below projects/P/tenants/T
+// https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.oauthIdpConfigs
+//
+// Quirks: exactly one of the two response types is true. A project's providers aren't its tenants'.
+
+/// How people sign in to a project or tenant with an OpenID provider.
+struct OAuthIdpConfig: PoolRow {
+    struct Key: TableKey {
+        let pool: UserPool
+        let id: String
+
+        var keyText: String { String(keyParts: pool.project, pool.tenant, id) }
+    }
+
+    static let table = Table<OAuthIdpConfig>("firebase.oauthIdpConfig", indexes: [byPool], sortedBy: order)
+    static let byPool = Index<OAuthIdpConfig, UserPool>("pool") { $0.pool }
+    static let order = SortedIndex<OAuthIdpConfig>("order") { [place(in: $0.pool) + $0.id] }
+
+    static let prefix = "oidc."
+    /// As many may be in a project or tenant beside the seeded ones. Production's quota isn't documented.
+    static let limit = 100
+
+    let pool: UserPool
+    let id: String
+    var displayName: String?
+    var isEnabled = false
+    var issuer = ""
+    var clientID = ""
+    var clientSecret: String?
+    /// Whether the web flow asks for a code, not for an ID token.
+    var usesCode = false
+
+    var key: Key { Key(pool: pool, id: id) }
+
+    /// What the texts of a pool's providers begin with.
+    static func place(in pool: UserPool) -> String { "\(pool.keyText)\0" }
+
+    /// The length isn't documented.
+    static func isID(_ id: String) -> Bool {
+        id.hasPrefix(prefix) && id != prefix && id.utf8.count <= 128 && TextRule.identifier.holds(id)
+    }
+
+    static func isIssuer(_ url: String) -> Bool {
+        guard TextRule.url.holds(url), let address = WebAddress(url) else { return false }
+        return address.scheme == "https" && !address.rest.contains("?") && !address.hasFragment
+    }
+
+    var document: JSONObject {
+        let parent = "projects/\(pool.project)" + (pool.tenant.map { "/tenants/\($0)" } ?? "")
+        var body = JSONObject([
+            ("name", .string("\(parent)/oauthIdpConfigs/\(id)")), ("clientId", .string(clientID)),
+            ("issuer", .string(issuer)),
+        ])
+        body["displayName"] = displayName.map { .string($0) }
+        body["enabled"] = .bool(isEnabled)
+        body["clientSecret"] = clientSecret.map { .string($0) }
+        body["responseType"] = usesCode ? ["code": true] : ["idToken": true]
+        return body
+    }
+}
+
+extension OAuthIdpConfig {
+    init(_ seeded: SeededOpenIDProvider, id: String, in pool: UserPool) {
+        self.init(
+            pool: pool, id: id, displayName: seeded.displayName, isEnabled: seeded.isEnabled, issuer: seeded.issuer,
+            clientID: seeded.clientID, clientSecret: seeded.clientSecret, usesCode: seeded.usesCode)
+    }
+
+    /// Takes over what the body says of the fields that `isNamed` names. One that is named and missing is cleared.
+    fileprivate mutating func change(
+        _ call: FirebaseCall, _ isNamed: (String) -> Bool
+    ) throws(FirebaseError) {
+        if isNamed("displayName") { displayName = try call.text("displayName") }
+        if isNamed("enabled") { isEnabled = try call.flag("enabled") ?? false }
+        if isNamed("clientId") { clientID = try call.text("clientId") ?? "" }
+        if isNamed("clientSecret") { clientSecret = try call.text("clientSecret") }
+        if isNamed("issuer") { issuer = try call.text("issuer") ?? "" }
+        if isNamed("responseType"), let type = try call.nested("responseType") {
+            let (code, idToken) = (try type.flag("code") ?? false, try type.flag("idToken") ?? false)
+            guard code != idToken, try type.flag("token") != true else {
+                throw FirebaseError(
+                    "INVALID_CONFIG", "response_type should have exactly one of 'idToken' and 'code' being true.",
+                    because: "responseType has code \(code) and idToken \(idToken): set one of them, and never token")
+            }
+            usesCode = code
+        }
+        try check()
+    }
+
+    /// The codes are those that Admin SDKs know; what production says behind some of them isn't documented.
+    private func check() throws(FirebaseError) {
+        guard !clientID.isEmpty else {
+            throw FirebaseError("MISSING_OAUTH_CLIENT_ID", because: "clientId is missing")
+        }
+        guard !issuer.isEmpty else { throw FirebaseError("MISSING_ISSUER", because: "issuer is missing") }
+        guard OAuthIdpConfig.isIssuer(issuer) else {
+            throw FirebaseError(
+                "INVALID_ISSUER", "Issuer in OAuthIdpConfig should be a valid URL.",
+                because: "issuer must be an https URL without query and fragment, not \(Diagnosis.quote(issuer))")
+        }
+        guard !usesCode || clientSecret != nil else {
+            throw FirebaseError(
+                "MISSING_OAUTH_CLIENT_SECRET", because: "the code flow (responseType.code) needs a clientSecret")
+        }
+    }
+}
+
+extension FirebaseProvider {
+    /// The provider that the address names.
+    private func openIDConfig(_ call: FirebaseCall) throws(FirebaseError) -> OAuthIdpConfig {
+        let id = call.exchange.parameters["config"] ?? ""
+        let config = call.read { $0.find(OAuthIdpConfig.self, OAuthIdpConfig.Key(pool: call.pool, id: id)) }
+        guard let config else { throw FirebaseProvider.noConfig(id) }
+        return config
+    }
+
+    private static func noConfig(_ id: String) -> FirebaseError {
+        var error = FirebaseError(
+            "CONFIGURATION_NOT_FOUND", status: 404, because: "there is no provider \(Diagnosis.quote(id)) here")
+        error.statusName = "NOT_FOUND"
+        return error
+    }
+
+    func createOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let query = call.exchange.request.queryForm
+        let id = query["oauthIdpConfigId"] ?? query["oauth_idp_config_id"] ?? ""
+        guard OAuthIdpConfig.isID(id) else {
+            throw FirebaseError(
+                "INVALID_CONFIG_ID", because: "oauthIdpConfigId is \(Diagnosis.quote(id)), not such as \"oidc.corp\"")
+        }
+        var config = OAuthIdpConfig(pool: call.pool, id: id)
+        try config.change(call) { _ in true }
+        let made = config
+        try call.update { (tables) throws(FirebaseError) in
+            guard tables.find(OAuthIdpConfig.self, made.key) == nil else {
+                var error = FirebaseError(
+                    "CONFIGURATION_EXISTS", status: 409, because: "there is a provider \(Diagnosis.quote(id)) already")
+                error.statusName = "ALREADY_EXISTS"
+                throw error
+            }
+            guard tables.count(OAuthIdpConfig.byPool, call.pool) < OAuthIdpConfig.limit else {
+                throw .quotaExceeded(
+                    "Exceeded quota for OAuth IdP configs.",
+                    Diagnosis("there are \(OAuthIdpConfig.limit) providers here: delete some"))
+            }
+            tables.put(made)
+        }
+        return FirebaseAnswer(body: made.document)
+    }
+
+    func getOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        FirebaseAnswer(body: try openIDConfig(call).document)
+    }
+
+    /// Without `updateMask`, what the body has is changed, which isn't documented.
+    func patchOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        var config = try openIDConfig(call)
+        let query = call.exchange.request.queryForm
+        let mask = (query["updateMask"] ?? query["update_mask"]).map { text in
+            Set(text.split(separator: ",").map { FirebaseCall.camelCase(String($0.prefix { $0 != "." })) })
+        }
+        try config.change(call) { name in mask?.contains(name) ?? call.has(name) }
+        let changed = config
+        try call.update { (tables) throws(FirebaseError) in
+            guard tables.find(OAuthIdpConfig.self, changed.key) != nil else {
+                throw FirebaseProvider.noConfig(changed.id)
+            }
+            tables.put(changed)
+        }
+        return FirebaseAnswer(body: changed.document)
+    }
+
+    func deleteOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let key = try openIDConfig(call).key
+        call.update { _ = $0.remove(OAuthIdpConfig.self, key) }
+        return FirebaseAnswer(body: JSONObject())
+    }
+
+    /// Pages of 20 unless `pageSize` says otherwise, of 100 at most: neither is documented.
+    func listOAuthIdpConfigs(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let query = call.exchange.request.queryForm
+        let size = min(100, max(1, query["pageSize"].flatMap { Int($0) } ?? 20))
+        let place = OAuthIdpConfig.place(in: call.pool)
+        let configs = call.read { tables in
+            tables.rows(
+                OAuthIdpConfig.order, prefix: place, after: place + (query["pageToken"] ?? ""), limit: size + 1)
+        }.map(\.row)
+        let page = configs.prefix(size)
+        var body = JSONObject()
+        if !page.isEmpty { body["oauthIdpConfigs"] = .array(page.map { .object($0.document) }) }
+        if configs.count > size { body["nextPageToken"] = page.last.map { .string($0.id) } }
+        return FirebaseAnswer(body: body)
+    }
+}

@@ -1,0 +1,208 @@
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+import EmulatorCore
+
+// A credential of an OpenID provider (oidc.NAME): an ID token with the raw nonce, or what the web flow brought: an ID token
+// or a code. https://firebase.google.com/docs/auth/web/openid-connect
+//
+// Quirks: the issuer is asked each time, over its discovery document. In the web flow Firebase sends a nonce of its own.
+
+/// An OpenID provider in a project or tenant.
+struct OpenIDSource: IdentitySource {
+    private let config: OAuthIdpConfig
+
+    init(_ config: OAuthIdpConfig) { self.config = config }
+
+    var isEnabled: Bool { config.isEnabled }
+
+    // MARK: - The issuer
+
+    /// The issuer's metadata: <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
+    private struct Issuer {
+        let metadata: JSONObject
+        /// What the addresses in it have before their paths, because they were asked for in this world.
+        let worldPrefix: String
+
+        /// Where an endpoint is: host, and path with query.
+        func endpoint(_ name: String) -> (host: String, path: String)? {
+            guard let address = metadata[name]?.string.flatMap({ WebAddress($0) }) else { return nil }
+            let isPrefixed = address.rest.hasPrefix("\(worldPrefix)/")
+            return (
+                host: address.host, path: isPrefixed ? String(address.rest.dropFirst(worldPrefix.count)) : address.rest
+            )
+        }
+
+        /// The texts of a list; `fallback` where the metadata has none.
+        func list(_ name: String, default fallback: [String] = []) -> [String] {
+            metadata[name]?.array?.compactMap(\.string) ?? fallback
+        }
+    }
+
+    private func issuer(_ exchange: Exchange) async throws(FirebaseError) -> Issuer {
+        guard let address = WebAddress(config.issuer) else { throw unreachable("it isn't a URL") }
+        let root = address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path
+        let answer = await exchange.fetch("GET", address.host, "\(root)/.well-known/openid-configuration")
+        guard answer.status == 200 else {
+            throw unreachable(
+                "its discovery document was answered with \(answer.status): is the issuer played here, under the section "
+                    + "openid of the seed?")
+        }
+        guard let metadata = (try? JSONValue(parsing: answer.body, limits: .answer))?.object else {
+            throw unreachable("its discovery document isn't a JSON object")
+        }
+        guard metadata["issuer"]?.string == config.issuer else {
+            throw unreachable("its discovery document says \(metadata["issuer"]?.text ?? "nothing") for issuer")
+        }
+        let world = exchange.address.world
+        return Issuer(metadata: metadata, worldPrefix: world == WorldRegistry.defaultName ? "" : "/~\(world)")
+    }
+
+    private func unreachable(_ reason: String) -> FirebaseError {
+        .invalidIdP(
+            "Error connecting to the given credential's issuer.",
+            Diagnosis("the issuer \(Diagnosis.quote(config.issuer)) of \(config.id) can't be used: \(reason)"))
+    }
+
+    // MARK: - The web flow
+
+    func authorization(
+        scopes: [String], in exchange: Exchange
+    ) async throws(FirebaseError) -> WebAuthorization {
+        let issuer = try await issuer(exchange)
+        guard let endpoint = issuer.endpoint("authorization_endpoint") else {
+            throw unreachable("it has no authorization_endpoint")
+        }
+        let supported = issuer.list("scopes_supported")
+        let own = ["openid"] + ["email", "profile"].filter { supported.contains($0) }
+        let fields = [
+            ("response_type", config.usesCode ? "code" : "id_token"), ("client_id", config.clientID),
+            ("scope", (own + scopes.filter { !own.contains($0) }).joined(separator: " ")),
+        ]
+        return WebAuthorization(host: endpoint.host, path: endpoint.path, fields: fields, needsNonce: true)
+    }
+
+    /// Redeems a code at the token endpoint. By which of its methods Firebase authenticates isn't documented: here by Basic
+    /// where the issuer takes it.
+    private func tokens(
+        code: String, redirectURI: String, from issuer: Issuer, in call: FirebaseCall
+    ) async throws(FirebaseError) -> JSONObject {
+        guard let endpoint = issuer.endpoint("token_endpoint") else { throw unreachable("it has no token_endpoint") }
+        let known = call.exchange.world.seed.section(named: "openid")?.secret(ofClient: config.clientID)
+        let secret = config.clientSecret ?? known ?? ""
+        let methods = issuer.list("token_endpoint_auth_methods_supported", default: ["client_secret_basic"])
+        let isBasic = methods.contains("client_secret_basic")
+        let credentials = [config.clientID, secret].map { PercentCoding.encode(Array($0.utf8)) }.joined(separator: ":")
+        let answer = await call.exchange.fetch(
+            form: [
+                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
+                ("client_id", isBasic ? nil : config.clientID), ("client_secret", isBasic ? nil : secret),
+            ], endpoint.host, endpoint.path,
+            headers: isBasic
+                ? [(name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")] : [])
+        let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
+        guard answer.status == 200 else {
+            throw .refusedCode(
+                "GOOGLE_OIDC, request is:", redirectURI, answer, error: body["error"]?.string ?? "unknown",
+                client: config.clientID)
+        }
+        guard body["id_token"]?.string != nil else {
+            throw .invalidIdP(
+                "Remote site returned malformed response that cannot be parsed for \(config.id) for CODE_EXCHANGE",
+                Diagnosis("the token endpoint's answer has no id_token"))
+        }
+        return body
+    }
+
+    // MARK: - The credential
+
+    func identity(
+        of credential: Credential, in call: FirebaseCall
+    ) async throws(FirebaseError) -> FederatedIdentity {
+        let code = credential["code"]
+        guard credential["id_token"] != nil || (code != nil && credential.redirectURI != nil) else {
+            throw FirebaseProvider.noCredential(credential)
+        }
+        let issuer = try await issuer(call.exchange)
+        var (text, accessToken) = (credential["id_token"] ?? "", credential["access_token"])
+        if let code, let redirectURI = credential.redirectURI {
+            let tokens = try await tokens(code: code, redirectURI: redirectURI, from: issuer, in: call)
+            (text, accessToken) = (tokens["id_token"]?.string ?? "", tokens["access_token"]?.string)
+        }
+        guard let keys = issuer.endpoint("jwks_uri") else { throw unreachable("it has no jwks_uri") }
+        // Not documented: which algorithms Firebase takes. An HMAC, which is refused, is recorded.
+        let rule = IDTokenRule(
+            keys: keys, issuers: [config.issuer], audiences: [config.clientID], algorithms: Algorithm.published)
+        let token = try await call.verify(text, rule)
+        let claims = token.claims
+        var identity = FederatedIdentity(providerId: config.id, rawId: claims["sub"]?.string ?? "")
+        identity.nonce = try nonce(of: token, credential, identity.rawId, call)
+        identity.email = claims["email"]?.string
+        identity.isEmailVerified = claims["email_verified"]?.bool ?? false
+        identity.displayName = claims["name"]?.string
+        identity.photoUrl = claims["picture"]?.string
+        identity.idToken = text
+        identity.accessToken = accessToken
+        identity.rawUserInfo = JSONValue.object(claims).text
+        return identity
+    }
+
+    /// In the web flow it is the one that Firebase sent, else the hash of the client's.
+    private func nonce(
+        of token: JWS, _ credential: Credential, _ subject: String, _ call: FirebaseCall
+    ) throws(FirebaseError) -> String? {
+        guard let sent = credential.flowNonce else {
+            return try call.checkNonce(
+                of: token, provider: config.id, subject: subject, rawNonce: credential["nonce"])
+        }
+        guard token.claims["nonce"]?.string == sent else {
+            // What production says isn't documented.
+            throw FirebaseError(
+                "MISSING_OR_INVALID_NONCE", "The nonce in ID Token does not match the one in the request.",
+                because:
+                    "the ID token's nonce is \(token.claims["nonce"]?.text ?? "missing"), and the issuer was sent \(sent)"
+            )
+        }
+        return sent
+    }
+}
+
+/// An OpenID provider in a project, as the seed has it.
+struct SeededOpenIDProvider: SchemaObject {
+    let isEnabled: Bool
+    let displayName: String?
+    let issuer: String
+    let clientID: String
+    let clientSecret: String?
+    let usesCode: Bool
+
+    init(_ fields: inout Fields) {
+        isEnabled = fields.enabled()
+        displayName = fields.optional("displayName", .text(.name), "What administrators see.")
+        issuer = fields("issuer", .text(.url), "The issuer, an https URL.")
+        clientID = fields("clientID", .text(.nonEmpty), "The client ID at the issuer.")
+        clientSecret = fields.optional(
+            "clientSecret", .text(.nonEmpty), "The client secret; by default that of the client in `openid`.")
+        usesCode =
+            fields(
+                "responseType", .choice(["id_token", "code"]), default: "id_token",
+                "What the web flow asks the issuer for.") == "code"
+    }
+
+    static func check(_ id: String, _ settings: LocatedJSON, _ references: inout SeedReferences) {
+        if !OAuthIdpConfig.isID(id) {
+            references.add(settings, "the ID may hold letters, digits, \"-\", \"_\" and \".\", in 128 bytes at most")
+        }
+        let issuer = settings["issuer"]
+        if let issuer, let url = issuer.string, !OAuthIdpConfig.isIssuer(url) {
+            references.add(issuer, "Firebase takes https issuers only, without query and fragment")
+        }
+        guard settings["responseType"]?.string == "code", settings["clientSecret"] == nil else { return }
+        let issuers = references.root["openid"]?["issuers"]?.items ?? []
+        let clients = issuers.first { $0["issuer"]?.string == issuer?.string }?["clients"]
+        if !KnownNames(clients, "clientID").contains(settings["clientID"]?.string ?? "") {
+            references.add(settings, "with \"responseType\": \"code\" the provider needs a clientSecret")
+        }
+    }
+}
