@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JOSE
 import JSON
 
 /// A provider's token endpoint, and how Firebase's servers redeem a code there.
@@ -9,6 +10,8 @@ struct CodeRedemption: Sendable {
     var headers: [(name: String, value: String)] = []
     /// Some token endpoints take no other grant than a code, and are sent no `grant_type`.
     var sendsGrantType = true
+    /// Whether the client is authenticated by a header, `client_secret_basic`, instead of by fields of the form.
+    var authenticatesByHeader = false
     /// How a refusal names the endpoint, where that isn't by its URL.
     var phrase: String?
 
@@ -18,14 +21,21 @@ struct CodeRedemption: Sendable {
     ) async throws(FirebaseError) -> JSONObject {
         let answer = await call.exchange.fetch(
             form: [
-                ("grant_type", sendsGrantType ? "authorization_code" : nil), ("client_id", client),
-                ("client_secret", secret), ("code", code), ("redirect_uri", redirectURI),
-            ], host, path, headers: headers)
+                ("grant_type", sendsGrantType ? "authorization_code" : nil),
+                ("client_id", authenticatesByHeader ? nil : client),
+                ("client_secret", authenticatesByHeader ? nil : secret), ("code", code), ("redirect_uri", redirectURI),
+            ], host, path, headers: headers + (authenticatesByHeader ? [CodeRedemption.basic(client, secret)] : []))
         let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
         guard answer.status == 200, body["access_token"]?.string != nil else {
             throw refusal(answer, body, redirectURI ?? call.project.handler, client)
         }
         return body
+    }
+
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
+    private static func basic(_ client: String, _ secret: String) -> (name: String, value: String) {
+        let credentials = [client, secret].map { PercentCoding.encode(Array($0.utf8)) }.joined(separator: ":")
+        return (name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")
     }
 
     /// In production's words, which show how its servers keep an answer.

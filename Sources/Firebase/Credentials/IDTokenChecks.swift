@@ -118,7 +118,7 @@ extension FirebaseCall {
     /// Checks the nonce, after everything else: that the request brings one, that it hasn't been used, that it matches. A
     /// nonce that doesn't match counts as used, too.
     func checkNonce(
-        of token: JWS, from source: any IdentitySource.Type, subject: String, rawNonce: String?
+        of token: JWS, provider id: String, called title: String, subject: String, rawNonce: String?
     ) throws(FirebaseError) -> String? {
         // A token without a nonce is taken as it is, whatever the request says.
         guard let nonce = token.claims["nonce"]?.string, !nonce.isEmpty else { return nil }
@@ -126,10 +126,10 @@ extension FirebaseCall {
             FirebaseError("MISSING_OR_INVALID_NONCE", detail, because: diagnosis)
         }
         let comparison = NonceComparison(tokenNonce: nonce, rawNonce: rawNonce)
-        let explanation = comparison.explanation(provider: source.title)
+        let explanation = comparison.explanation(provider: title)
         guard let rawNonce else { throw refuse("Nonce is missing in the request.", explanation) }
         let use = SpentNonce(
-            key: SpentNonce.Key(pool: pool, providerId: source.id, subject: subject, nonce: nonce), request: exchange.id
+            key: SpentNonce.Key(pool: pool, providerId: id, subject: subject, nonce: nonce), request: exchange.id
         )
         let earlier = update { tables -> SpentNonce? in
             if let earlier = tables.find(SpentNonce.self, use.key) { return earlier }
@@ -148,6 +148,13 @@ extension FirebaseCall {
                     + "request.", explanation)
         }
         return nonce
+    }
+
+    /// The same, for a provider that Firebase knows by name.
+    func checkNonce(
+        of token: JWS, from source: any KnownSource.Type, subject: String, rawNonce: String?
+    ) throws(FirebaseError) -> String? {
+        try checkNonce(of: token, provider: source.id, called: source.title, subject: subject, rawNonce: rawNonce)
     }
 }
 

@@ -92,21 +92,11 @@ struct OpenIDSource: IdentitySource {
         let known = call.exchange.world.seed.section(named: "openid")?.secret(ofClient: config.clientID)
         let secret = config.clientSecret ?? known ?? ""
         let methods = issuer.list("token_endpoint_auth_methods_supported", default: ["client_secret_basic"])
-        let isBasic = methods.contains("client_secret_basic")
-        let credentials = [config.clientID, secret].map { PercentCoding.encode(Array($0.utf8)) }.joined(separator: ":")
-        let answer = await call.exchange.fetch(
-            form: [
-                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
-                ("client_id", isBasic ? nil : config.clientID), ("client_secret", isBasic ? nil : secret),
-            ], endpoint.host, endpoint.path,
-            headers: isBasic
-                ? [(name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")] : [])
-        let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
-        guard answer.status == 200 else {
-            throw .refusedCode(
-                "GOOGLE_OIDC, request is:", redirectURI, answer, error: body["error"]?.string ?? "unknown",
-                client: config.clientID)
-        }
+        let redemption = CodeRedemption(
+            host: endpoint.host, path: endpoint.path, authenticatesByHeader: methods.contains("client_secret_basic"),
+            phrase: "GOOGLE_OIDC, request is:")
+        let body = try await redemption.tokens(
+            code: code, redirectURI: redirectURI, client: config.clientID, secret: secret, in: call)
         guard body["id_token"]?.string != nil else {
             throw .invalidIdP(
                 "Remote site returned malformed response that cannot be parsed for \(config.id) for CODE_EXCHANGE",
@@ -154,7 +144,8 @@ struct OpenIDSource: IdentitySource {
     ) throws(FirebaseError) -> String? {
         guard let sent = credential.flowNonce else {
             return try call.checkNonce(
-                of: token, provider: config.id, subject: subject, rawNonce: credential["nonce"])
+                of: token, provider: config.id, called: config.displayName ?? config.id, subject: subject,
+                rawNonce: credential["nonce"])
         }
         guard token.claims["nonce"]?.string == sent else {
             // What production says isn't documented.
