@@ -42,16 +42,18 @@ extension FirebaseCall {
 
     /// Signs in with a first factor. A user who has enrolled a second one is asked for that.
     func signIn(
-        _ user: User, provider: String, customClaims: JSONObject = JSONObject()
+        _ user: User, provider: String, customClaims: JSONObject = JSONObject(),
+        attributes: CustomClaims = CustomClaims()
     ) throws(FirebaseError) -> SignInResult {
         let factors = user.factors.filter { mfa.allows($0.claim) }
         guard !factors.isEmpty, provider != "phone", provider != "custom" else {
-            return .tokens(try openSession(user, provider: provider, customClaims: customClaims))
+            return .tokens(
+                try openSession(user, provider: provider, customClaims: customClaims, attributes: attributes))
         }
         let pending = update { tables in
             let pending = PendingSecondFactor(
                 token: Base64URL.encode(tables.random.bytes(96)), user: user.key, provider: provider,
-                expires: tables.now + .minutes(10))
+                expires: tables.now + .minutes(10), attributes: attributes)
             tables.put(pending)
             return pending
         }
@@ -61,7 +63,7 @@ extension FirebaseCall {
     /// Begins a session. Without a new sign-in, as after a change of the profile, `authTime` is that of the last one.
     func openSession(
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
-        customClaims: JSONObject = JSONObject()
+        customClaims: JSONObject = JSONObject(), attributes: CustomClaims = CustomClaims()
     ) throws(FirebaseError) -> Tokens {
         let (session, user, now) = try update { (tables) throws(FirebaseError) -> (Session, User, Instant) in
             let now = tables.now
@@ -72,7 +74,7 @@ extension FirebaseCall {
             let session = Session(
                 refreshToken: "AMf-vB" + Base64URL.encode(tables.random.bytes(150)), user: user.key,
                 provider: provider, authTime: authTime ?? now, secondFactor: secondFactor,
-                customClaims: CustomClaims(customClaims))
+                customClaims: CustomClaims(customClaims), attributes: attributes)
             tables.put(session)
             return (session, user, now)
         }
@@ -132,6 +134,9 @@ extension FirebaseCall {
         if let factor = session.secondFactor {
             firebase["sign_in_second_factor"] = .string(factor.claim)
             firebase["second_factor_identifier"] = .string(factor.id)
+        }
+        if !session.attributes.object.members.isEmpty {
+            firebase["sign_in_attributes"] = .object(session.attributes.object)
         }
         firebase["tenant"] = tenant.map { .string($0) }
         claims["firebase"] = .object(firebase)

@@ -64,10 +64,11 @@ extension FirebaseProvider {
             body["pendingToken"] = .string(pendingToken)
             if let signedIn {
                 let tokens = try call.openSession(
-                    user, provider: identity.providerId, secondFactor: signedIn.secondFactor)
+                    user, provider: identity.providerId, secondFactor: signedIn.secondFactor,
+                    attributes: identity.attributes)
                 tokens.add(to: &body)
             } else {
-                try call.signIn(user, provider: identity.providerId).add(to: &body)
+                try call.signIn(user, provider: identity.providerId, attributes: identity.attributes).add(to: &body)
             }
             return FirebaseAnswer(body: body)
         }

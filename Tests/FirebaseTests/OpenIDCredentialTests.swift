@@ -74,6 +74,17 @@ struct OpenIDCredentialTests {
         #expect(elsewhere.status == 200, "\(elsewhere)")
     }
 
+    @Test("claims beside the standard ones are attributes of the sign-in, also after a refresh")
+    func attributes() throws {
+        let token = try token(nonce: nil, ["claims": ["groups": ["staff", "dev"], "locale": "en"]])
+        let signedIn = try signIn(token, nonce: nil)
+        func attributes(_ answer: Answer, _ name: String) -> [String: [String]]? {
+            (answer.claims(name)["firebase"] as? [String: Any])?["sign_in_attributes"] as? [String: [String]]
+        }
+        #expect(attributes(signedIn, "idToken") == ["groups": ["staff", "dev"]], "\(signedIn)")
+        #expect(attributes(try fixture.refresh(signedIn["refreshToken"]), "id_token") == ["groups": ["staff", "dev"]])
+    }
+
     private struct Refusal: Sendable {
         let order: String
         var provider = "oidc.corp"

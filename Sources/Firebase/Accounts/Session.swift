@@ -15,6 +15,8 @@ struct Session: Row {
     var secondFactor: SecondFactorUse?
     /// Claims of the custom token that began it.
     var customClaims = CustomClaims()
+    /// `sign_in_attributes`: what an OpenID provider said beside the standard claims.
+    var attributes = CustomClaims()
 
     var key: String { refreshToken }
 }

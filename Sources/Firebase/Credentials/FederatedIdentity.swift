@@ -19,8 +19,10 @@ struct FederatedIdentity: Codable, Sendable {
     var rawUserInfo: String = "{}"
     var accessToken: String?
     var idToken: String?
-    /// Claims to remember in `firebase.sign_in_attributes`; and the token's nonce.
+    /// The token's nonce.
     var nonce: String?
+    /// What stands in `firebase.sign_in_attributes` of the sessions that it opens.
+    var attributes = CustomClaims()
     /// One of the official emulator's "fake" credentials, in which every claim is believed.
     var isFake = false
 

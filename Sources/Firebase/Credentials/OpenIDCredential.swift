@@ -135,8 +135,20 @@ struct OpenIDSource: IdentitySource {
         identity.idToken = text
         identity.accessToken = accessToken
         identity.rawUserInfo = JSONValue.object(claims).text
+        identity.attributes = CustomClaims(
+            JSONObject(
+                claims.members.filter { !OpenIDSource.standardClaims.contains($0.key) }.map { ($0.key, $0.value) }))
         return identity
     }
+
+    /// All others become attributes of the sign-in. Which production takes for standard isn't documented: here those of OpenID
+    /// Connect. <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>
+    private static let standardClaims: Set<String> = [
+        "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "auth_time", "nonce", "acr", "amr", "azp", "at_hash", "c_hash",
+        "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "profile", "picture",
+        "website", "email", "email_verified", "gender", "birthdate", "zoneinfo", "locale", "phone_number",
+        "phone_number_verified", "address", "updated_at",
+    ]
 
     /// In the web flow it is the one that Firebase sent, else the hash of the client's.
     private func nonce(

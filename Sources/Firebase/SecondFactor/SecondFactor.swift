@@ -57,6 +57,7 @@ struct PendingSecondFactor: TokenRow {
     /// `sign_in_provider`
     let provider: String
     let expires: Instant
+    var attributes = CustomClaims()
 
     var pool: UserPool { user.pool }
 }

@@ -62,7 +62,8 @@ extension FirebaseProvider {
         }
         call.update { _ = $0.remove(PendingSecondFactor.self, pending.token) }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
-        let tokens = try call.openSession(user, provider: pending.provider, secondFactor: use)
+        let tokens = try call.openSession(
+            user, provider: pending.provider, secondFactor: use, attributes: pending.attributes)
         return FirebaseAnswer(
             body: JSONObject([("idToken", .string(tokens.idToken)), ("refreshToken", .string(tokens.refreshToken))]))
     }
