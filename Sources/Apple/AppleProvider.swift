@@ -15,12 +15,10 @@ package struct AppleProvider: Provider {
     let directory: AppleDirectory
     let settings: AppleSection
     let secrets = ClientSecretCache()
-    package let notifier: AppleNotifier
 
     package init(seed: Seed) {
         settings = seed[AppleSection.self]
         directory = AppleDirectory(settings.teams, keys: seed.keys)
-        notifier = AppleNotifier()
     }
 
     package static func variables(daemon url: String) -> [(name: String, value: String)] {

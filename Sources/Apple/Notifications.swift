@@ -30,7 +30,9 @@ extension AppleProvider {
     /// Tells the team's endpoint of an event, if it has one, in the background: a failure is logged.
     func tell(of event: AppleEvent, in exchange: Exchange) {
         do throws(KeyError) {
-            if let notification = try notification(event, in: exchange) { notifier.send(notification) }
+            if let notification = try notification(event, in: exchange) {
+                exchange.send(notification.message, pauses: AppleNotification.pauses)
+            }
         } catch {
             exchange.log(
                 "a notification of \(event.kind.rawValue) can't be signed",
@@ -112,7 +114,8 @@ extension AppleProvider {
                     "team \"\(client.team)\" has no notificationsURL in the seed; the event itself has happened"
                 return ControlAnswer.error(409, "noNotificationsURL", message)
             }
-            return ControlAnswer.ok(await notifier.deliver(notification).json(of: notification))
+            let delivery = await exchange.post(notification.message, pauses: AppleNotification.pauses)
+            return ControlAnswer.ok(notification.json(delivery))
         } catch {
             let message = "the notification can't be signed: \(error.description); the event itself has happened"
             return ControlAnswer.error(500, "signing", message)

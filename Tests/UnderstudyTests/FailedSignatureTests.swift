@@ -14,6 +14,7 @@ private final class NoNetwork: Network {
     func plays(_ host: String) -> Bool { false }
     func send(_ request: Request, from parent: String) -> Reply { .now(Response(status: 404)) }
     func log(_ message: String, detail: String, for exchange: Exchange) {}
+    func makeID() -> String { "r0" }
 }
 
 /// A world whose signing keys can't sign with RS256, which no seed can have.

@@ -10,6 +10,8 @@ package struct Address: Sendable, Equatable {
         case subdomain
         /// `Host: appleid.apple.com`, over TLS that ends here or at a proxy before this daemon.
         case real
+        /// `http://localhost:9099/oidc/corp/token`: a short address, for what lies below a path at a host.
+        case alias(HostAlias)
     }
 
     package let form: Form
@@ -23,7 +25,9 @@ package struct Address: Sendable, Equatable {
     /// Whether it came over the daemon's own TLS.
     private let isSecure: Bool
 
-    package init(_ request: Request, knows isKnown: (String) -> Bool) {
+    package init(
+        _ request: Request, alias aliasOf: (String) -> HostAlias? = { _ in nil }, knows isKnown: (String) -> Bool
+    ) {
         authority = request.header("Host") ?? "localhost"
         isSecure = request.isSecure
         var rest = request.path
@@ -44,16 +48,17 @@ package struct Address: Sendable, Equatable {
             (form, host, path) = (.subdomain, String(name.dropLast(".localhost".count)), rest)
             return
         }
-        form = .prefix
         let segments = rest.utf8.dropFirst()
         let end = segments.firstIndex(of: UInt8(ascii: "/")) ?? segments.endIndex
         let first = String(Substring(segments[..<end])).lowercased()
         if isKnown(first) {
-            host = first
+            (form, host) = (.prefix, first)
             path = end == segments.endIndex ? "/" : String(Substring(segments[end...]))
+        } else if let alias = aliasOf(rest) {
+            (form, host) = (.alias(alias), alias.host)
+            path = alias.path + rest.dropFirst(alias.prefix.count)
         } else {
-            host = nil
-            path = rest
+            (form, host, path) = (.prefix, nil, rest)
         }
     }
 
@@ -86,15 +91,38 @@ package struct Address: Sendable, Equatable {
     /// Where `host` is found, in this request's form and world, without a trailing slash.
     package func base(of host: String) -> String {
         switch form {
-        case .prefix: "\(scheme)://\(authority)\(worldPrefix)/\(host)"
+        case .prefix, .alias: "\(scheme)://\(authority)\(worldPrefix)/\(host)"
         case .subdomain: "\(scheme)://\(host).localhost\(portSuffix)\(worldPrefix)"
         case .real: "https://\(host)\(portSuffix)\(worldPrefix)"
         }
     }
 
+    /// The URL of a path at `host`, in this request's form and world: by the short address, if the request came by one
+    /// that leads there.
+    package func url(of host: String, _ path: String) -> String {
+        guard case .alias(let alias) = form, let rest = alias.rest(of: path, at: host) else {
+            return base(of: host) + path
+        }
+        return ownBase + alias.prefix + rest
+    }
+
+    /// The path below which a browser sends the cookies of this request's host, as far as this world's pages go.
+    package var cookiePath: String {
+        switch form {
+        case .prefix: "\(worldPrefix)/\(host ?? "")"
+        case .alias(let alias): worldPrefix + alias.prefix
+        case .subdomain, .real: worldPrefix.isEmpty ? "/" : worldPrefix
+        }
+    }
+
     /// The daemon's own address in this request's world, without a provider's host.
     package var ownBase: String {
-        "\(scheme)://\(form == .prefix ? authority : "localhost\(portSuffix)")\(worldPrefix)"
+        let isAtOwnName =
+            switch form {
+            case .prefix, .alias: true
+            case .subdomain, .real: false
+            }
+        return "\(scheme)://\(isAtOwnName ? authority : "localhost\(portSuffix)")\(worldPrefix)"
     }
 
     /// The same in the subdomain form, which is another site than `localhost`.

@@ -54,7 +54,7 @@ package final class Dispatcher: Sendable {
     private func handle(_ request: Request, from parent: String?) -> Reply {
         let id = nextID()
         let began = MachineClock.microseconds
-        let address = Address(request) { operations.serves($0) }
+        let address = Address(request, alias: { operations.alias(of: $0) }, knows: { operations.serves($0) })
         // RFC 9112 section 3.2: a Host that can't be a host is refused. It would appear in the URLs of answers.
         guard Address.isWellFormed(address.authority) else {
             return .now(identified(Dispatcher.badHost(address.authority), request, at: address, id: id))
@@ -215,6 +215,8 @@ package final class Dispatcher: Sendable {
 }
 
 extension Dispatcher: Network {
+    package func makeID() -> String { nextID() }
+
     package func plays(_ host: String) -> Bool { operations.serves(host) }
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }

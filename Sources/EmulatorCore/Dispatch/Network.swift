@@ -7,6 +7,8 @@ package protocol Network: AnyObject, Sendable {
     /// `parent` is the exchange for which the request is sent.
     func send(_ request: Request, from parent: String) -> Reply
     func log(_ message: String, detail: String, for exchange: Exchange)
+    /// An ID for what is recorded beside the requests that come.
+    func makeID() -> String
 }
 
 extension Network {

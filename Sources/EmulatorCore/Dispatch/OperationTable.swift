@@ -22,6 +22,8 @@ struct OperationTable: Sendable {
 
     private var hosts: [String: Host] = [:]
     private var own = Router<Entry>()
+    /// By their prefix.
+    private var aliases: [String: HostAlias] = [:]
 
     /// `own` belongs to no provider. A call of the control API runs only if `refusal` returns `nil`.
     init(
@@ -41,6 +43,7 @@ struct OperationTable: Sendable {
         for provider in providers {
             let operations = provider.operations
             for operation in operations { add(operation, of: provider) }
+            for alias in provider.aliases { aliases[alias.prefix] = alias }
             for host in Set(operations.flatMap(\.hosts)) { hosts[host]?.providers.append(provider) }
         }
     }
@@ -48,6 +51,9 @@ struct OperationTable: Sendable {
     var hostNames: [String] { hosts.keys.sorted() }
 
     func serves(_ host: String) -> Bool { find(host) != nil }
+
+    /// The short address by which `path`, at the daemon's own name, leads to a host.
+    func alias(of path: String) -> HostAlias? { aliases.isEmpty ? nil : aliases[HostAlias.prefix(of: path)] }
 
     func match(_ method: String, at address: Address) -> Router<Entry>.Match {
         router(of: address).match(method, address.path)

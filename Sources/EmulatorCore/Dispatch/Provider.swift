@@ -21,6 +21,8 @@ package protocol Provider: ValueExplainer, Sendable {
     ///
     /// Where several fit a request, the first one answers: fixed paths stand before those with parameters.
     var operations: [Operation] { get }
+    /// Short addresses of what it serves.
+    var aliases: [HostAlias] { get }
     /// The provider's own words for an address that it doesn't serve, or not with that method; `nil` when the address isn't
     /// the provider's, or when it has no words of its own.
     func notServed(_ exchange: Exchange) -> Response?
@@ -41,6 +43,8 @@ extension Provider {
     package static var emulatorStatus: JSONObject { JSONObject() }
 
     package static func variables(daemon url: String) -> [(name: String, value: String)] { [] }
+
+    package var aliases: [HostAlias] { [] }
 
     package func notServed(_ exchange: Exchange) -> Response? { nil }
 

@@ -72,9 +72,7 @@ extension GitHubProvider {
     }
 
     private func cookieAttributes(_ exchange: Exchange) -> String {
-        let world = exchange.address.world == "default" ? "" : "/~\(exchange.address.world)"
-        let path = exchange.address.form == .prefix ? "\(world)/\(GitHubProvider.host)" : world.isEmpty ? "/" : world
-        return "Path=\(path); HttpOnly; SameSite=Lax"
+        "Path=\(exchange.address.cookiePath); HttpOnly; SameSite=Lax"
     }
 
     /// A path on github.com; `/` for anything that could lead elsewhere.

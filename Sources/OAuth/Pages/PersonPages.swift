@@ -77,6 +77,40 @@ package struct PersonPages: Sendable {
             ])
     }
 
+    /// Asks for the code that a device shows: <https://datatracker.ietf.org/doc/html/rfc8628#section-3.3>. `problem` is what was
+    /// wrong with the one before.
+    package func enterCode(_ exchange: Exchange, _ code: String, problem: Diagnosis? = nil) -> Response {
+        let input: [(String, String?)] = [
+            ("type", "text"), ("name", "user_code"), ("value", code), ("autocomplete", "off"), ("maxlength", "32"),
+            ("autofocus", nil),
+        ]
+        var content: [HTML] = [.tag("h1", [], "Connect a device")]
+        if let problem { content.append(.tag("p", [("class", "error"), ("role", "alert")], problem.advice)) }
+        content.append(
+            form(
+                exchange, nil,
+                [.tag("label", [], .text("The code that it shows"), .tag("input", input)), button("Go on", "enter")]))
+        let page = page("Connect a device", status: problem == nil ? 200 : 400, content)
+        return problem.map { page.diagnosed($0) } ?? page
+    }
+
+    /// Asks a question that is answered with yes or no.
+    package func ask(_ exchange: Exchange, _ title: String, _ text: String, yes: String, request: Form) -> Response {
+        page(
+            title,
+            [
+                .tag("h1", [], title), .tag("p", [("class", "soft")], text),
+                form(
+                    exchange, request,
+                    [button(yes, "yes", isFirst: true), button("Cancel", "cancel", isQuiet: true)]),
+            ])
+    }
+
+    /// Says that something is done.
+    package func notice(_ title: String, _ text: String) -> Response {
+        page(title, [.tag("h1", [], title), .tag("p", [("class", "soft")], text)])
+    }
+
     /// An error that stays here.
     package func problem(_ status: Int, _ title: String, _ diagnosis: Diagnosis) -> Response {
         page(
@@ -91,13 +125,13 @@ package struct PersonPages: Sendable {
         return response
     }
 
-    private func form(_ exchange: Exchange, _ request: Form, _ children: [HTML]) -> HTML {
+    private func form(_ exchange: Exchange, _ request: Form?, _ children: [HTML]) -> HTML {
         .element(
             "form",
             attributes: [
-                (name: "method", value: "post"), (name: "action", value: exchange.address.base(of: host) + path),
+                (name: "method", value: "post"), (name: "action", value: exchange.address.url(of: host, path)),
             ],
-            children: [.carrying(request)] + children)
+            children: (request.map { [.carrying($0)] } ?? []) + children)
     }
 
     private func button(_ label: String, _ action: String, isQuiet: Bool = false, isFirst: Bool = false) -> HTML {

@@ -1,0 +1,115 @@
+import Dispatch
+import HTTPClient
+import HTTPServer
+import JSON
+import Time
+
+/// What the daemon posts to a server of a client: a notification of something that has happened.
+package struct OutgoingMessage: Sendable {
+    package let url: String
+    package let contentType: String
+    package let body: [UInt8]
+
+    package init(to url: String, contentType: String, body: [UInt8]) {
+        self.url = url
+        self.contentType = contentType
+        self.body = body
+    }
+
+    /// Posts a form.
+    package init(to url: String, form: [(String, String)]) {
+        let fields = form.map { Form.Field(name: $0.0, value: $0.1) }
+        self.init(
+            to: url, contentType: "application/x-www-form-urlencoded",
+            body: Array(Form(fields: fields).encoded.utf8))
+    }
+
+    /// What became of it.
+    package struct Delivery: Sendable {
+        package let attempts: Int
+        /// The last answer's status, if there was one.
+        package let status: Int?
+        package let failure: String?
+
+        package var isDelivered: Bool { status.map { (200..<300).contains($0) } ?? false }
+
+        /// For an answer of the control API.
+        package func json(of message: OutgoingMessage) -> JSONObject {
+            var object = JSONObject([
+                ("delivered", .bool(isDelivered)), ("url", .string(message.url)),
+                ("attempts", .integer(Int64(attempts))),
+            ])
+            object["status"] = status.map { .integer(Int64($0)) }
+            object["failure"] = failure.map { .string($0) }
+            return object
+        }
+    }
+}
+
+extension Exchange {
+    private static let outgoing = DispatchQueue(label: "understudy.outgoing", attributes: .concurrent)
+    /// Seconds that an attempt may take.
+    private static let patience = 5
+
+    /// Posts a message, once more after each of `pauses` until it arrives, and says what became of it. Each attempt is
+    /// recorded.
+    package func post(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) async -> OutgoingMessage.Delivery
+    {
+        await withCheckedContinuation { continuation in
+            attempt(message, number: 1, pauses) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Posts a message, whatever becomes of it.
+    package func send(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) {
+        attempt(message, number: 1, pauses) { _ in }
+    }
+
+    private func attempt(
+        _ message: OutgoingMessage, number: Int, _ pauses: [DispatchTimeInterval],
+        done: @escaping @Sendable (OutgoingMessage.Delivery) -> Void
+    ) {
+        Exchange.outgoing.async { [self] in
+            let began = MachineClock.microseconds
+            var response = Response(status: 0)
+            var failure: String?
+            do throws(OutgoingRequest.Failure) {
+                let answer = try OutgoingRequest.send(
+                    "POST", to: message.url, contentType: message.contentType, body: message.body,
+                    seconds: Exchange.patience)
+                response = Response(status: answer.status, body: answer.body)
+            } catch {
+                failure = error.description
+            }
+            let status = failure == nil ? response.status : nil
+            let delivery = OutgoingMessage.Delivery(attempts: number, status: status, failure: failure)
+            record(message, response, delivery, began)
+            guard !delivery.isDelivered, number <= pauses.count else { return done(delivery) }
+            Exchange.outgoing.asyncAfter(deadline: .now() + pauses[number - 1]) { [self] in
+                attempt(message, number: number + 1, pauses, done: done)
+            }
+        }
+    }
+
+    private func record(
+        _ message: OutgoingMessage, _ response: Response, _ delivery: OutgoingMessage.Delivery, _ began: Int64
+    ) {
+        let rest = message.url.firstRange(of: "://").map { message.url[$0.upperBound...] } ?? message.url[...]
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        let request = Request(
+            method: "POST", target: message.url,
+            headers: [
+                (name: "Host", value: String(authority)), (name: "Content-Type", value: message.contentType),
+            ], body: message.body)
+        var response = response
+        if !delivery.isDelivered {
+            let reason = delivery.failure ?? "the client's server answered \(response.status)"
+            response = response.diagnosed(Diagnosis("the message wasn't delivered: \(reason)"))
+        }
+        world.recording.add(
+            RecordedExchange(
+                id: network.makeID(), parent: id, host: Address.hostName(of: String(authority)), path: request.path,
+                client: nil, request: request, response: response, time: world.now, began: began,
+                duration: MachineClock.microseconds - began, fault: nil))
+    }
+}
