@@ -47,6 +47,11 @@ package struct JSONObject: Sendable {
         }
     }
 
+    /// Takes over the members of another object, each in place of its own of that name.
+    package mutating func merge(_ other: JSONObject) {
+        other.forEach { self[$0] = $1 }
+    }
+
     private func place(of key: String) -> Int? {
         places.isEmpty ? entries.firstIndex { $0.key == key } : places[key]
     }

@@ -46,6 +46,10 @@ package struct OperationTraits: Sendable {
     package static let api = OperationTraits()
     /// A page for people.
     package static let page = OperationTraits(answersJSON: false)
+    /// A page for people behind which tokens are minted.
+    package static func page(mints owner: KeyOwner) -> OperationTraits {
+        OperationTraits(mints: owner, answersJSON: false)
+    }
 
     package static func keySet(_ owner: KeyOwner) -> OperationTraits { OperationTraits(publishes: owner) }
 

@@ -28,11 +28,18 @@ extension AccountProfile {
     package static func check(_ references: inout SeedReferences) {}
 }
 
-/// Numbers that follow from a text, the same in every run.
+/// Numbers and identifiers that follow from a text, the same in every run.
 package enum DerivedNumber {
     /// Less than 2 to the power of 56.
     package static func of(_ text: String) -> UInt64 {
         Digest.sha256(text).prefix(7).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// 128 bits of the text's digest, as UUIDs are written.
+    package static func uuid(of text: String) -> String {
+        let digits = Hex.encode(Array(Digest.sha256(text).prefix(16)))
+        let parts = [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)]
+        return parts.map { String(digits.dropFirst($0.0).prefix($0.1)) }.joined(separator: "-")
     }
 
     /// The last `width` digits of the same number.

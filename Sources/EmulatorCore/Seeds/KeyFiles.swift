@@ -56,8 +56,8 @@ struct KeyFiles {
         let file = json["\(name)File"]
         var pem = json[name]
         guard file?.string != nil || pem?.string != nil else {
-            // Only these two lists need a key in every element.
-            if list == (name == "publicKey" ? "keys" : "signingKeys") {
+            // Only these two lists need a key in every element. A JSON Web Key, in a key set, is one.
+            if list == (name == "publicKey" ? "keys" : "signingKeys"), json["kty"] == nil {
                 issues.append(Issue(json, "the key \"\(name)File\" (or \"\(name)\") is missing"))
             }
             return nil

@@ -26,14 +26,15 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
     let tokens: Table<Token<Grant>>
     let tokensByGrant: Index<Token<Grant>, String>
 
-    /// Codes and tokens that have expired are remembered for some time, so that a refusal can say that they did.
+    /// Codes and tokens that have expired are remembered for some time, so that a refusal can say that they did. Grants last
+    /// until they are revoked, or until `grantsEnd` says.
     package init(
         _ provider: String, rememberingCodes codeMemory: TimeSpan = .minutes(10),
         rememberingTokens tokenMemory: TimeSpan = .zero, indexes: [AnyIndex<Grant>] = [],
-        tokenIndexes: [AnyIndex<Token<Grant>>] = []
+        tokenIndexes: [AnyIndex<Token<Grant>>] = [], grantsEnd: (@Sendable (Grant) -> Instant?)? = nil
     ) {
         byAccount = Index("account") { $0.account }
-        grants = Table("\(provider).grant", indexes: [byAccount] + indexes)
+        grants = Table("\(provider).grant", indexes: [byAccount] + indexes, droppedAt: grantsEnd)
         codesByGrant = Index("grant") { $0.grant }
         codes = Table("\(provider).code", indexes: [codesByGrant]) { $0.expires + codeMemory }
         tokensByGrant = Index("grant") { $0.grant }

@@ -14,6 +14,9 @@ package struct Redemption: Sendable {
         case redirectURI
         /// The verifier meets the challenge of the authorization request, if that had one.
         case codeVerifier
+        /// There is no verifier where the authorization request had no challenge:
+        /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.8.2>.
+        case noStrayVerifier
     }
 
     /// What was wrong with a code. A provider words it.
@@ -116,6 +119,9 @@ package struct Redemption: Sendable {
             redirectURIFits(request.redirectURI, code.redirectURI)
                 ? nil : .redirectURIMismatch(expected: code.redirectURI)
         case .codeVerifier: code.challenge?.fault(of: request.codeVerifier).map { .codeVerifier($0) }
+        case .noStrayVerifier:
+            code.challenge == nil && request.codeVerifier != nil
+                ? .codeVerifier("there is a code_verifier, but the authorization request had no code_challenge") : nil
         }
     }
 }

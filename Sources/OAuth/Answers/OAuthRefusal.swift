@@ -1,0 +1,95 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+/// A refusal in the words of the specifications, for providers that have none of their own: JSON with `error` and
+/// `error_description` (<https://datatracker.ietf.org/doc/html/rfc6749#section-5.2>).
+package struct OAuthRefusal: Error, Sendable {
+    package let name: String
+    package let status: Int
+    package let description: String
+    package let diagnosis: Diagnosis
+    /// `WWW-Authenticate`, where the answer needs one.
+    package var challenge: String?
+
+    /// The status and the description are the name's, unless others are given.
+    package init(_ name: String, status: Int? = nil, description: String? = nil, _ diagnosis: Diagnosis) {
+        let known = OAuthRefusal.known[name]
+        self.name = name
+        self.status = status ?? known?.status ?? 400
+        self.description = description ?? known?.description ?? "The request was refused"
+        self.diagnosis = diagnosis
+    }
+
+    package var response: Response {
+        var response = OAuthRefusal.json(
+            ["error": .string(name), "error_description": .string(description)], status: status)
+        if let challenge { response.headers.append((name: "WWW-Authenticate", value: challenge)) }
+        return response.diagnosed(diagnosis)
+    }
+
+    /// The same refusal to a bearer of an access token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.
+    package var bearerResponse: Response {
+        var refusal = self
+        refusal.challenge = "Bearer error=\"\(name)\", error_description=\"\(description)\""
+        return refusal.response
+    }
+
+    /// An answer that nobody may cache: <https://datatracker.ietf.org/doc/html/rfc6749#section-5.1>.
+    package static func json(_ value: JSONValue, status: Int = 200) -> Response {
+        Response(
+            status: status, contentType: "application/json",
+            headers: [(name: "Cache-Control", value: "no-store"), (name: "Pragma", value: "no-cache")], body: value.text
+        )
+    }
+
+    /// The errors of an authorization endpoint: <https://openid.net/specs/openid-connect-core-1_0.html#AuthError>.
+    package static let ofAuthorizations = [
+        "access_denied", "login_required", "consent_required", "interaction_required", "account_selection_required",
+        "invalid_request", "unauthorized_client", "invalid_scope", "server_error", "temporarily_unavailable",
+    ]
+    /// Of an endpoint at which clients authenticate.
+    package static let ofClients = ["invalid_request", "invalid_client", "unauthorized_client"]
+    /// Of a token endpoint.
+    package static let ofTokens =
+        ofClients + [
+            "invalid_grant", "unsupported_grant_type", "invalid_scope", "invalid_target", "authorization_pending",
+            "slow_down", "expired_token", "access_denied",
+        ]
+
+    /// Errors that can be ordered at an endpoint of an API. `isForBearers` says whose form the answers have.
+    package static func ordered(_ names: [String], isForBearers: Bool = false) -> OperationTraits.Errors {
+        OperationTraits.Errors(names) { order, _ in
+            let refusal = OAuthRefusal(order.name, description: order.description, order.diagnosis)
+            return isForBearers ? refusal.bearerResponse : refusal.response
+        }
+    }
+
+    /// Only what may stand in `error_description`: RFC 6749 leaves out quotation marks and the backslash.
+    private static let known: [String: (status: Int, description: String)] = [
+        "invalid_request": (400, "The request is malformed"),
+        "invalid_client": (401, "Client authentication failed"),
+        "invalid_grant": (400, "The grant is invalid, expired or revoked"),
+        "unauthorized_client": (400, "The client may not do this"),
+        "unsupported_grant_type": (400, "The grant type is not supported"),
+        "unsupported_response_type": (400, "The response type is not supported"),
+        "unsupported_token_type": (400, "The token type is not supported"),
+        "invalid_scope": (400, "The scope is invalid or exceeds what was granted"),
+        "invalid_target": (400, "The target is unknown or not acceptable"),
+        "invalid_token": (401, "The access token is invalid, expired or revoked"),
+        "insufficient_scope": (403, "The access token was granted for other scopes"),
+        "access_denied": (400, "The person or the server denied the request"),
+        "authorization_pending": (400, "The person has not decided yet"),
+        "slow_down": (400, "Poll less often"),
+        "expired_token": (400, "The device code has expired"),
+        "invalid_request_uri": (400, "The request_uri is unknown, used or expired"),
+        "invalid_request_object": (400, "The request object is invalid"),
+        "login_required": (400, "Nobody is signed in"),
+        "consent_required": (400, "Nobody has consented"),
+        "interaction_required": (400, "A person has to be asked"),
+        "account_selection_required": (400, "A person has to choose an account"),
+        "unmet_authentication_requirements": (400, "The authentication that is asked for can't be had"),
+        "server_error": (500, "The server failed"),
+        "temporarily_unavailable": (503, "The server is unavailable for now"),
+    ]
+}

@@ -1,0 +1,150 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import Time
+
+/// What an authorization request asks for, read by the rules of the specifications.
+/// <https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest>
+package struct AuthorizationParameters: Sendable {
+    package let responseTypes: Set<String>
+    package let scopes: [String]
+    package let nonce: String?
+    package let challenge: CodeChallenge?
+    package let prompts: Set<Substring>
+    /// How long ago the person may have signed in.
+    package let maxAge: TimeSpan?
+    package let claims: ClaimsParameter
+    package let acrValues: [String]
+    package let resources: [String]
+
+    package init(_ form: Form, _ client: ClientMetadata, _ policy: ServerPolicy) throws(OAuthRefusal) {
+        responseTypes = try AuthorizationParameters.responseTypes(
+            form, among: client.responseTypes ?? policy.responseTypes)
+        scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
+        nonce = form["nonce"]
+        challenge = try AuthorizationParameters.challenge(
+            form, policy.pkceMethods, isNeeded: client.mustUsePKCE(policy.pkce) && responseTypes.contains("code"))
+        prompts = Set((form["prompt"] ?? "").split(separator: " "))
+        claims = try ClaimsParameter(form["claims"])
+        acrValues = (form["acr_values"] ?? "").split(separator: " ").map(String.init)
+        resources = try AuthorizationParameters.resources(form)
+        maxAge = try AuthorizationParameters.maxAge(form["max_age"])
+        if responseTypes.contains("id_token") {
+            if (nonce ?? "").isEmpty { throw invalid("nonce is missing, which an ID token by the browser requires") }
+            if !scopes.contains("openid") { throw invalid("scope lacks openid, without which there is no ID token") }
+        }
+        if prompts.contains("none"), prompts.count > 1 { throw invalid("prompt=none goes with no other prompt") }
+        if ResponseMode(rawValue: form["response_mode"] ?? "query").map({ $0 == .webMessage }) ?? true {
+            throw invalid("response_mode must be query, fragment or form_post")
+        }
+        if form["response_mode"] == "query", responseTypes != ["code"] {
+            throw invalid("response_mode=query would put tokens into logs: use fragment or form_post")
+        }
+    }
+
+    /// How the answer travels; the usual way for a mode that doesn't exist or would give tokens away.
+    package static func mode(of form: Form) -> ResponseMode {
+        let givesCodeOnly = responseType(form["response_type"] ?? "").isSubset(of: ["code"])
+        switch form["response_mode"].flatMap({ ResponseMode(rawValue: $0) }) {
+        case .formPost: return .formPost
+        case .fragment: return .fragment
+        case .query, .webMessage, nil: return givesCodeOnly ? .query : .fragment
+        }
+    }
+
+    /// The words of a response type, whose order doesn't matter.
+    package static func responseType(_ text: String) -> Set<String> {
+        Set(text.split(separator: " ").map(String.init))
+    }
+
+    private static func responseTypes(_ form: Form, among allowed: [Set<String>]) throws(OAuthRefusal) -> Set<String> {
+        let text = form["response_type"] ?? ""
+        let types = responseType(text)
+        guard !types.isEmpty else { throw invalid("response_type is missing") }
+        guard allowed.contains(types) else {
+            throw OAuthRefusal(
+                "unsupported_response_type",
+                Diagnosis(
+                    received: "response_type \(Diagnosis.quote(text))",
+                    expected: allowed.map { Diagnosis.quote($0.sorted().joined(separator: " ")) }
+                        .joined(separator: " or "), "allow others in the seed: responseTypes"))
+        }
+        return types
+    }
+
+    /// Scopes as they were asked for, each once.
+    package static func scopes(_ text: String?, among allowed: [String]?) throws(OAuthRefusal) -> [String] {
+        var seen: Set<String> = []
+        let scopes = (text ?? "").split(separator: " ").map(String.init).filter { seen.insert($0).inserted }
+        if let allowed, let other = scopes.first(where: { !allowed.contains($0) }) {
+            throw OAuthRefusal(
+                "invalid_scope",
+                Diagnosis(
+                    received: "scope \(Diagnosis.quote(other))", expected: allowed.joined(separator: " "),
+                    "ask for what the client may have, or was granted"))
+        }
+        return scopes
+    }
+
+    private static func challenge(
+        _ form: Form, _ methods: [String], isNeeded: Bool
+    ) throws(OAuthRefusal) -> CodeChallenge? {
+        guard let text = form["code_challenge"], !text.isEmpty else {
+            guard isNeeded else { return nil }
+            throw invalid("code_challenge is missing: this client must use PKCE")
+        }
+        let method = form["code_challenge_method"] ?? "plain"
+        guard let known = CodeChallenge.Method(rawValue: method), methods.contains(method) else {
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis(
+                    received: "code_challenge_method \(Diagnosis.quote(method))",
+                    expected: methods.joined(separator: " or "), "name a method that is allowed"))
+        }
+        guard CodeChallenge.isWellFormed(text) else {
+            throw invalid("code_challenge must be 43 to 128 unreserved characters")
+        }
+        return CodeChallenge(method: known, challenge: text)
+    }
+
+    private static func maxAge(_ text: String?) throws(OAuthRefusal) -> TimeSpan? {
+        guard let text else { return nil }
+        guard let seconds = Int64(text), seconds >= 0 else { throw invalid("max_age must be a number of seconds") }
+        return .seconds(seconds)
+    }
+
+    /// For whom tokens are meant: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
+    package static func resources(_ form: Form) throws(OAuthRefusal) -> [String] {
+        let all = form.fields.filter { $0.name == "resource" }.map(\.value)
+        if let other = all.first(where: { WebAddress($0) == nil && !$0.hasPrefix("urn:") || $0.contains("#") }) {
+            throw OAuthRefusal(
+                "invalid_target",
+                Diagnosis(received: "resource \(Diagnosis.quote(other))", "send an absolute URI without a fragment"))
+        }
+        return all
+    }
+}
+
+private func invalid(_ reason: String) -> OAuthRefusal { OAuthRefusal("invalid_request", Diagnosis(reason)) }
+
+extension AuthorizationParameters {
+    /// The `acr` of a sign-in, at a provider that offers `offered`, or any when that is empty. Without what is essential, there
+    /// is none: <https://openid.net/specs/openid-connect-unmet-authentication-requirements-1_0.html>.
+    package func acr(among offered: [String]) throws(OAuthRefusal) -> String? {
+        let wish = claims.idToken["acr"]
+        let wanted = wish?.values.compactMap(\.string) ?? []
+        if let chosen = (wanted + acrValues).first(where: { offered.isEmpty || offered.contains($0) }) { return chosen }
+        guard let wish, wish.isEssential, !wanted.isEmpty else { return offered.first }
+        throw OAuthRefusal(
+            "unmet_authentication_requirements",
+            Diagnosis(
+                received: "acr \(wanted.map { Diagnosis.quote($0) }.joined(separator: " or "))",
+                expected: offered.joined(separator: " or "), "ask for what the seed has in acrValues"))
+    }
+
+    /// Whether somebody who has signed in before needn't do so again.
+    package func isContent(with session: BrowserSession, at now: Instant) -> Bool {
+        guard prompts.isDisjoint(with: ["login", "select_account"]) else { return false }
+        return maxAge.map { now - session.authenticatedAt <= $0 } ?? true
+    }
+}

@@ -1,0 +1,53 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import Time
+
+/// An authorization request that a client has sent ahead: <https://datatracker.ietf.org/doc/html/rfc9126>.
+package struct PushedRequest: Row {
+    package static let uriPrefix = "urn:ietf:params:oauth:request_uri:"
+    /// A page that was opened in time may be answered later.
+    private static let memory = TimeSpan.hours(1)
+
+    package static let table = Table<PushedRequest>("oauth.pushed", limit: 100_000) { $0.expires + memory }
+
+    /// The `request_uri`.
+    package let key: String
+    /// Who keeps it: the client at its issuer.
+    let owner: String
+    /// The request's fields, encoded.
+    let fields: String
+    let expires: Instant
+
+    package var form: Form { Form(parsing: fields) }
+}
+
+extension Transaction {
+    /// Keeps a client's request for `lifetime`.
+    package mutating func push(_ form: Form, of owner: String, for lifetime: TimeSpan) -> PushedRequest {
+        let request = PushedRequest(
+            key: PushedRequest.uriPrefix + Base64URL.encode(random.bytes(24)), owner: owner, fields: form.encoded,
+            expires: now + lifetime)
+        put(request)
+        return request
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// The request that `uri` names. A page's own form (`isAnswer`) may come after it has expired.
+    package func pushedRequest(_ uri: String, of owner: String, isAnswer: Bool) throws(OAuthRefusal) -> PushedRequest {
+        guard let request = find(PushedRequest.self, uri), request.owner == owner else {
+            throw OAuthRefusal(
+                "invalid_request_uri",
+                Diagnosis(
+                    received: "request_uri \(Diagnosis.quote(uri))",
+                    "this client has pushed no such request, or it was answered: push a new one"))
+        }
+        guard request.expires > now || isAnswer else {
+            throw OAuthRefusal(
+                "invalid_request_uri",
+                Diagnosis("the pushed request expired \((now - request.expires).seconds) seconds ago: push a new one"))
+        }
+        return request
+    }
+}

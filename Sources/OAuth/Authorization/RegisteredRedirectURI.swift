@@ -1,0 +1,48 @@
+import EmulatorCore
+import JSON
+
+/// A redirect URI that a client has registered. `http://localhost:*/path` and `http://127.0.0.1:*/path` mean any port.
+package struct RegisteredRedirectURI: Sendable {
+    /// How a request's `redirect_uri` is compared with it.
+    package enum Comparison: String, CaseIterable, Sendable {
+        /// Character by character, but for a port of any number: <https://datatracker.ietf.org/doc/html/rfc9700#section-4.1.3>.
+        case exact
+        /// It is enough that it begins with the registered one.
+        case prefix
+    }
+
+    package static let rule = TextRule(
+        about: "an absolute URL such as \"https://example.com/callback\", \"com.example.app:/callback\" or "
+            + "\"http://localhost:*/callback\", without a fragment or other wildcards",
+        pattern: "^[A-Za-z][A-Za-z0-9+.-]*:[^\\s#]+$"
+    ) { text in
+        guard let colon = text.firstIndex(of: ":"), text.utf8.count <= 8_192 else { return false }
+        let scheme = text[..<colon].utf8
+        return scheme.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
+            && text.index(after: colon) < text.endIndex
+            && !text.contains { $0.isWhitespace || $0 == "#" }
+            && !RegisteredRedirectURI(text).rest.contains("*")
+    }
+
+    package let text: String
+    /// What stands before the port, when any port is meant.
+    private let anyPortAt: String?
+    private let rest: String
+
+    package init(_ text: String) {
+        self.text = text
+        anyPortAt = ["http://localhost:", "http://127.0.0.1:", "http://[::1]:"].first { text.hasPrefix($0 + "*") }
+        rest = anyPortAt.map { String(text.dropFirst($0.count + 1)) } ?? text
+    }
+
+    package func matches(_ uri: String, _ comparison: Comparison) -> Bool {
+        guard let anyPortAt else {
+            return comparison == .exact ? uri == text : uri.hasPrefix(text) && !uri.contains("#")
+        }
+        guard uri.hasPrefix(anyPortAt) else { return false }
+        let after = uri.dropFirst(anyPortAt.count)
+        let port = after.prefix { $0.isASCII && $0.isNumber }
+        guard UInt16(port) != nil else { return false }
+        return comparison == .exact ? after.dropFirst(port.count) == rest : after.dropFirst(port.count).hasPrefix(rest)
+    }
+}

@@ -1,0 +1,46 @@
+import EmulatorCore
+import JSON
+
+/// The claims that OpenID Connect knows of people: <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>.
+package enum StandardClaims {
+    /// The claims that a scope brings: <https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims>.
+    package static let ofScopes: [(scope: String, claims: [String])] = [
+        (
+            "profile",
+            [
+                "name", "family_name", "given_name", "middle_name", "nickname", "preferred_username", "profile",
+                "picture", "website", "gender", "birthdate", "zoneinfo", "locale", "updated_at",
+            ]
+        ),
+        ("email", ["email", "email_verified"]), ("address", ["address"]),
+        ("phone", ["phone_number", "phone_number_verified"]),
+    ]
+
+    private static let scopes: [String: String] = {
+        let pairs = ofScopes.flatMap { entry in entry.claims.map { ($0, entry.scope) } }
+        return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+    }()
+
+    /// The scope that brings a claim; `nil` for a claim that isn't standard.
+    package static func scope(of claim: String) -> String? { scopes[claim] }
+
+    /// What a token says of itself: no claim of a person takes its place.
+    package static let ofTokens: Set<String> = [
+        "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "auth_time", "nonce", "acr", "azp", "at_hash", "c_hash", "sid",
+        "events", "client_id", "scope", "act",
+    ]
+}
+
+extension Account {
+    /// What the account itself says of the person.
+    package var standardClaims: [(name: String, value: JSONValue)] {
+        var claims: [(name: String, value: JSONValue)] = [
+            ("name", .string(fullName)), ("given_name", .string(name.given)), ("family_name", .string(name.family)),
+            ("preferred_username", .string(id)), ("email", .string(email)), ("email_verified", .bool(emailVerified)),
+        ]
+        if let phoneNumber {
+            claims += [("phone_number", .string(phoneNumber)), ("phone_number_verified", true)]
+        }
+        return claims
+    }
+}

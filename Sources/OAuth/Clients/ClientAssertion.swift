@@ -1,0 +1,68 @@
+import EmulatorCore
+import JOSE
+import JSON
+import Time
+
+/// A JSON Web Token with which a client authenticates: <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
+struct ClientAssertion: Sendable {
+    /// How far ahead of ours the client's clock may be. Not documented.
+    private static let clockTolerance = TimeSpan.minutes(1)
+    /// For how long an assertion may be good, because its `jti` is remembered for as long. Not documented.
+    private static let maximumLifetime = TimeSpan.days(1)
+
+    private let claims: JSONObject
+
+    init(_ token: JWS) { claims = token.claims }
+
+    /// What is wrong with the claims, in a sentence; `nil` when nothing is.
+    func fault(audiences: [String], now: Instant) -> String? {
+        let subject = claims["sub"]?.string
+        guard subject != nil, claims["iss"]?.string == subject else {
+            return "iss and sub must both be the client_id"
+        }
+        let audience = claims["aud"]?.array ?? claims["aud"].map { [$0] } ?? []
+        guard audience.contains(where: { $0.string.map(audiences.contains) ?? false }) else {
+            let found = claims["aud"].map { Diagnosis.quote($0.string ?? $0.text) } ?? "missing"
+            return "aud is \(found): set it to \(Diagnosis.quote(audiences.first ?? ""))"
+        }
+        guard let expires = claims["exp"]?.numericDate else {
+            return "exp is missing, or not a whole number of seconds since 1970"
+        }
+        guard expires > now else { return "it expired \((now - expires).seconds) s ago: sign a new one" }
+        guard expires <= now + ClientAssertion.maximumLifetime else {
+            return "exp is more than \(ClientAssertion.maximumLifetime.seconds) s ahead: let it live for minutes"
+        }
+        for name in ["iat", "nbf"] {
+            guard let claim = claims[name] else { continue }
+            guard let time = claim.numericDate, time <= now + ClientAssertion.clockTolerance else {
+                return "\(name) lies in the future: check the clock of the machine that signs"
+            }
+        }
+        guard let id = claims["jti"]?.string, !id.isEmpty, id.utf8.count <= 256 else {
+            return "jti is missing or longer than 256 bytes: give each assertion an identifier of its own"
+        }
+        return nil
+    }
+
+    /// Notes that the assertion was used. `false` when it was before.
+    func use(in exchange: Exchange) -> Bool {
+        guard let subject = claims["sub"]?.string, let id = claims["jti"]?.string,
+            let expires = claims["exp"]?.numericDate
+        else { return false }
+        let host = exchange.address.host ?? ""
+        return exchange.world.update { tables in
+            let row = UsedAssertion(key: "\(host) \(subject) \(id)", expires: expires)
+            if let used = tables.find(UsedAssertion.self, row.key), used.expires > tables.now { return false }
+            tables.put(row)
+            return true
+        }
+    }
+}
+
+/// The identifier of an assertion that was used, for as long as it could be again.
+struct UsedAssertion: Row {
+    static let table = Table<UsedAssertion>("oauth.assertion", limit: 100_000) { $0.expires }
+
+    let key: String
+    let expires: Instant
+}

@@ -1,0 +1,133 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+
+// Client authentication at endpoints that take a form: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3>,
+// assertions by <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
+
+/// What a request brings to prove which client sends it.
+package struct ClientAuthentication: Sendable {
+    package static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
+    private enum Proof: Sendable {
+        case none
+        case basic(password: String)
+        case post(secret: String)
+        case assertion(JWS)
+
+        /// The methods of which the proof can be one.
+        var methods: [ClientAuthenticationMethod] {
+            switch self {
+            case .none: [.none]
+            case .basic: [.clientSecretBasic]
+            case .post: [.clientSecretPost]
+            case .assertion(let token): token.algorithm == "HS256" ? [.clientSecretJWT] : [.privateKeyJWT]
+            }
+        }
+    }
+
+    package let clientID: String
+    private let proof: Proof
+    private let usesHeader: Bool
+
+    package init(_ request: Request, _ form: Form) throws(OAuthRefusal) {
+        let basic = BasicCredentials.read(request)
+        let (secret, assertion) = (form["client_secret"], form["client_assertion"])
+        usesHeader = basic != nil
+        guard [basic != nil, !(secret ?? "").isEmpty, assertion != nil].count(where: { $0 }) <= 1 else {
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis(
+                    expected: "one of Authorization: Basic, client_secret and client_assertion",
+                    "a client authenticates in one way at a time"))
+        }
+        var owner: String?
+        if let basic {
+            owner = ClientAuthentication.formDecoded(basic.user)
+            proof = .basic(password: basic.password)
+        } else if let assertion {
+            let token = try ClientAuthentication.assertion(assertion, type: form["client_assertion_type"])
+            owner = token.claims["sub"]?.string
+            proof = .assertion(token)
+        } else {
+            proof = secret.flatMap { $0.isEmpty ? nil : .post(secret: $0) } ?? .none
+        }
+        clientID = form["client_id"] ?? owner ?? ""
+        if let owner, owner != clientID {
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis(
+                    received: "client_id \(Diagnosis.quote(clientID)) and credentials of \(Diagnosis.quote(owner))",
+                    "both must be of the same client"))
+        }
+    }
+
+    private static func assertion(_ text: String, type: String?) throws(OAuthRefusal) -> JWS {
+        guard type == assertionType else {
+            throw OAuthRefusal(
+                "invalid_client",
+                Diagnosis(
+                    received: "client_assertion_type \(Diagnosis.quote(type ?? "missing"))", expected: assertionType,
+                    "send this type with a client_assertion"))
+        }
+        do { return try JWS(parsing: text) } catch {
+            throw OAuthRefusal("invalid_client", Diagnosis("client_assertion can't be read: \(error.description)"))
+        }
+    }
+
+    /// RFC 6749 §2.3.1: name and password are form-encoded before they are put into the header.
+    private static func formDecoded(_ text: String) -> String {
+        String(decoding: PercentCoding.decode(Array(text.utf8)[...], plusIsSpace: true), as: UTF8.self)
+    }
+
+    /// Checks the proof. `audiences` are the values of which an assertion's `aud` must hold one.
+    package func check(
+        _ client: ClientCredentials, audiences: [String], in exchange: Exchange
+    ) throws(OAuthRefusal) {
+        guard proof.methods.contains(where: { client.methods.contains($0) }) else {
+            throw refusal(
+                received: proof.methods.map(\.rawValue).joined(separator: " or "),
+                expected: client.methods.map(\.rawValue).sorted().joined(separator: " or "),
+                "authenticate as the seed has it for \"\(client.clientID)\" (tokenEndpointAuthMethod)")
+        }
+        switch proof {
+        case .none: return
+        case .basic(let password):
+            // Clients that don't encode are common, and theirs is the same text unless it holds "%" or "+".
+            guard holds(password, client) || holds(ClientAuthentication.formDecoded(password), client) else {
+                throw wrongSecret(client)
+            }
+        case .post(let secret): if !holds(secret, client) { throw wrongSecret(client) }
+        case .assertion(let token):
+            if let fault = client.fault(inSignatureOf: token) { throw refusal("client_assertion: \(fault)") }
+            if let fault = ClientAssertion(token).fault(audiences: audiences, now: exchange.world.now) {
+                throw refusal("client_assertion: \(fault)")
+            }
+            guard ClientAssertion(token).use(in: exchange) else {
+                throw refusal("client_assertion: its jti was used before, and an assertion works once: sign a new one")
+            }
+        }
+    }
+
+    private func holds(_ secret: String, _ client: ClientCredentials) -> Bool {
+        client.secret.map { constantTimeEquals(Array($0.utf8), Array(secret.utf8)) } ?? false
+    }
+
+    private func wrongSecret(_ client: ClientCredentials) -> OAuthRefusal {
+        refusal("the client secret isn't the one that the seed has for \"\(client.clientID)\"")
+    }
+
+    /// The client isn't known.
+    package func unknownClient(hint: String) -> OAuthRefusal {
+        refusal(received: "client_id \(Diagnosis.quote(clientID))", "no such client is seeded\(hint)")
+    }
+
+    private func refusal(
+        received: String? = nil, expected: String? = nil, _ advice: String
+    ) -> OAuthRefusal {
+        var refusal = OAuthRefusal(
+            "invalid_client", Diagnosis(received: received, expected: expected, advice))
+        if usesHeader { refusal.challenge = "Basic realm=\"token\"" }
+        return refusal
+    }
+}

@@ -1,0 +1,139 @@
+import EmulatorCore
+import JOSE
+import JSON
+
+/// Which clients must use PKCE: <https://datatracker.ietf.org/doc/html/rfc9700#section-2.1.1>.
+package enum PKCEPolicy: String, CaseIterable, Sendable {
+    case `public`
+    case required
+    case optional
+}
+
+/// A client, as a seed registers it: <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>.
+package struct ClientMetadata: SchemaObject {
+    package enum Subject: String, CaseIterable, Sendable {
+        case `public`
+        case pairwise
+    }
+
+    package enum AccessToken: String, CaseIterable, Sendable {
+        case opaque
+        case jwt
+    }
+
+    package let clientID: String
+    package let clientSecret: String?
+    package let name: String
+    package let redirectURIs: [String]
+    package let postLogoutRedirectURIs: [String]
+    package let credentials: ClientCredentials
+    package let grantTypes: [String]?
+    package let responseTypes: [Set<String>]?
+    package let pkce: PKCEPolicy?
+    package let scopes: [String]?
+    package let needsConsent: Bool
+    package let subject: Subject
+    /// The host whose clients share pairwise subjects.
+    package let sector: String
+    package let accessToken: AccessToken
+    package let audience: [String]
+    package let idTokenAlgorithm: String?
+    package let userInfoAlgorithm: String?
+    package let backchannelLogoutURI: String?
+    package let claims: JSONObject
+    package let interaction: Interaction?
+
+    package init(_ fields: inout Fields) {
+        clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
+        clientSecret = fields.nullable(
+            "clientSecret", .text(.nonEmpty),
+            "The client secret. A client without a secret and without keys is a public one.")
+        name = fields("name", .text(.nonEmpty), default: "Example", "What pages call the client.")
+        redirectURIs = fields(
+            "redirectURIs", .set(of: .text(RegisteredRedirectURI.rule)), default: [], "Redirect URIs.")
+        postLogoutRedirectURIs = fields(
+            "postLogoutRedirectURIs", .set(of: .text(RegisteredRedirectURI.rule)), default: [],
+            "Where a browser may go on after it was signed out.")
+        let method = fields.optional(
+            "tokenEndpointAuthMethod", .choice(ClientAuthenticationMethod.self),
+            "How it authenticates; by default with the secret in the header or the form, with a key where it has no secret, or not at all."
+        )
+        let keys = fields.nullable("jwks", .map(of: .any), "Its public keys, a JSON Web Key Set.")
+        grantTypes = fields.nullable(
+            "grantTypes", .set(of: .text(.nonEmpty)),
+            "Its grant types; all by default, but client_credentials and token exchange for confidential clients only.")
+        responseTypes = fields.nullable(
+            "responseTypes", .set(of: .text(.nonEmpty)), "Its response types; the issuer's by default."
+        )?.map(AuthorizationParameters.responseType)
+        pkce = fields.nullable("pkce", .choice(PKCEPolicy.self), "Overrides the issuer's `pkce`.")
+        scopes = fields.nullable(
+            "scopes", .set(of: .text(.nonEmpty)), "The scopes that it may ask for; any by default.")
+        needsConsent = fields("consent", .boolean, default: false, "Whether people are asked for their consent.")
+        subject = fields(
+            "subject", .choice(Subject.self), default: .public,
+            "Whether `sub` is the same at all clients (OpenID Connect Core 8).")
+        let sector = fields.nullable(
+            "sector", .text(.nonEmpty),
+            "The host whose clients share pairwise subjects; the first redirect URI's by default.")
+        accessToken = fields(
+            "accessToken", .choice(AccessToken.self), default: .opaque, "What access tokens are (jwt: RFC 9068).")
+        audience = fields(
+            "audience", .set(of: .text(.nonEmpty)), default: [],
+            "`aud` of access tokens that are asked for without `resource`; the client by default.")
+        idTokenAlgorithm = fields.nullable(
+            "idTokenAlgorithm", .choice(ClientMetadata.algorithms),
+            "Which of the issuer's algorithms signs its ID tokens.")
+        userInfoAlgorithm = fields.nullable(
+            "userInfoAlgorithm", .choice(ClientMetadata.algorithms),
+            "Which signs userinfo; by default it isn't signed, but JSON.")
+        backchannelLogoutURI = fields.nullable(
+            "backchannelLogoutURI", .text(.url), "Where it is told that a session has ended.")
+        claims = JSONObject(
+            fields.map("claims", of: .any, "Claims of everybody in tokens for this client.").map { ($0.name, $0.value) }
+        )
+        interaction = fields.clientInteraction()
+        self.sector = sector ?? redirectURIs.first.flatMap { WebAddress($0)?.host } ?? clientID
+        let jwks = keys.map { KeySet(.object(JSONObject($0.map { ($0.name, $0.value) }))) }
+        let usual: Set<ClientAuthenticationMethod> =
+            clientSecret != nil ? [.clientSecretBasic, .clientSecretPost] : jwks != nil ? [.privateKeyJWT] : [.none]
+        credentials = ClientCredentials(
+            clientID: clientID, secret: clientSecret, keys: jwks, methods: method.map { [$0] } ?? usual)
+    }
+
+    /// What tokens can be signed with.
+    package static let algorithms = Algorithm.published.map(\.rawValue)
+
+    /// Whether it may use a grant type.
+    package func mayUse(_ grantType: String) -> Bool {
+        if let grantTypes { return grantTypes.contains(grantType) }
+        let isForConfidential = ["client_credentials", TokenExchange.grantType].contains(grantType)
+        return !isForConfidential || credentials.isConfidential
+    }
+
+    /// Whether its authorization requests must have a `code_challenge`, at an issuer with this policy.
+    package func mustUsePKCE(_ policy: PKCEPolicy) -> Bool {
+        switch pkce ?? policy {
+        case .required: true
+        case .public: !credentials.isConfidential
+        case .optional: false
+        }
+    }
+
+    /// What of the registration can't be used.
+    package static func check(_ client: LocatedJSON, _ references: inout SeedReferences) {
+        references.checkInteraction(client["interaction"])
+        for key in client["jwks"]?["keys"]?.items ?? [] {
+            do throws(KeyError) { _ = try Key(jwk: key.value) } catch {
+                references.add(key, "not a usable key: \(error.description)")
+            }
+        }
+        let needed = [
+            "client_secret_basic": "clientSecret", "client_secret_post": "clientSecret",
+            "client_secret_jwt": "clientSecret", "private_key_jwt": "jwks",
+        ]
+        guard let method = client["tokenEndpointAuthMethod"], let name = method.string, let member = needed[name],
+            client[member] == nil
+        else { return }
+        references.add(method, "a client that authenticates by \(name) needs \"\(member)\"")
+    }
+}

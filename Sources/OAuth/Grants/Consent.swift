@@ -1,0 +1,30 @@
+import EmulatorCore
+
+/// The scopes to which a person has consented for a client, at a provider whose grants don't say.
+package struct Consent: Row {
+    package static let table = Table<Consent>("oauth.consent", indexes: [byAccount])
+    static let byAccount = Index<Consent, String>("account") { $0.account }
+
+    let owner: String
+    let account: String
+    var scopes: Set<String>
+
+    package var key: String { Consent.key(account, to: owner) }
+
+    static func key(_ account: String, to owner: String) -> String { "\(account) \(owner)" }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Whether the person has consented to all of `scopes`. `owner` is the client at its issuer.
+    package func hasConsented(_ account: String, to owner: String, scopes: [String]) -> Bool {
+        find(Consent.self, Consent.key(account, to: owner))?.scopes.isSuperset(of: scopes) ?? false
+    }
+}
+
+extension Transaction {
+    package mutating func consent(_ account: String, to owner: String, scopes: [String]) {
+        guard !hasConsented(account, to: owner, scopes: scopes) else { return }
+        let known = find(Consent.self, Consent.key(account, to: owner))
+        put(Consent(owner: owner, account: account, scopes: (known?.scopes ?? []).union(scopes)))
+    }
+}

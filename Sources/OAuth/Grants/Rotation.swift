@@ -1,0 +1,50 @@
+import EmulatorCore
+
+/// What the tokens of a provider remember whose refresh tokens may work once only:
+/// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.14.2>.
+package protocol RotatingDetails: Codable, Sendable {
+    /// The exchange that has used a refresh token up.
+    var usedBy: String? { get set }
+}
+
+extension Transaction {
+    /// A client's use of a refresh token. With `rotates` it works once; whoever sends it again ends the grant. A refusal is
+    /// returned, because such an end must stay.
+    package mutating func use<Grant: OAuthGrant>(
+        refreshToken text: String, of client: String, _ type: Grant.Type, rotates: Bool, by exchange: String
+    ) -> Result<(token: Token<Grant>, grant: Grant, account: Account), OAuthRefusal>
+    where Grant.TokenDetails: RotatingDetails {
+        guard let found = working(text, .refresh, type), found.token.client == client else {
+            let reason = "the refresh token is missing, unknown, expired, revoked, or another client's"
+            return .failure(OAuthRefusal("invalid_grant", Diagnosis(reason)))
+        }
+        if let user = found.token.details.usedBy {
+            end(found.grant)
+            let reason = "request \(user) has used this refresh token up, so all that came of the sign-in is revoked"
+            return .failure(OAuthRefusal("invalid_grant", Diagnosis(reason)))
+        }
+        if rotates {
+            _ = change(Token<Grant>.self, text) { $0.details.usedBy = exchange }
+        }
+        return .success(found)
+    }
+
+    /// Redeems a code. With `reuseRevokes`, its second use ends what the first one brought:
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2>. A refusal is returned, because such an end must stay.
+    package mutating func redeem<Grant: OAuthGrant>(
+        _ type: Grant.Type, _ request: Redemption.Request, by redemption: Redemption, reuseRevokes: Bool
+    ) -> Result<Redemption.Redeemed<Grant>, OAuthRefusal> {
+        do throws(Redemption.Failure) {
+            return .success(try redemption.redeem(type, request, in: &self))
+        } catch {
+            if case .used = error, reuseRevokes, let code = find(AuthorizationCode<Grant>.self, request.code),
+                let grant = find(Grant.self, code.grant)
+            {
+                // The code stays, so that whoever sends it again is told the same.
+                remove(Grant.self, grant.key)
+                remove(Grant.tables.tokensByGrant, grant.key)
+            }
+            return .failure(OAuthRefusal("invalid_grant", Diagnosis(error.reason)))
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import EmulatorCore
+import HTTPServer
+
+/// What becomes of an authorization request at a server with sessions and consent.
+private enum SignInStep {
+    /// The person signs in, going on with a session or without one. Of the scopes, `scopes` are granted, if an outcome says so.
+    case approved(Account, BrowserSession?, scopes: [String]?)
+    case refused(OAuthRefusal)
+    /// A page asks.
+    case page(Response)
+}
+
+extension AuthorizationServer {
+    private var signInPages: PersonPages { pages(at: policy.paths.authorization) }
+
+    /// The authorization endpoint: <https://openid.net/specs/openid-connect-core-1_0.html#AuthorizationEndpoint>.
+    package func authorize(_ exchange: Exchange, _ form: Form) -> Response {
+        do throws(RequestedAuthorization.Failure) {
+            let request = try RequestedAuthorization(form, at: self, in: exchange)
+            return try carryOut(begin(request, in: exchange), request, exchange)
+        } catch { return response(to: error) }
+    }
+
+    /// POST is a page's form, or an authorization request.
+    package func authorizeByPost(_ exchange: Exchange) -> Response {
+        let body = exchange.request.bodyForm
+        guard let (form, answer) = signInPages.read(body) else { return authorize(exchange, body) }
+        do throws(RequestedAuthorization.Failure) {
+            let request = try RequestedAuthorization(form, at: self, in: exchange, isAnswer: true)
+            return try carryOut(go(on: request, answer, in: exchange), request, exchange)
+        } catch { return response(to: error) }
+    }
+
+    private func carryOut(
+        _ step: SignInStep, _ request: RequestedAuthorization, _ exchange: Exchange
+    ) throws(RequestedAuthorization.Failure) -> Response {
+        do throws(OAuthRefusal) {
+            switch step {
+            case .page(let page): return page
+            case .refused(let refusal): throw refusal
+            case .approved(let account, let session, let scopes):
+                return try approve(
+                    request, by: account, session, scopes: scopes ?? request.parameters.scopes, in: exchange)
+            }
+        } catch { throw .answer(error, answer(exchange, to: request.redirectURI, of: request.fields)) }
+    }
+
+    /// An authorization request that has just come: what was ordered for it, who is signed in with the browser, or a page.
+    private func begin(_ request: RequestedAuthorization, in exchange: Exchange) -> SignInStep {
+        let session = exchange.session(at: realm).flatMap { session in
+            request.parameters.isContent(with: session, at: exchange.world.now) ? session : nil
+        }
+        let decision = exchange.decision(
+            provider: provider, client: request.client.clientID, interaction: request.client.interaction ?? interaction)
+        switch decision {
+        case .cancel: return refused("access_denied", "a cancel was ordered as an outcome")
+        case .error(let name, _): return refused(name, "this error was ordered as an outcome")
+        case .nobody:
+            let diagnosis = Diagnosis("there is no account to sign in: seed one, or add it")
+            return .page(signInPages.problem(400, "Nobody can sign in", diagnosis))
+        case .approve(let account, let outcome):
+            let scopes = outcome?.scopes.map { granted in request.parameters.scopes.filter(granted.contains) }
+            return .approved(account, session?.account == account.id ? session : nil, scopes: scopes)
+        case .ask: return ask(request, policy.hasSingleSignOn ? session : nil, in: exchange)
+        }
+    }
+
+    private func ask(_ request: RequestedAuthorization, _ session: BrowserSession?, in exchange: Exchange) -> SignInStep
+    {
+        let isSilent = request.parameters.prompts.contains("none")
+        guard let session, let account = exchange.world.read({ $0.account(session.account) }) else {
+            guard isSilent else { return choosePerson(request, in: exchange, hint: request.fields["login_hint"]) }
+            return refused(
+                "login_required",
+                "prompt=none, and nobody is signed in with this browser, or not lately enough: sign in, or order an outcome"
+            )
+        }
+        guard needsConsent(request, of: account, in: exchange) else { return .approved(account, session, scopes: nil) }
+        guard isSilent else { return askForConsent(request, of: account, in: exchange) }
+        return refused("consent_required", "prompt=none, and the person hasn't consented to these scopes")
+    }
+
+    /// What a person has answered on a page that carries `request`.
+    private func go(on request: RequestedAuthorization, _ answer: PersonPages.Answer, in exchange: Exchange)
+        -> SignInStep
+    {
+        switch answer {
+        case .cancel: return refused("access_denied", "the person cancelled")
+        case .searched(let search): return choosePerson(request, in: exchange, search: search)
+        case .chosen(let account), .approved(let account):
+            guard let account = exchange.world.read({ $0.account(account) }) else {
+                return choosePerson(request, in: exchange)
+            }
+            guard case .approved = answer else {
+                let asks = needsConsent(request, of: account, in: exchange)
+                return asks ? askForConsent(request, of: account, in: exchange) : .approved(account, nil, scopes: nil)
+            }
+            let session = exchange.session(at: realm).flatMap { session in
+                let goesOn = session.account == account.id && policy.hasSingleSignOn
+                return goesOn && request.parameters.isContent(with: session, at: exchange.world.now) ? session : nil
+            }
+            return .approved(account, session, scopes: nil)
+        }
+    }
+
+    private func needsConsent(
+        _ request: RequestedAuthorization, of account: Account, in exchange: Exchange
+    ) -> Bool {
+        if request.parameters.prompts.contains("consent") { return true }
+        guard request.client.needsConsent else { return false }
+        let (scopes, key) = (request.parameters.scopes, key(of: request.client))
+        return !exchange.world.read { $0.hasConsented(account.id, to: key, scopes: scopes) }
+    }
+
+    private func askForConsent(
+        _ request: RequestedAuthorization, of account: Account, in exchange: Exchange
+    ) -> SignInStep {
+        .page(
+            signInPages.consent(
+                exchange, client: request.client.name, account: account, items: request.parameters.scopes,
+                request: request.form))
+    }
+
+    private func choosePerson(
+        _ request: RequestedAuthorization, in exchange: Exchange, hint: String? = nil,
+        search: PersonChooser.Search? = nil
+    ) -> SignInStep {
+        .page(
+            signInPages.choose(
+                exchange, client: request.client.name, request: request.form, hint: hint, search: search))
+    }
+
+    private func refused(_ name: String, _ reason: String) -> SignInStep {
+        .refused(OAuthRefusal(name, Diagnosis(reason)))
+    }
+
+    /// The answer to a request that is refused.
+    package func response(to failure: RequestedAuthorization.Failure) -> Response {
+        switch failure {
+        case .page(let refusal):
+            return signInPages.problem(refusal.status, "Error: \(refusal.name)", refusal.diagnosis)
+        case .answer(let refusal, var response):
+            response.append("error", refusal.name)
+            response.append("error_description", refusal.description)
+            return response.deliver().diagnosed(refusal.diagnosis)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+/// A request to sign a browser out: <https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RPLogout>.
+package struct LogoutRequest: Sendable {
+    /// The session that ends, if one is there.
+    package let session: BrowserSession?
+    /// Where the browser goes on.
+    package let target: AuthorizationResponse?
+    /// Whether the session is the browser's, whose cookie then goes.
+    package let isOfBrowser: Bool
+    /// Without a token of the session, any page could have sent the browser here.
+    package let needsQuestion: Bool
+
+    /// `claims` reads an ID token that the server has signed, expired or not.
+    package init(
+        _ form: Form, at server: some AuthorizationServer, in exchange: Exchange, claims: (String) -> JSONObject?
+    ) throws(OAuthRefusal) {
+        var hint: JSONObject?
+        if let text = form["id_token_hint"] {
+            guard let read = claims(text) else {
+                throw OAuthRefusal("invalid_request", Diagnosis("id_token_hint isn't an ID token of this issuer"))
+            }
+            hint = read
+        }
+        let client = try LogoutRequest.client(form, hint, server)
+        target = try LogoutRequest.target(form, client, exchange)
+        let browser = exchange.session(at: server.realm)
+        let hinted = hint?["sid"]?.string.flatMap { id in
+            exchange.world.read { $0.session(withID: id, at: server.realm) }
+        }
+        session = hint == nil ? browser : hinted
+        isOfBrowser = browser == nil || browser?.id == session?.id
+        needsQuestion = session != nil && hint == nil
+    }
+
+    private static func client(
+        _ form: Form, _ hint: JSONObject?, _ server: some AuthorizationServer
+    ) throws(OAuthRefusal) -> ClientMetadata? {
+        let audience = hint?["aud"]?.string
+        guard let id = form["client_id"] ?? audience else { return nil }
+        guard audience == nil || audience == id else {
+            throw OAuthRefusal("invalid_request", Diagnosis("client_id isn't the client of id_token_hint"))
+        }
+        if let client = server.client(id) { return client }
+        throw OAuthRefusal(
+            "invalid_client",
+            Diagnosis(
+                received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(server.hint(for: id))"))
+    }
+
+    private static func target(
+        _ form: Form, _ client: ClientMetadata?, _ exchange: Exchange
+    ) throws(OAuthRefusal) -> AuthorizationResponse? {
+        guard let uri = form["post_logout_redirect_uri"] else { return nil }
+        let known = client?.postLogoutRedirectURIs ?? []
+        guard known.contains(where: { RegisteredRedirectURI($0).matches(uri, .exact) }) else {
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis(
+                    received: "post_logout_redirect_uri \(Diagnosis.quote(uri))",
+                    expected: known.isEmpty ? nil : known.map { Diagnosis.quote($0) }.joined(separator: " or "),
+                    "send id_token_hint or client_id, and register the URI in postLogoutRedirectURIs"))
+        }
+        var response = AuthorizationResponse(redirectURI: exchange.reachable(uri), mode: .query)
+        response.append("state", form["state"])
+        return response
+    }
+}

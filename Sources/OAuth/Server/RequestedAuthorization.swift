@@ -1,0 +1,87 @@
+import EmulatorCore
+import HTTPServer
+
+/// An authorization request, checked.
+package struct RequestedAuthorization: Sendable {
+    /// How a refusal travels.
+    package enum Failure: Error {
+        /// On a page, because nothing says where the client is.
+        case page(OAuthRefusal)
+        case answer(OAuthRefusal, AuthorizationResponse)
+    }
+
+    package let client: ClientMetadata
+    package let redirectURI: String
+    package let parameters: AuthorizationParameters
+    /// As the client meant it: from its query, a request object, or what it pushed before.
+    package let fields: Form
+    /// As it came, for the sign-in page to carry along.
+    package let form: Form
+    /// What the client pushed before.
+    package let pushed: PushedRequest?
+
+    /// `isAnswer` is for a request that a page's form carries.
+    package init(
+        _ form: Form, at server: some AuthorizationServer, in exchange: Exchange, isAnswer: Bool = false
+    ) throws(Failure) {
+        self.form = form
+        do throws(OAuthRefusal) {
+            client = try RequestedAuthorization.client(form, server)
+            pushed = try RequestedAuthorization.pushed(form, client, server, exchange, isAnswer)
+            fields = try RequestObject.resolve(
+                pushed?.form ?? form, client: client.credentials, issuer: server.identifier(exchange), in: exchange)
+            redirectURI = try RequestedAuthorization.redirectURI(fields, client, server.policy)
+        } catch { throw .page(error) }
+        do throws(OAuthRefusal) {
+            parameters = try AuthorizationParameters(fields, client, server.policy)
+        } catch { throw .answer(error, server.answer(exchange, to: redirectURI, of: fields)) }
+    }
+
+    private static func client(_ form: Form, _ server: some AuthorizationServer) throws(OAuthRefusal) -> ClientMetadata
+    {
+        // RFC 8707 section 2: several resources may be named.
+        let single = form.fields.filter { $0.name != "resource" }
+        if let name = Form(fields: single).repeatedName {
+            throw OAuthRefusal("invalid_request", Diagnosis("\(Diagnosis.quote(name)) occurs twice: send it once"))
+        }
+        let id = form["client_id"] ?? ""
+        if let client = server.client(id) { return client }
+        throw OAuthRefusal(
+            "invalid_client",
+            Diagnosis(
+                received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(server.hint(for: id))"))
+    }
+
+    private static func pushed(
+        _ form: Form, _ client: ClientMetadata, _ server: some AuthorizationServer, _ exchange: Exchange,
+        _ isAnswer: Bool
+    ) throws(OAuthRefusal) -> PushedRequest? {
+        if let uri = form["request_uri"] {
+            let owner = server.key(of: client)
+            return try exchange.world.read { (tables) throws(OAuthRefusal) in
+                try tables.pushedRequest(uri, of: owner, isAnswer: isAnswer)
+            }
+        }
+        guard server.policy.requiresPushedRequests else { return nil }
+        throw OAuthRefusal(
+            "invalid_request",
+            Diagnosis("this issuer takes pushed requests only (requirePushedRequests): send a request_uri"))
+    }
+
+    /// The registered URI that the request names.
+    package static func redirectURI(
+        _ form: Form, _ client: ClientMetadata, _ policy: ServerPolicy
+    ) throws(OAuthRefusal) -> String {
+        let uri = form["redirect_uri"] ?? ""
+        let isKnown = client.redirectURIs.contains {
+            RegisteredRedirectURI($0).matches(uri, policy.redirectURIComparison)
+        }
+        if isKnown { return uri }
+        throw OAuthRefusal(
+            "invalid_request",
+            Diagnosis(
+                received: "redirect_uri \(Diagnosis.quote(uri))",
+                expected: client.redirectURIs.map { Diagnosis.quote($0) }.joined(separator: " or "),
+                "register it in redirectURIs of \"\(client.clientID)\", character by character"))
+    }
+}

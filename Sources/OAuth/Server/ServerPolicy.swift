@@ -1,0 +1,107 @@
+import EmulatorCore
+import JSON
+import Time
+
+/// What an authorization server of a seed allows, demands and gives. The defaults are OAuth 2.1's and those of
+/// <https://datatracker.ietf.org/doc/html/rfc9700>.
+package struct ServerPolicy: SchemaObject {
+    package enum RefreshTokens: String, CaseIterable, Sendable {
+        case offlineAccess = "offline_access"
+        case always
+        case never
+    }
+
+    package let responseTypes: [Set<String>]
+    package let pkce: PKCEPolicy
+    package let pkceMethods: [String]
+    package let redirectURIComparison: RegisteredRedirectURI.Comparison
+    /// Whether answers carry `iss`.
+    package let isNamedInAnswers: Bool
+    package let codeReuseRevokes: Bool
+    package let refreshTokens: RefreshTokens
+    package let rotatesRefreshTokens: Bool
+    package let requiresPushedRequests: Bool
+    package let hasSingleSignOn: Bool
+    package let acrValues: [String]
+    package let lifetimes: Lifetimes
+    package let paths: EndpointPaths
+
+    package init(_ fields: inout Fields) {
+        responseTypes = fields(
+            "responseTypes", .set(of: .text(.nonEmpty)), default: ["code", "id_token", "code id_token"],
+            "Response types; by default none that brings an access token through the browser (RFC 9700)."
+        ).map(AuthorizationParameters.responseType)
+        pkce = fields(
+            "pkce", .choice(PKCEPolicy.self), default: .public,
+            "Which clients must use PKCE: public ones, all, or none.")
+        pkceMethods = fields(
+            "pkceMethods", .set(of: .choice(["S256", "plain"])), default: ["S256"], "Methods of code_challenge.")
+        redirectURIComparison = fields(
+            "redirectURIComparison", .choice(RegisteredRedirectURI.Comparison.self), default: .exact,
+            "How redirect_uri is compared with what is registered.")
+        isNamedInAnswers = fields(
+            "issInAnswers", .boolean, default: true, "Whether authorization responses carry iss (RFC 9207).")
+        codeReuseRevokes = fields(
+            "codeReuseRevokes", .boolean, default: true,
+            "Whether a code's second use revokes what the first brought.")
+        refreshTokens = fields(
+            "refreshTokens", .choice(RefreshTokens.self), default: .offlineAccess,
+            "When refresh tokens are given out: for the scope offline_access, always or never.")
+        rotatesRefreshTokens = fields(
+            "refreshRotation", .boolean, default: true,
+            "Whether a refresh token works once and brings the next; a second use revokes the grant.")
+        requiresPushedRequests = fields(
+            "requirePushedRequests", .boolean, default: false, "Take pushed authorization requests only (RFC 9126).")
+        hasSingleSignOn = fields(
+            "singleSignOn", .boolean, default: true, "Whether a browser stays signed in from one client to the next.")
+        acrValues = fields(
+            "acrValues", .set(of: .text(.nonEmpty)), default: [],
+            "What can be asked for as acr; anything by default. The first is given to whoever asks for none.")
+        lifetimes = fields.object("lifetimes", Lifetimes.self, "How long things last.")
+        paths = fields.object("paths", EndpointPaths.self, "Where the endpoints are, below the issuer.")
+    }
+
+    package struct Lifetimes: SchemaObject {
+        package let code, idToken, accessToken, refreshToken, session: TimeSpan
+        package let deviceCode, deviceInterval, pushedRequest: TimeSpan
+
+        package init(_ fields: inout Fields) {
+            code = fields("code", .duration, default: .minutes(10), "An authorization code.")
+            idToken = fields("idToken", .duration, default: .hours(1), "An ID token.")
+            accessToken = fields("accessToken", .duration, default: .hours(1), "An access token.")
+            refreshToken = fields("refreshToken", .duration, default: .days(30), "A grant, with all of its tokens.")
+            session = fields("session", .duration, default: .hours(8), "A browser's session.")
+            deviceCode = fields("deviceCode", .duration, default: .minutes(10), "A device code.")
+            deviceInterval = fields(
+                "deviceInterval", .duration, default: .seconds(5), "From one poll of a device to the next.")
+            pushedRequest = fields(
+                "pushedRequest", .duration, default: .seconds(90), "A pushed authorization request.")
+        }
+    }
+}
+
+/// Where the endpoints of an authorization server are, below its issuer.
+package struct EndpointPaths: SchemaObject {
+    package let authorization, token, keys, userInfo, introspection, revocation, endSession: String
+    package let pushedRequest, deviceAuthorization, device: String
+
+    package init(_ fields: inout Fields) {
+        let rule = TextRule(about: "a path such as \"/authorize\"", pattern: "^/[A-Za-z0-9._~/-]+$") { text in
+            text.hasPrefix("/") && text.utf8.count > 1
+                && text.utf8.allSatisfy { byte in
+                    (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "._~/-".utf8.contains(byte)
+                }
+        }
+        authorization = fields("authorization", .text(rule), default: "/authorize", "Authorization endpoint.")
+        token = fields("token", .text(rule), default: "/token", "Token endpoint.")
+        keys = fields("keys", .text(rule), default: "/jwks", "Key set.")
+        userInfo = fields("userInfo", .text(rule), default: "/userinfo", "Userinfo endpoint.")
+        introspection = fields("introspection", .text(rule), default: "/introspect", "Introspection endpoint.")
+        revocation = fields("revocation", .text(rule), default: "/revoke", "Revocation endpoint.")
+        endSession = fields("endSession", .text(rule), default: "/logout", "End session endpoint.")
+        pushedRequest = fields("pushedRequest", .text(rule), default: "/par", "Pushed authorization requests.")
+        deviceAuthorization = fields(
+            "deviceAuthorization", .text(rule), default: "/device_authorization", "Device authorization endpoint.")
+        device = fields("device", .text(rule), default: "/device", "Where a person enters a device's code.")
+    }
+}

@@ -1,0 +1,94 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import Time
+
+/// Who is signed in with a browser at an issuer, from one authorization to the next:
+/// <https://openid.net/specs/openid-connect-core-1_0.html#Terminology>, "Session".
+package struct BrowserSession: Row {
+    package static let table = Table<BrowserSession>(
+        "oauth.session", limit: 100_000, indexes: [byID, byAccount]
+    ) { $0.expires }
+    static let byID = Index<BrowserSession, String>("id") { $0.id }
+    static let byAccount = Index<BrowserSession, String>("account") { $0.account }
+
+    /// The cookie's value.
+    package let key: String
+    /// `sid`, which clients learn.
+    package let id: String
+    package let issuer: String
+    package let account: String
+    package let authenticatedAt: Instant
+    package let expires: Instant
+    /// The clients that have got an ID token in it, in the order in which they came.
+    package var clients: [String]
+}
+
+extension Exchange {
+    /// The session of the request's browser at `issuer`, if it has one.
+    package func session(at issuer: String) -> BrowserSession? {
+        let start = "\(BrowserSession.cookie(issuer))="
+        let pairs = (request.header("Cookie") ?? "").split(separator: ";").map { $0.drop { $0 == " " } }
+        guard let pair = pairs.first(where: { $0.hasPrefix(start) }) else { return nil }
+        return world.read { tables in
+            guard let session = tables.find(BrowserSession.self, String(pair.dropFirst(start.count))),
+                session.issuer == issuer, session.expires > tables.now, tables.account(session.account) != nil
+            else { return nil }
+            return session
+        }
+    }
+}
+
+extension BrowserSession {
+    static func cookie(_ issuer: String) -> String { "understudy_session_\(issuer)" }
+
+    /// `Set-Cookie`, that the browser keep the session or forget it.
+    package static func cookie(
+        _ session: BrowserSession?, at issuer: String, for exchange: Exchange
+    ) -> (name: String, value: String) {
+        let value = session?.key ?? "; Max-Age=0"
+        // A client may renew its tokens from a frame on its own site, which needs SameSite=None, and that needs TLS.
+        let isSecure = exchange.request.isSecure || exchange.address.form == .real
+        let site = isSecure ? "Secure; SameSite=None" : "SameSite=Lax"
+        return (
+            name: "Set-Cookie",
+            value: "\(cookie(issuer))=\(value); Path=\(exchange.address.cookiePath); HttpOnly; \(site)"
+        )
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    package func session(withID id: String, at issuer: String) -> BrowserSession? {
+        first(BrowserSession.byID, id).flatMap { $0.issuer == issuer && $0.expires > now ? $0 : nil }
+    }
+
+    package func sessions(of account: String, at issuer: String) -> [BrowserSession] {
+        rows(BrowserSession.byAccount, account).filter { $0.issuer == issuer && $0.expires > now }
+    }
+}
+
+extension Transaction {
+    package mutating func beginSession(
+        of account: String, at issuer: String, for lifetime: TimeSpan
+    ) -> BrowserSession {
+        let session = BrowserSession(
+            key: Hex.encode(random.bytes(16)), id: Hex.encode(random.bytes(16)), issuer: issuer, account: account,
+            authenticatedAt: now, expires: now + lifetime, clients: [])
+        put(session)
+        return session
+    }
+
+    package mutating func note(_ client: String, in session: BrowserSession) {
+        guard var known = find(BrowserSession.self, session.key), !known.clients.contains(client) else { return }
+        known.clients.append(client)
+        put(known)
+    }
+
+    package mutating func end(_ session: BrowserSession) { remove(BrowserSession.self, session.key) }
+
+    /// Ends all sessions of a person, and forgets what the person has consented to.
+    package mutating func endSignIns(of account: String) {
+        remove(BrowserSession.byAccount, account)
+        remove(Consent.byAccount, account)
+    }
+}

@@ -1,0 +1,70 @@
+import EmulatorCore
+import HTTPServer
+
+/// A request to exchange a token for another: <https://datatracker.ietf.org/doc/html/rfc8693#section-2.1>.
+package struct TokenExchange: Sendable {
+    package static let grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
+
+    package enum TokenType: String, Sendable {
+        case accessToken = "urn:ietf:params:oauth:token-type:access_token"
+        case refreshToken = "urn:ietf:params:oauth:token-type:refresh_token"
+        case idToken = "urn:ietf:params:oauth:token-type:id_token"
+        case jwt = "urn:ietf:params:oauth:token-type:jwt"
+    }
+
+    package struct PresentedToken: Sendable {
+        package let text: String
+        package let type: TokenType
+    }
+
+    package let subject: PresentedToken
+    package let actor: PresentedToken?
+    package let requested: TokenType
+    private let scope: String?
+    /// `audience` and `resource`.
+    package let targets: [String]
+
+    package init(_ form: Form) throws(OAuthRefusal) {
+        guard let subject = try TokenExchange.token("subject", form) else {
+            throw OAuthRefusal("invalid_request", Diagnosis("subject_token is missing"))
+        }
+        self.subject = subject
+        actor = try TokenExchange.token("actor", form)
+        requested = try TokenExchange.type("requested_token_type", form) ?? .accessToken
+        scope = form["scope"]
+        targets =
+            try form.fields.filter { $0.name == "audience" }.map(\.value) + AuthorizationParameters.resources(form)
+        guard requested != .refreshToken else {
+            throw OAuthRefusal("invalid_request", Diagnosis("a refresh token isn't given in exchange"))
+        }
+    }
+
+    /// The scopes of the new token: those that are asked for, or all that the subject's token has.
+    package func scopes(among granted: [String]) throws(OAuthRefusal) -> [String] {
+        let asked = try AuthorizationParameters.scopes(scope, among: granted)
+        let scopes = asked.isEmpty ? granted : asked
+        guard requested != .idToken || scopes.contains("openid") else {
+            throw OAuthRefusal("invalid_scope", Diagnosis("without the scope openid there is no ID token"))
+        }
+        return scopes
+    }
+
+    private static func token(_ name: String, _ form: Form) throws(OAuthRefusal) -> PresentedToken? {
+        guard let text = form["\(name)_token"], !text.isEmpty else { return nil }
+        guard let type = try type("\(name)_token_type", form) else {
+            throw OAuthRefusal("invalid_request", Diagnosis("\(name)_token_type is missing: say what \(name)_token is"))
+        }
+        return PresentedToken(text: text, type: type)
+    }
+
+    private static func type(_ name: String, _ form: Form) throws(OAuthRefusal) -> TokenType? {
+        guard let text = form[name] else { return nil }
+        if let type = TokenType(rawValue: text) { return type }
+        throw OAuthRefusal(
+            "invalid_request",
+            Diagnosis(
+                received: "\(name) \(Diagnosis.quote(text))",
+                expected: "access_token, refresh_token, id_token or jwt after \"urn:ietf:params:oauth:token-type:\"",
+                "name a type that this server knows"))
+    }
+}
