@@ -45,12 +45,13 @@ let package = Package(
         .target(name: "GitHub", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Facebook", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(name: "OpenID", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Firebase", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Control", dependencies: ["EmulatorCore"], swiftSettings: strict),
         .plugin(name: "EmbedSeedData", capability: .buildTool()),
         .target(
             name: "Understudy",
-            dependencies: ["Apple", "GitHub", "Google", "Facebook", "Firebase", "Control", "Proxy"],
+            dependencies: ["Apple", "GitHub", "Google", "Facebook", "OpenID", "Firebase", "Control", "Proxy"],
             swiftSettings: strict, plugins: ["EmbedSeedData"]),
         .executableTarget(
             name: "CommandLineTool",
@@ -90,6 +91,10 @@ let package = Package(
             dependencies: ["Google", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")], swiftSettings: strict
         ),
         .testTarget(name: "FacebookTests", dependencies: ["Facebook", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "OpenIDTests",
+            dependencies: ["OpenID", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")], swiftSettings: strict
+        ),
         .testTarget(
             name: "FirebaseTests",
             dependencies: ["Firebase", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],

@@ -81,13 +81,15 @@ public struct Explanation: Sendable {
         let owner = Providers.all.first { $0.isIssuer(issuer) }?.title
         let algorithm = token.algorithm ?? "missing"
         var findings: [ExplainedPart.Finding] = [
-            .init(algorithm == "RS256", "alg is \(Diagnosis.quote(algorithm))", else: "providers sign with RS256"),
+            algorithmFinding(algorithm, isKnownProvider: owner != nil),
             .init(holds: nil, "iss is \(Diagnosis.quote(issuer))" + (owner.map { ", \($0)" } ?? "")),
         ]
         for name in ["aud", "sub"] {
-            let value = token.claims[name]?.string
-            findings.append(
-                .init(value != nil, "\(name) is \(Diagnosis.quote(value ?? "missing"))", else: "it must be a string"))
+            let value = token.claims[name]
+            // OpenID Connect Core section 2: the audience may be a list.
+            let isList = name == "aud" && value?.array?.contains { $0.string != nil } ?? false
+            let found = Diagnosis.quote(value.map { $0.string ?? $0.text } ?? "missing")
+            findings.append(.init(value?.string != nil || isList, "\(name) is \(found)", else: "it must be a string"))
         }
         findings += timeFindings(token.claims, now: now)
         if let email = token.claims["email"]?.string {
@@ -97,6 +99,14 @@ public struct Explanation: Sendable {
         }
         return [ExplainedPart("ID token", findings), ExplainedPart("Signature", [signatureFinding(token, jwks)])]
             + nonceParts(token.claims["nonce"]?.string, rawNonce, owner) + [ExplainedPart(claims: token.claims)]
+    }
+
+    /// The providers that are known by name sign with RS256, other issuers with what they like.
+    private func algorithmFinding(_ name: String, isKnownProvider: Bool) -> ExplainedPart.Finding {
+        let usual = isKnownProvider ? ["RS256"] : Algorithm.published.map(\.rawValue)
+        let remedy =
+            isKnownProvider ? "providers sign with RS256" : "issuers sign with \(usual.joined(separator: ", "))"
+        return .init(usual.contains(name), "alg is \(Diagnosis.quote(name))", else: remedy)
     }
 
     private func nonceParts(_ nonce: String?, _ rawNonce: String?, _ owner: String?) -> [ExplainedPart] {

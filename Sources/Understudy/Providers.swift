@@ -4,11 +4,13 @@ import Facebook
 import Firebase
 import GitHub
 import Google
+import OpenID
 
 /// The one list of providers.
 package enum Providers {
     static let all: [any Provider.Type] = [
-        AppleProvider.self, GitHubProvider.self, GoogleProvider.self, FacebookProvider.self, FirebaseProvider.self,
+        AppleProvider.self, GitHubProvider.self, GoogleProvider.self, FacebookProvider.self, OpenIDProvider.self,
+        FirebaseProvider.self,
     ]
 
     /// What a seed file can hold.

@@ -50,7 +50,7 @@ struct OutcomeTests {
         let token = tokens["access_token"] ?? ""
         let who: String?
         switch site.provider {
-        case "apple", "google": who = AppleFixture.claims(tokens["id_token"] ?? "")["sub"] as? String
+        case "apple", "google", "openid": who = AppleFixture.claims(tokens["id_token"] ?? "")["sub"] as? String
         case "github":
             who = try fixture.client.get(
                 "/api.github.com/user", headers: ["Authorization": "Bearer \(token)", "User-Agent": "tests"])["login"]
@@ -93,6 +93,10 @@ struct OutcomeTests {
             return """
                 {"google":{"clients":[{"clientID":"example.apps.googleusercontent.com",
                 "clientSecret":"google-secret-for-tests","redirectURIs":[\(callback)],"interaction":\(interaction)}]}}
+                """
+        case "openid":
+            return """
+                {"openid":{"issuers":[{"id":"corp","clients":[{"clientID":"web","interaction":\(interaction)}]}]}}
                 """
         default:
             return """

@@ -8,7 +8,9 @@ struct ScenarioTests {
     static let names = [
         "cancelled-sign-in", "clock-ahead", "clock-behind", "credential-already-linked", "device-flow-slow-down",
         "expired-client-secret", "github-suspended-application", "hidden-email-off", "nonce-mismatch",
-        "provider-outage", "replayed-code", "revoked-grant", "rotated-keys", "second-factor", "slow-provider",
+        "openid-audience-list", "openid-clock-ahead", "openid-logout-fails", "openid-missing-email",
+        "openid-nonce-mismatch", "openid-rotated-key", "provider-outage", "replayed-code", "revoked-grant",
+        "rotated-keys", "second-factor", "slow-provider",
     ]
     let fixture: FaultFixture
 

@@ -39,6 +39,31 @@ struct AddressTests {
         }
     }
 
+    @Test("a short address leads to a path at a host, and URLs below that path are written with it")
+    func alias() {
+        let alias = HostAlias(prefix: "/oidc/corp", host: "login.example", path: "/t1")
+        func address(_ path: String) -> Address {
+            let request = Request(method: "GET", target: path, headers: [(name: "Host", value: "localhost:9099")])
+            return Address(
+                request, alias: { $0 == alias.prefix || $0.hasPrefix("\(alias.prefix)/") ? alias : nil },
+                knows: { _ in false })
+        }
+        for (path, at) in [("/oidc/corp/token", "/t1/token"), ("/oidc/corp", "/t1"), ("/oidc/corp/", "/t1/")] {
+            #expect(address(path).host == "login.example")
+            #expect(address(path).path == at)
+        }
+        for path in ["/oidc", "/oidc/other/token", "/oidc/corporation/token", "/"] {
+            #expect(address(path).host == nil)
+        }
+        let short = address("/~w1/oidc/corp/token")
+        #expect(short.url(of: "login.example", "/t1/jwks") == "http://localhost:9099/~w1/oidc/corp/jwks")
+        #expect(short.url(of: "login.example", "/t2/jwks") == "http://localhost:9099/~w1/login.example/t2/jwks")
+        #expect(short.url(of: "login.example", "/t10") == "http://localhost:9099/~w1/login.example/t10")
+        #expect(short.url(of: "other.example", "/t1") == "http://localhost:9099/~w1/other.example/t1")
+        #expect(short.cookiePath == "/~w1/oidc/corp")
+        #expect(short.ownBase == "http://localhost:9099/~w1")
+    }
+
     @Test(
         "the three ways in, with and without a world",
         arguments: [

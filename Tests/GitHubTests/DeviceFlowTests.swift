@@ -52,7 +52,7 @@ struct DeviceFlowTests {
         #expect(waiting["error_description"] == "The authorization request is still pending.")
         #expect(waiting.diagnosis.contains(begun["user_code"] ?? "?"))
 
-        let browser = GitHubBrowser(fixture)
+        let browser = TestBrowser(fixture)
         #expect(try browser.get("\(GitHubFixture.web)/login/device").text.contains("Who signs in?"))
         try browser.signIn(as: "grace")
         let page = try browser.get("\(GitHubFixture.web)/login/device")
@@ -111,7 +111,7 @@ struct DeviceFlowTests {
 
     @Test("a cancel, an expired code, a wrong code, another app's code, an app without the flow")
     func refusals() throws {
-        let browser = GitHubBrowser(fixture)
+        let browser = TestBrowser(fixture)
         try browser.signIn(as: "ada")
         let denied = try start(fixture)
         let page = try browser.get("\(GitHubFixture.web)/login/device")
@@ -181,7 +181,7 @@ struct DeviceFlowTests {
 
     @Test("fifty codes an hour for each app")
     func fiftyCodes() throws {
-        let browser = GitHubBrowser(fixture)
+        let browser = TestBrowser(fixture)
         try browser.signIn(as: "ada")
         let page = try browser.get("\(GitHubFixture.web)/login/device")
         let code = try start(fixture)["user_code"] ?? ""

@@ -5,11 +5,11 @@ import Testing
 @Suite("GitHub: the pages that people see")
 struct PageTests {
     let fixture: GitHubFixture
-    let browser: GitHubBrowser
+    let browser: TestBrowser
 
     init() throws {
         fixture = try GitHubFixture()
-        browser = GitHubBrowser(fixture)
+        browser = TestBrowser(fixture)
     }
 
     private func path(_ parameters: [String: String?] = [:]) -> String {
@@ -84,7 +84,7 @@ struct PageTests {
     func manyPeople() throws {
         let people = (1...60).map { #"{"id":"pat\#($0)","name":{"given":"Pat","family":"Miller"}}"# }
         let fixture = try GitHubFixture(seed: #"{"accounts":[\#(people.joined(separator: ","))]}"#)
-        let browser = GitHubBrowser(fixture)
+        let browser = TestBrowser(fixture)
         func logins(_ page: Answer) -> [String] {
             page.text.matches(of: /name="account" value="([^"]*)"/).map { String($0.output.1) }
         }
@@ -147,7 +147,7 @@ struct PageTests {
         #expect(try browser.post("\(GitHubFixture.web)/session", ["account": "nobody"]).status == 422)
         let page = try browser.post("\(GitHubFixture.web)/session", ["account": "ada", "return_to": "//evil.example"])
         #expect(page.status == 404)
-        let stranger = try GitHubBrowser(fixture).submit(consent, ["authorize": "1"], scopes: ["repo"])
+        let stranger = try TestBrowser(fixture).submit(consent, ["authorize": "1"], scopes: ["repo"])
         #expect(stranger.text.contains("Who signs in?"))
     }
 
@@ -193,7 +193,7 @@ struct PageTests {
             seed:
                 #"{"github":{"oauthApps":[{"clientID":"x","name":"<b>&","callbackURLs":["https://example.com/"]}]},"accounts":[{"id":"evil","name":{"given":"<i>"},"email":"e@example.com"}]}"#
         )
-        let browser = GitHubBrowser(fixture)
+        let browser = TestBrowser(fixture)
         let people = try browser.get(
             GitHubFixture.authorizePath(["client_id": "x", "redirect_uri": nil, "state": "\"><script>"]))
         #expect(!people.text.contains("<i>"))

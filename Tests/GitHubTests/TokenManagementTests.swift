@@ -160,7 +160,7 @@ struct TokenManagementTests {
         defer { receiver.stop() }
         let fixture = try withReceiver(receiver)
         _ = try fixture.token(client: GitHubFixture.gitHubApp)
-        let browser = GitHubBrowser(fixture)
+        let browser = TestBrowser(fixture)
         try browser.signIn(as: "ada")
         let page = try browser.get("\(GitHubFixture.web)/settings/connections/applications/\(GitHubFixture.gitHubApp)")
         _ = try browser.submit(page, ["action": "revoke"])

@@ -33,7 +33,7 @@ extension Site {
     package static let all = authorizations + natives + tokens + keySets + apis
 
     package static var minting: [Site] {
-        natives + tokens.filter { ["apple", "google", "firebase"].contains($0.provider) }
+        natives + tokens.filter { ["apple", "google", "openid", "firebase"].contains($0.provider) }
     }
 
     private static let control = "/_understudy/v1"
@@ -56,6 +56,7 @@ extension Site {
             "google", "accounts.google.com", "/o/oauth2/v2/auth", client: "example.apps.googleusercontent.com",
             uri: callback),
         authorization("facebook", "www.facebook.com", "/v22.0/dialog/oauth", client: "1234567890", uri: callback),
+        authorization("openid", "login.corp.example", "/authorize", client: OpenIDFixture.web, uri: callback),
     ]
 
     private static func authorization(
@@ -113,6 +114,10 @@ extension Site {
             form["client_id"] = "example.apps.googleusercontent.com"
             form["client_secret"] = "google-secret-for-tests"
             return try client.post("\(world)/oauth2.googleapis.com/token", form: form)
+        case "openid":
+            form["client_id"] = OpenIDFixture.web
+            form["client_secret"] = OpenIDFixture.secret
+            return try client.post("\(world)/login.corp.example/token", form: form)
         default:
             form["client_id"] = "1234567890"
             form["client_secret"] = "facebook-secret-for-tests"
@@ -133,6 +138,7 @@ extension Site {
             ("apple", "appleid.apple.com", "/auth/token"), ("github", "github.com", "/login/oauth/access_token"),
             ("google", "oauth2.googleapis.com", "/token"),
             ("facebook", "graph.facebook.com", "/v22.0/oauth/access_token"),
+            ("openid", "login.corp.example", "/token"),
         ].map { (provider: String, host: String, path: String) in
             Site(kind: .token, provider: provider, method: "POST", host: host, path: path) { client, world in
                 try signIn(at: provider, client, world)
@@ -155,6 +161,7 @@ extension Site {
         ("apple", "appleid.apple.com", "/auth/keys"), ("google", "www.googleapis.com", "/oauth2/v3/certs"),
         ("google", "www.googleapis.com", "/oauth2/v1/certs"),
         ("facebook", "www.facebook.com", "/.well-known/oauth/openid/jwks"),
+        ("openid", "login.corp.example", "/jwks"),
         ("firebase", "www.googleapis.com", "/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"),
         ("firebase", "www.googleapis.com", "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"),
         ("firebase", "identitytoolkit.googleapis.com", "/v1/sessionCookiePublicKeys"),
@@ -172,62 +179,81 @@ extension Site {
             json: ["returnSecureToken": true])
     }
 
-    package static let apis = [
-        Site(
-            kind: .api, provider: "apple", method: "GET", host: "appleid.apple.com",
-            path: "/.well-known/openid-configuration"
-        ) { client, world in
-            try client.get("\(world)/appleid.apple.com/.well-known/openid-configuration")
-        },
-        Site(kind: .api, provider: "apple", method: "POST", host: "appleid.apple.com", path: "/auth/revoke") {
-            client, world in
-            let tokens = try signIn(at: "apple", client, world)
-            let form = [
-                "client_id": AppleFixture.service, "client_secret": try AppleFixture.secret(),
-                "token": tokens["refresh_token"] ?? "",
-            ]
-            return try client.post("\(world)/appleid.apple.com/auth/revoke", form: form)
-        },
-        Site(kind: .api, provider: "github", method: "GET", host: "api.github.com", path: "/user") { client, world in
-            let token = try signIn(at: "github", client, world)["access_token"] ?? ""
-            return try client.get(
-                "\(world)/api.github.com/user", headers: ["Authorization": "Bearer \(token)", "User-Agent": "tests"])
-        },
-        Site(kind: .api, provider: "github", method: "POST", host: "github.com", path: "/login/device/code") {
-            client, world in
-            try client.post(
-                "\(world)/github.com/login/device/code", form: ["client_id": GitHubFixture.asking],
-                headers: ["Accept": "application/json"])
-        },
-        Site(
-            kind: .api, provider: "google", method: "GET", host: "openidconnect.googleapis.com", path: "/v1/userinfo"
-        ) { client, world in
-            let token = try signIn(at: "google", client, world)["access_token"] ?? ""
-            return try client.get(
-                "\(world)/openidconnect.googleapis.com/v1/userinfo", headers: ["Authorization": "Bearer \(token)"])
-        },
-        Site(kind: .api, provider: "google", method: "POST", host: "oauth2.googleapis.com", path: "/revoke") {
-            client, world in
-            let token = try signIn(at: "google", client, world)["access_token"] ?? ""
-            return try client.post("\(world)/oauth2.googleapis.com/revoke", form: ["token": token])
-        },
-        Site(kind: .api, provider: "facebook", method: "GET", host: "graph.facebook.com", path: "/me") {
-            client, world in
-            let token = try signIn(at: "facebook", client, world)["access_token"] ?? ""
-            return try client.get("\(world)/graph.facebook.com/v22.0/me?access_token=\(token)")
-        },
-        Site(
-            kind: .api, provider: "firebase", method: "POST", host: "identitytoolkit.googleapis.com",
-            path: "/v1/accounts:signUp"
-        ) { client, world in try signUp(client, world) },
-        Site(
-            kind: .api, provider: "firebase", method: "POST", host: "identitytoolkit.googleapis.com",
-            path: "/v1/projects/demo-app/accounts:lookup"
-        ) { client, world in
-            try client.request(
-                "POST", "\(world)/identitytoolkit.googleapis.com/v1/projects/demo-app/accounts:lookup",
-                headers: ["Authorization": "Bearer owner", "Content-Type": "application/json"],
-                body: Array(#"{"localId":["nobody"]}"#.utf8))
-        },
-    ]
+    package static let apis =
+        [
+            Site(
+                kind: .api, provider: "apple", method: "GET", host: "appleid.apple.com",
+                path: "/.well-known/openid-configuration"
+            ) { client, world in
+                try client.get("\(world)/appleid.apple.com/.well-known/openid-configuration")
+            },
+            Site(kind: .api, provider: "apple", method: "POST", host: "appleid.apple.com", path: "/auth/revoke") {
+                client, world in
+                let tokens = try signIn(at: "apple", client, world)
+                let form = [
+                    "client_id": AppleFixture.service, "client_secret": try AppleFixture.secret(),
+                    "token": tokens["refresh_token"] ?? "",
+                ]
+                return try client.post("\(world)/appleid.apple.com/auth/revoke", form: form)
+            },
+            Site(kind: .api, provider: "github", method: "GET", host: "api.github.com", path: "/user") {
+                client, world in
+                let token = try signIn(at: "github", client, world)["access_token"] ?? ""
+                return try client.get(
+                    "\(world)/api.github.com/user",
+                    headers: ["Authorization": "Bearer \(token)", "User-Agent": "tests"])
+            },
+            Site(kind: .api, provider: "github", method: "POST", host: "github.com", path: "/login/device/code") {
+                client, world in
+                try client.post(
+                    "\(world)/github.com/login/device/code", form: ["client_id": GitHubFixture.asking],
+                    headers: ["Accept": "application/json"])
+            },
+            Site(
+                kind: .api, provider: "google", method: "GET", host: "openidconnect.googleapis.com",
+                path: "/v1/userinfo"
+            ) { client, world in
+                let token = try signIn(at: "google", client, world)["access_token"] ?? ""
+                return try client.get(
+                    "\(world)/openidconnect.googleapis.com/v1/userinfo", headers: ["Authorization": "Bearer \(token)"])
+            },
+            Site(kind: .api, provider: "google", method: "POST", host: "oauth2.googleapis.com", path: "/revoke") {
+                client, world in
+                let token = try signIn(at: "google", client, world)["access_token"] ?? ""
+                return try client.post("\(world)/oauth2.googleapis.com/revoke", form: ["token": token])
+            },
+            Site(kind: .api, provider: "facebook", method: "GET", host: "graph.facebook.com", path: "/me") {
+                client, world in
+                let token = try signIn(at: "facebook", client, world)["access_token"] ?? ""
+                return try client.get("\(world)/graph.facebook.com/v22.0/me?access_token=\(token)")
+            },
+            Site(kind: .api, provider: "openid", method: "GET", host: "login.corp.example", path: "/userinfo") {
+                client, world in
+                let token = try signIn(at: "openid", client, world)["access_token"] ?? ""
+                return try client.get(
+                    "\(world)/login.corp.example/userinfo", headers: ["Authorization": "Bearer \(token)"])
+            },
+        ]
+        + ["introspect", "revoke"].map { path in
+            Site(kind: .api, provider: "openid", method: "POST", host: "login.corp.example", path: "/\(path)") {
+                client, world in
+                let token = try signIn(at: "openid", client, world)["access_token"] ?? ""
+                return try client.post(
+                    "\(world)/login.corp.example/\(path)", form: ["token": token], headers: OpenIDFixture.basic())
+            }
+        } + [
+            Site(
+                kind: .api, provider: "firebase", method: "POST", host: "identitytoolkit.googleapis.com",
+                path: "/v1/accounts:signUp"
+            ) { client, world in try signUp(client, world) },
+            Site(
+                kind: .api, provider: "firebase", method: "POST", host: "identitytoolkit.googleapis.com",
+                path: "/v1/projects/demo-app/accounts:lookup"
+            ) { client, world in
+                try client.request(
+                    "POST", "\(world)/identitytoolkit.googleapis.com/v1/projects/demo-app/accounts:lookup",
+                    headers: ["Authorization": "Bearer owner", "Content-Type": "application/json"],
+                    body: Array(#"{"localId":["nobody"]}"#.utf8))
+            },
+        ]
 }

@@ -1,0 +1,71 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import OAuth
+
+// GET and POST /authorize: https://openid.net/specs/openid-connect-core-1_0.html#AuthorizationEndpoint
+
+extension Issuer {
+    /// Begins a session, unless one goes on, and answers.
+    func approve(
+        _ request: RequestedAuthorization, by account: Account, _ known: BrowserSession?, scopes: [String],
+        in exchange: Exchange
+    ) throws(OAuthRefusal) -> Response {
+        let (parameters, client) = (request.parameters, request.client)
+        let acr = try parameters.acr(among: policy.acrValues)
+        try check(account, request, in: exchange)
+        let (grant, session, code, token) = exchange.world.update { tables in
+            let session = known ?? tables.beginSession(of: account.id, at: realm, for: policy.lifetimes.session)
+            tables.note(client.clientID, in: session)
+            tables.consent(account.id, to: key(of: client), scopes: scopes)
+            if let pushed = request.pushed { tables.remove(PushedRequest.self, pushed.key) }
+            let grant = tables.makeGrant(client, at: self, account: account.id, scopes: scopes) { grant in
+                (grant.nonce, grant.acr, grant.claims) = (parameters.nonce, acr, parameters.claims)
+                (grant.session, grant.authenticatedAt) = (session.id, session.authenticatedAt)
+                grant.audience = parameters.resources
+            }
+            let types = parameters.responseTypes
+            return (
+                grant, session, types.contains("code") ? tables.makeCode(grant, request, at: self, exchange) : nil,
+                types.contains("token") ? tables.makeAccessToken(grant, for: client, at: self) : nil
+            )
+        }
+        var response = answer(exchange, to: request.redirectURI, of: request.fields)
+        response.append("code", code)
+        do throws(KeyError) {
+            let accessToken = try token.map { token throws(KeyError) in
+                try text(of: token, grant, account, for: client, in: exchange)
+            }
+            if let accessToken {
+                response.append("access_token", accessToken)
+                response.append("token_type", "Bearer")
+                response.append("expires_in", String(policy.lifetimes.accessToken.seconds))
+                response.append("scope", scopes.joined(separator: " "))
+            }
+            if parameters.responseTypes.contains("id_token"), scopes.contains("openid") {
+                let claims = idTokenClaims(
+                    grant, of: account, for: client, in: exchange, nonce: grant.nonce, code: code,
+                    accessToken: accessToken)
+                response.append("id_token", try idToken(claims, for: client, in: exchange))
+            }
+        } catch { throw OAuthRefusal("server_error", Diagnosis("a token can't be signed: \(error.description)")) }
+        var page = response.deliver()
+        page.headers.append(BrowserSession.cookie(session, at: realm, for: exchange))
+        return page
+    }
+
+    /// The person is the one whom the client means, if it means somebody.
+    private func check(
+        _ account: Account, _ request: RequestedAuthorization, in exchange: Exchange
+    ) throws(OAuthRefusal) {
+        let hint = request.fields["id_token_hint"].map { ownClaims(of: $0, in: exchange)?["sub"]?.string ?? "" }
+        guard let wanted = hint ?? request.parameters.claims.idToken["sub"]?.values.first?.string,
+            wanted != subject(of: account, for: request.client)
+        else { return }
+        throw OAuthRefusal(
+            "login_required",
+            Diagnosis(
+                received: "a sign-in by \"\(account.id)\"", expected: "the sub \(Diagnosis.quote(wanted))",
+                "the person of id_token_hint, or of sub in claims, must sign in"))
+    }
+}

@@ -1,0 +1,123 @@
+import EmulatorCore
+import JOSE
+import JSON
+import OAuth
+import Time
+
+extension Issuer {
+    /// `sub`: <https://openid.net/specs/openid-connect-core-1_0.html#SubjectIDTypes>.
+    func subject(of account: Account, for client: ClientMetadata) -> String {
+        let sub = account[OpenIDProfile.self].sub
+        guard client.subject == .pairwise else { return sub }
+        return Base64URL.encode(Digest.sha256("\(id) \(client.sector) \(sub)"))
+    }
+
+    /// What a client learns of a person: what the account says, then what the seed adds for the issuer, a scope, the client
+    /// and the person, each taking the place of what came before. `wishes` are claims that the request names.
+    func claims(
+        of account: Account, for client: ClientMetadata, scopes granted: [String], wishes: Set<String> = []
+    ) -> JSONObject {
+        let profile = account[OpenIDProfile.self]
+        var all = JSONObject(account.standardClaims.map { ($0.name, $0.value) })
+        all["groups"] = profile.groups.isEmpty ? nil : .array(profile.groups.map { .string($0) })
+        all["roles"] = profile.roles.isEmpty ? nil : .array(profile.roles.map { .string($0) })
+        let additions =
+            [claims] + granted.compactMap { scopes[$0] } + [client.claims, profile.claims.object ?? JSONObject()]
+        for (name, value) in additions.flatMap(\.members) where !StandardClaims.ofTokens.contains(name) {
+            all[name] = value.isNull ? nil : value
+        }
+        let brought = Set(granted.flatMap { scopes[$0]?.keys ?? [] }).union(wishes)
+        var shown = JSONObject()
+        for (name, value) in all.members {
+            let scope = ["groups", "roles"].contains(name) ? name : StandardClaims.scope(of: name)
+            if scope.map(granted.contains) ?? true || brought.contains(name) { shown[name] = value }
+        }
+        return shown
+    }
+
+    /// What an ID token says: <https://openid.net/specs/openid-connect-core-1_0.html#IDToken>. Code and access token are those
+    /// that come with it.
+    func idTokenClaims(
+        _ grant: OpenIDGrant, of account: Account, for client: ClientMetadata, in exchange: Exchange,
+        scopes: [String]? = nil,
+        nonce: String? = nil, code: String? = nil, accessToken: String? = nil
+    ) -> JSONObject {
+        let (algorithm, now) = (algorithm(client.idTokenAlgorithm), exchange.world.now)
+        var claims = JSONObject([
+            ("iss", .string(identifier(exchange))), ("sub", .string(subject(of: account, for: client))),
+            ("aud", .string(client.clientID)), ("exp", .numericDate(now + policy.lifetimes.idToken)),
+            ("iat", .numericDate(now)),
+        ])
+        claims["auth_time"] = grant.authenticatedAt.map { .numericDate($0) }
+        claims["nonce"] = nonce.map { .string($0) }
+        claims["acr"] = grant.acr.map { .string($0) }
+        claims["sid"] = grant.session.map { .string($0) }
+        claims["at_hash"] = accessToken.map { .string(algorithm.leftHalf(of: $0)) }
+        claims["c_hash"] = code.map { .string(algorithm.leftHalf(of: $0)) }
+        // Section 5.4: a client that gets no access token has no other way to the claims of scopes.
+        let granted = hasClaimsInIDToken || accessToken == nil && code == nil ? scopes ?? grant.scopes : []
+        let wishes = Set(grant.claims.idToken.keys)
+        claims.merge(self.claims(of: account, for: client, scopes: granted, wishes: wishes))
+        return claims
+    }
+
+    func idToken(
+        _ claims: JSONObject, for client: ClientMetadata, in exchange: Exchange
+    ) throws(KeyError) -> String {
+        try exchange.mint(
+            owner, claims, at: exchange.world.now, type: "JWT", algorithm: algorithm(client.idTokenAlgorithm))
+    }
+
+    /// The text of an access token, signed where the client gets JSON Web Tokens: <https://datatracker.ietf.org/doc/html/rfc9068>.
+    func text(
+        of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata,
+        in exchange: Exchange
+    ) throws(KeyError) -> String {
+        guard client.accessToken == .jwt else { return token.key }
+        let now = exchange.world.now
+        var claims = description(of: token, grant, account, for: client, in: exchange)
+        claims["jti"] = .string(token.key)
+        claims["iat"] = .numericDate(now)
+        claims["auth_time"] = grant.authenticatedAt.map { .numericDate($0) }
+        claims["acr"] = grant.acr.map { .string($0) }
+        if let account {
+            let others = self.claims(of: account, for: client, scopes: token.details.scopes)
+            for (name, value) in others.members where StandardClaims.scope(of: name) == nil { claims[name] = value }
+        }
+        return try exchange.mint(owner, claims, at: now, type: "at+jwt", algorithm: algorithm(nil))
+    }
+
+    /// What a token stands for, in the words that RFC 7662 and RFC 9068 share.
+    func description(
+        of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata?,
+        in exchange: Exchange
+    ) -> JSONObject {
+        let audience = token.details.audience.map { JSONValue.string($0) }
+        var claims = JSONObject([("iss", .string(identifier(exchange)))])
+        claims["sub"] = .string(
+            account.flatMap { account in client.map { subject(of: account, for: $0) } } ?? grant.client)
+        claims["aud"] = audience.count == 1 ? audience.first : audience.isEmpty ? nil : .array(audience)
+        claims["client_id"] = .string(grant.client)
+        claims["scope"] = .string(token.details.scopes.joined(separator: " "))
+        claims["exp"] = token.expires.map { .numericDate($0) }
+        claims["act"] = grant.actor
+        return claims
+    }
+
+    func algorithm(_ name: String?) -> Algorithm {
+        algorithms.first { $0.rawValue == name } ?? algorithms.first ?? .rs256
+    }
+
+    /// The claims of a token that this issuer has signed with a key that it still publishes; `nil` for any other. Without
+    /// `type` it is an ID token.
+    func ownClaims(of text: String, type: String = "JWT", in exchange: Exchange) -> JSONObject? {
+        guard let token = try? JWS(parsing: text), token.header["typ"]?.string == type else { return nil }
+        let isOwn = exchange.world.keys[owner].key(of: token)?.hasSigned(token) ?? false
+        return isOwn ? token.claims : nil
+    }
+
+    /// The key of an access token's or refresh token's row.
+    func rowKey(of text: String, in exchange: Exchange) -> String {
+        text.contains(".") ? ownClaims(of: text, type: "at+jwt", in: exchange)?["jti"]?.string ?? text : text
+    }
+}

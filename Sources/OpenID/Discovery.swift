@@ -1,0 +1,27 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
+
+extension Issuer {
+    /// <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
+    func discovery(_ exchange: Exchange) -> Response {
+        var document = metadata(exchange)
+        let algorithms = JSONValue.array(algorithms.map { .string($0.rawValue) })
+        let known = ["openid", "profile", "email", "address", "phone", "offline_access", "groups", "roles"]
+        document["scopes_supported"] = .array((known + scopes.keys.sorted()).map { .string($0) })
+        document["claims_supported"] = .array(
+            (["sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "acr", "sid", "groups", "roles"]
+                + StandardClaims.ofScopes.flatMap(\.claims)).map { .string($0) })
+        document["subject_types_supported"] = ["public", "pairwise"]
+        document["id_token_signing_alg_values_supported"] = algorithms
+        document["userinfo_signing_alg_values_supported"] = algorithms
+        document["backchannel_logout_supported"] = true
+        document["backchannel_logout_session_supported"] = true
+        return Response(status: 200, contentType: "application/json", body: JSONValue.object(document).text)
+    }
+
+    func keySet(_ exchange: Exchange) -> Response {
+        Response(status: 200, contentType: "application/json", body: exchange.keySet(owner).text)
+    }
+}

@@ -1,0 +1,83 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+
+// GET and POST /logout: https://openid.net/specs/openid-connect-rpinitiated-1_0.html
+// Clients are told by https://openid.net/specs/openid-connect-backchannel-1_0.html before the browser goes on, each once.
+
+extension Issuer {
+    func logout(_ exchange: Exchange, _ sent: Form) async -> Response {
+        let pages = pages(at: policy.paths.endSession)
+        let form = sent.carriedRequest ?? sent
+        do throws(OAuthRefusal) {
+            let request = try LogoutRequest(form, at: self, in: exchange) { ownClaims(of: $0, in: exchange) }
+            if request.needsQuestion, sent["action"] != "yes" {
+                guard sent.carriedRequest == nil else { return pages.notice("Still signed in", "Nothing has changed.") }
+                return pages.ask(exchange, "Sign out?", "of \(name)", yes: "Sign out", request: form)
+            }
+            if let session = request.session { _ = await end(session, exchange) }
+            var response = request.target?.deliver() ?? pages.notice("Signed out", "You can close this window.")
+            if request.isOfBrowser { response.headers.append(BrowserSession.cookie(nil, at: realm, for: exchange)) }
+            return response
+        } catch { return pages.problem(error.status, "Error: \(error.name)", error.diagnosis) }
+    }
+
+    /// Ends a session with its grants, those for offline access apart, and tells its clients.
+    func end(_ session: BrowserSession, _ exchange: Exchange) async -> [JSONValue] {
+        let (account, now) = exchange.world.update { tables in
+            tables.end(session)
+            for grant in tables.rows(OpenIDGrant.bySession, session.id) where !grant.scopes.contains("offline_access") {
+                tables.end(grant)
+            }
+            return (tables.account(session.account), tables.now)
+        }
+        var deliveries: [JSONValue] = []
+        for client in session.clients.compactMap({ client($0) }) {
+            guard let account, let url = client.backchannelLogoutURI else { continue }
+            let id = exchange.world.update { Hex.encode($0.random.bytes(16)) }
+            let claims = LogoutToken.claims(
+                issuer: identifier(exchange), client: client.clientID, subject: subject(of: account, for: client),
+                session: session.id, id: id, at: now)
+            var delivery = JSONObject([("client", .string(client.clientID))])
+            do throws(KeyError) {
+                let token = try exchange.mint(
+                    owner, claims, at: now, type: "logout+jwt", algorithm: algorithm(client.idTokenAlgorithm))
+                let message = OutgoingMessage(to: url, form: [("logout_token", token)])
+                delivery.merge(await exchange.post(message).json(of: message))
+            } catch { delivery["failure"] = .string(error.description) }
+            deliveries.append(.object(delivery))
+        }
+        return deliveries
+    }
+}
+
+// POST /_understudy/v1/openid/logouts: a session ends at the issuer, without a browser
+
+extension OpenIDProvider {
+    private struct LogoutOrder: SchemaObject {
+        let issuer: String
+        let account: String
+
+        init(_ fields: inout Fields) {
+            issuer = fields("issuer", .text(.nonEmpty), "The issuer's id.")
+            account = fields("account", .text(.nonEmpty), "Whose sessions end.")
+        }
+    }
+
+    func logOut(_ exchange: Exchange) async -> Response {
+        do throws(ControlRefusal) {
+            let order = try exchange.body(LogoutOrder.self)
+            guard let issuer = issuers.first(where: { $0.id == order.issuer }) else {
+                throw ControlRefusal(
+                    ControlAnswer.error(
+                        404, "noSuchIssuer", "no issuer \(Diagnosis.quote(order.issuer)) is seeded", path: "$.issuer"))
+            }
+            let sessions = exchange.world.read { $0.sessions(of: order.account, at: issuer.realm) }
+            var deliveries: [JSONValue] = []
+            for session in sessions { deliveries += await issuer.end(session, exchange) }
+            return ControlAnswer.ok(["sessions": .integer(Int64(sessions.count)), "notifications": .array(deliveries)])
+        } catch { return error.response }
+    }
+}

@@ -1,0 +1,92 @@
+import EmulatorCore
+import JOSE
+import JSON
+import OAuth
+import Time
+
+/// What one authorization brought: its code and tokens end with it.
+struct OpenIDGrant: OAuthGrant {
+    struct CodeDetails: Codable, Sendable {}
+
+    struct TokenDetails: RotatingDetails {
+        let scopes: [String]
+        let audience: [String]
+        /// The exchange that has used a refresh token up.
+        var usedBy: String?
+    }
+
+    static let tables = GrantTables<OpenIDGrant>("openid", indexes: [bySession], grantsEnd: { $0.expires })
+    static let bySession = Index<OpenIDGrant, String>("session") { $0.session }
+
+    let key: String
+    let issuer: String
+    let client: String
+    /// Empty where a client acts for itself.
+    let account: String
+    let scopes: [String]
+    var nonce: String?
+    var acr: String?
+    /// The `sid` of the browser's session, if it began with one.
+    var session: String?
+    var authenticatedAt: Instant?
+    var claims = ClaimsParameter()
+    var audience: [String] = []
+    /// Who acts for the person (RFC 8693 section 4.1).
+    var actor: JSONValue?
+    let expires: Instant
+}
+
+extension Transaction {
+    mutating func makeGrant(
+        _ client: ClientMetadata, at issuer: Issuer, account: String, scopes: [String],
+        change: (inout OpenIDGrant) -> Void = { _ in }
+    ) -> OpenIDGrant {
+        let lifetime = max(
+            issuer.policy.lifetimes.refreshToken, issuer.policy.lifetimes.accessToken + issuer.policy.lifetimes.code)
+        var grant = OpenIDGrant(
+            key: Hex.encode(random.bytes(16)), issuer: issuer.id, client: client.clientID, account: account,
+            scopes: scopes,
+            expires: now + lifetime)
+        change(&grant)
+        put(grant)
+        return grant
+    }
+
+    /// Keeps an access token. That of a client with JSON Web Tokens is kept by its `jti`, and signed later.
+    mutating func makeAccessToken(
+        _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, scopes: [String]? = nil,
+        audience: [String] = []
+    ) -> Token<OpenIDGrant> {
+        let audience = [audience, grant.audience, client.audience, [client.clientID]].first { !$0.isEmpty } ?? []
+        let token = Token<OpenIDGrant>(
+            Base64URL.encode(random.bytes(32)), .access, grant: grant.key, client: issuer.key(of: client),
+            expires: now + issuer.policy.lifetimes.accessToken,
+            details: OpenIDGrant.TokenDetails(scopes: scopes ?? grant.scopes, audience: audience))
+        put(token)
+        return token
+    }
+
+    mutating func makeCode(
+        _ grant: OpenIDGrant, _ request: RequestedAuthorization, at issuer: Issuer, _ exchange: Exchange
+    )
+        -> String
+    {
+        let text = Base64URL.encode(random.bytes(32))
+        put(
+            AuthorizationCode<OpenIDGrant>(
+                text, grant: grant.key, client: issuer.key(of: request.client), redirectURI: request.redirectURI,
+                challenge: request.parameters.challenge, expires: now + issuer.policy.lifetimes.code,
+                usedBy: exchange.spentBy,
+                details: OpenIDGrant.CodeDetails()))
+        return text
+    }
+
+    mutating func makeRefreshToken(_ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer) -> String {
+        let text = Base64URL.encode(random.bytes(48))
+        put(
+            Token<OpenIDGrant>(
+                text, .refresh, grant: grant.key, client: issuer.key(of: client), expires: grant.expires,
+                details: OpenIDGrant.TokenDetails(scopes: grant.scopes, audience: [])))
+        return text
+    }
+}

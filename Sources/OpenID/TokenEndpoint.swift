@@ -1,0 +1,158 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+
+// POST /token: https://openid.net/specs/openid-connect-core-1_0.html#TokenEndpoint
+
+extension Issuer {
+    /// What a request to the token endpoint has brought about.
+    struct Issued: Sendable {
+        let grant: OpenIDGrant
+        /// `nil` where the client acts for itself.
+        let account: Account?
+        let access: Token<OpenIDGrant>
+        var refresh: String?
+        var nonce: String?
+        /// For an exchanged token.
+        var type: TokenExchange.TokenType?
+    }
+
+    func token(_ exchange: Exchange) -> Response {
+        let form = exchange.request.bodyForm
+        do throws(OAuthRefusal) {
+            let client = try authenticate(exchange, form)
+            let grantType = form["grant_type"] ?? ""
+            let issue: (Exchange, Form, ClientMetadata) throws(OAuthRefusal) -> Issued
+            switch grantType {
+            case "authorization_code": issue = redeem
+            case "refresh_token": issue = refresh
+            case "client_credentials": issue = actAsClient
+            case DeviceAuthorization.grantType: issue = redeemDevice
+            case TokenExchange.grantType: issue = exchangeToken
+            default:
+                throw OAuthRefusal(
+                    grantType.isEmpty ? "invalid_request" : "unsupported_grant_type",
+                    Diagnosis(
+                        received: "grant_type \(Diagnosis.quote(grantType))",
+                        expected: "one of grant_types_supported in the discovery document", "send one of these"))
+            }
+            try check(client, mayUse: grantType)
+            return try answer(try issue(exchange, form, client), client, exchange)
+        } catch { return error.response }
+    }
+
+    // MARK: - Grant types
+
+    private static let redemption = Redemption(checks: [
+        .client, .unused, .unexpired, .redirectURI, .codeVerifier, .noStrayVerifier,
+    ])
+
+    private func redeem(
+        _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
+    ) throws(OAuthRefusal) -> Issued {
+        let request = Redemption.Request(
+            code: form["code"] ?? "", client: key(of: client), redirectURI: form["redirect_uri"],
+            codeVerifier: form["code_verifier"], exchange: exchange.id)
+        let resources = try AuthorizationParameters.resources(form)
+        return try exchange.world.update { tables in
+            tables.redeem(
+                OpenIDGrant.self, request, by: Issuer.redemption, reuseRevokes: policy.codeReuseRevokes
+            ).map { redeemed in
+                let access = tables.makeAccessToken(redeemed.grant, for: client, at: self, audience: resources)
+                return Issued(
+                    grant: redeemed.grant, account: redeemed.account, access: access,
+                    refresh: refreshToken(redeemed.grant, client, in: &tables), nonce: redeemed.grant.nonce)
+            }
+        }.get()
+    }
+
+    private func refreshToken(_ grant: OpenIDGrant, _ client: ClientMetadata, in tables: inout Transaction) -> String? {
+        let isWanted =
+            policy.refreshTokens == .always
+            || policy.refreshTokens == .offlineAccess && grant.scopes.contains("offline_access")
+        return isWanted && client.mayUse("refresh_token") ? tables.makeRefreshToken(grant, for: client, at: self) : nil
+    }
+
+    private func refresh(
+        _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
+    ) throws(OAuthRefusal) -> Issued {
+        let (text, resources) = (form["refresh_token"] ?? "", try AuthorizationParameters.resources(form))
+        // Asked before the token is used up.
+        let granted = exchange.world.read { $0.working(text, .refresh, OpenIDGrant.self)?.grant.scopes }
+        let scopes = try form["scope"].map { wanted throws(OAuthRefusal) in
+            try AuthorizationParameters.scopes(wanted, among: granted ?? [])
+        }
+        return try exchange.world.update { tables in
+            tables.use(
+                refreshToken: text, of: key(of: client), OpenIDGrant.self, rotates: policy.rotatesRefreshTokens,
+                by: exchange.id
+            ).map { _, grant, account in
+                let access = tables.makeAccessToken(grant, for: client, at: self, scopes: scopes, audience: resources)
+                let next = policy.rotatesRefreshTokens ? tables.makeRefreshToken(grant, for: client, at: self) : nil
+                return Issued(grant: grant, account: account, access: access, refresh: next)
+            }
+        }.get()
+    }
+
+    private func actAsClient(
+        _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
+    ) throws(OAuthRefusal) -> Issued {
+        let scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
+        let resources = try AuthorizationParameters.resources(form)
+        guard client.credentials.isConfidential else {
+            throw OAuthRefusal("unauthorized_client", Diagnosis("a public client can't act for itself"))
+        }
+        return exchange.world.update { tables in
+            let grant = tables.makeGrant(client, at: self, account: "", scopes: scopes.filter { $0 != "openid" })
+            let access = tables.makeAccessToken(grant, for: client, at: self, audience: resources)
+            return Issued(grant: grant, account: nil, access: access)
+        }
+    }
+
+    private func redeemDevice(
+        _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
+    ) throws(OAuthRefusal) -> Issued {
+        try exchange.world.update { tables in
+            poll(exchange, form, client, in: &tables).map { account, scopes in
+                let now = tables.now
+                let grant = tables.makeGrant(client, at: self, account: account.id, scopes: scopes) {
+                    $0.authenticatedAt = now
+                }
+                let access = tables.makeAccessToken(grant, for: client, at: self)
+                return Issued(
+                    grant: grant, account: account, access: access, refresh: refreshToken(grant, client, in: &tables))
+            }
+        }.get()
+    }
+
+    // MARK: - Answers
+
+    private func answer(
+        _ issued: Issued, _ client: ClientMetadata, _ exchange: Exchange
+    ) throws(OAuthRefusal) -> Response {
+        let scopes = issued.access.details.scopes
+        do throws(KeyError) {
+            let text = try text(of: issued.access, issued.grant, issued.account, for: client, in: exchange)
+            var body = JSONObject([
+                ("access_token", .string(text)), ("token_type", "Bearer"),
+                ("expires_in", .integer(policy.lifetimes.accessToken.seconds)),
+                ("scope", .string(scopes.joined(separator: " "))),
+            ])
+            body["refresh_token"] = issued.refresh.map { .string($0) }
+            body["issued_token_type"] = issued.type.map { .string($0.rawValue) }
+            if let account = issued.account, scopes.contains("openid") {
+                let isWanted = issued.type == .idToken
+                let claims = idTokenClaims(
+                    issued.grant, of: account, for: client, in: exchange, scopes: scopes, nonce: issued.nonce,
+                    accessToken: isWanted ? nil : text)
+                let idToken = try idToken(claims, for: client, in: exchange)
+                // RFC 8693 section 2.2.1: an ID token that was asked for takes the access token's place.
+                body[isWanted ? "access_token" : "id_token"] = .string(idToken)
+                if isWanted { body["token_type"] = "N_A" }
+            }
+            return OAuthRefusal.json(.object(body))
+        } catch { throw OAuthRefusal("server_error", Diagnosis("a token can't be signed: \(error.description)")) }
+    }
+}

@@ -1,0 +1,79 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
+
+// https://datatracker.ietf.org/doc/html/rfc8693
+
+extension Issuer {
+    /// For whom a token speaks, and with which scopes.
+    private struct Party: Sendable {
+        let account: Account
+        let client: ClientMetadata
+        let scopes: [String]
+        let grant: OpenIDGrant?
+    }
+
+    /// Exchanges a token of this issuer for one of the client's own, with the same scopes or fewer.
+    func exchangeToken(
+        _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
+    ) throws(OAuthRefusal) -> Issued {
+        let wanted = try TokenExchange(form)
+        let subject = try party(of: wanted.subject, "subject_token", exchange)
+        let actor = try wanted.actor.map { token throws(OAuthRefusal) in try party(of: token, "actor_token", exchange) }
+        let granted = try wanted.scopes(among: subject.scopes)
+        let act = actor.map { actor -> JSONValue in
+            var act = JSONObject([("sub", .string(self.subject(of: actor.account, for: client)))])
+            act["act"] = subject.grant?.actor
+            return .object(act)
+        }
+        return exchange.world.update { tables in
+            let grant = tables.makeGrant(client, at: self, account: subject.account.id, scopes: granted) { grant in
+                (grant.actor, grant.audience) = (act ?? subject.grant?.actor, wanted.targets)
+                (grant.session, grant.authenticatedAt) = (subject.grant?.session, subject.grant?.authenticatedAt)
+                grant.acr = subject.grant?.acr
+            }
+            let access = tables.makeAccessToken(grant, for: client, at: self)
+            return Issued(grant: grant, account: subject.account, access: access, type: wanted.requested)
+        }
+    }
+
+    private func party(
+        of token: TokenExchange.PresentedToken, _ name: String, _ exchange: Exchange
+    ) throws(OAuthRefusal) -> Party {
+        let found = token.type == .idToken ? person(ofIDToken: token.text, exchange) : person(of: token.text, exchange)
+        if let found { return found }
+        throw OAuthRefusal(
+            "invalid_request", description: "The \(name) is invalid",
+            Diagnosis(
+                "\(name) isn't a token of this issuer that works now and speaks for a person: check its type, too"))
+    }
+
+    private func person(of text: String, _ exchange: Exchange) -> Party? {
+        let key = rowKey(of: text, in: exchange)
+        return exchange.world.read { tables in
+            let found =
+                tables.working(key, .access, OpenIDGrant.self) ?? tables.working(key, .refresh, OpenIDGrant.self)
+            guard let (token, grant, account) = found, grant.issuer == id, token.details.usedBy == nil,
+                let client = client(grant.client)
+            else { return nil }
+            return Party(account: account, client: client, scopes: token.details.scopes, grant: grant)
+        }
+    }
+
+    /// The person by `sub`, or by the session where `sub` is pairwise.
+    private func person(ofIDToken text: String, _ exchange: Exchange) -> Party? {
+        guard let claims = ownClaims(of: text, in: exchange), let sub = claims["sub"]?.string,
+            claims["iss"]?.string == identifier(exchange), let expires = claims["exp"]?.numericDate,
+            let client = claims["aud"]?.string.flatMap({ client($0) })
+        else { return nil }
+        return exchange.world.read { tables in
+            let session = claims["sid"]?.string.flatMap { tables.session(withID: $0, at: realm) }
+            let account =
+                session.flatMap { tables.account($0.account) }
+                ?? tables.first(Account.byIdentifier, OpenIDProfile.identifier(sub))
+            guard let account, expires > tables.now, subject(of: account, for: client) == sub else { return nil }
+            return Party(account: account, client: client, scopes: ["openid"], grant: nil)
+        }
+    }
+}

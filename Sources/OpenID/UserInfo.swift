@@ -1,0 +1,36 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+
+// GET and POST /userinfo: https://openid.net/specs/openid-connect-core-1_0.html#UserInfo
+
+extension Issuer {
+    func userInfo(_ exchange: Exchange) -> Response {
+        let key = rowKey(of: exchange.request.accessToken() ?? "", in: exchange)
+        let found = exchange.world.read { $0.working(key, .access, OpenIDGrant.self) }
+        guard let (token, grant, account) = found, grant.issuer == id, let client = client(grant.client) else {
+            return OAuthRefusal(
+                "invalid_token", Diagnosis("the access token is missing, unknown, expired or revoked, or no person's")
+            ).bearerResponse
+        }
+        guard token.details.scopes.contains("openid") else {
+            return OAuthRefusal("insufficient_scope", Diagnosis("the token was granted without the scope openid"))
+                .bearerResponse
+        }
+        var body = JSONObject([("sub", .string(subject(of: account, for: client)))])
+        let wishes = Set(grant.claims.userInfo.keys)
+        body.merge(claims(of: account, for: client, scopes: token.details.scopes, wishes: wishes))
+        guard let name = client.userInfoAlgorithm else { return OAuthRefusal.json(.object(body)) }
+        (body["iss"], body["aud"]) = (.string(identifier(exchange)), .string(client.clientID))
+        do throws(KeyError) {
+            let text = try exchange.mint(owner, body, at: exchange.world.now, type: "JWT", algorithm: algorithm(name))
+            return Response(
+                status: 200, contentType: "application/jwt", headers: [(name: "Cache-Control", value: "no-store")],
+                body: text)
+        } catch {
+            return OAuthRefusal("server_error", Diagnosis("the answer can't be signed: \(error.description)")).response
+        }
+    }
+}

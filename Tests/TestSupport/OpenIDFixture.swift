@@ -1,0 +1,102 @@
+import Foundation
+import Understudy
+
+/// A daemon on the built-in seed, merged with `seed`, and shorthand for what tests do at its issuer `corp`.
+package final class OpenIDFixture: Sendable {
+    package static let control = "/_understudy/v1"
+    package static let web = "web"
+    package static let spa = "spa"
+    package static let secret = "openid-secret-for-tests"
+    package static let callback = "http://localhost:3000/callback"
+    /// RFC 7636, appendix B.
+    package static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    package static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+
+    package let server: RunningServer
+    package let client: TestClient
+    package let base: String
+
+    /// `issuer` are members of the issuer `corp`, and `clients` further clients of it, in JSON.
+    package convenience init(issuer: String = "", clients: String = "", base: String = "/oidc/corp") throws {
+        let members = issuer.isEmpty ? "" : "\(issuer),"
+        try self.init(
+            seed: #"{"openid":{"issuers":[{"id":"corp",\#(members)"clients":[\#(clients)]}]}}"#, base: base)
+    }
+
+    package init(seed: String, base: String = "/oidc/corp") throws {
+        server = try RunningServer.start(
+            seeds: [.builtIn, .json(seed, directory: "\(Repository.root)/seed-data")])
+        client = TestClient(port: server.port)
+        self.base = base
+    }
+
+    deinit { server.stop() }
+
+    /// What `iss` says, where it follows the request.
+    package var issuer: String { "http://localhost:\(server.port)\(base)" }
+
+    package func order(_ outcome: [String: Any]) throws {
+        let answer = try client.post(
+            "\(OpenIDFixture.control)/outcomes", json: outcome.merging(["provider": "openid"]) { $1 })
+        guard answer.status == 201 else { throw TransportError(reason: "\(answer)") }
+    }
+
+    package func advance(_ duration: String) throws {
+        _ = try client.post("\(OpenIDFixture.control)/clock", json: ["advance": duration])
+    }
+
+    /// The parameters of an authorization request, replaced or, with `nil`, removed.
+    package func parameters(_ changes: [String: String?] = [:]) -> [String: String] {
+        var form = [
+            "client_id": OpenIDFixture.web, "redirect_uri": OpenIDFixture.callback, "response_type": "code",
+            "scope": "openid profile email", "state": "s 1", "nonce": "n",
+        ]
+        for (name, value) in changes { form[name] = value }
+        return form
+    }
+
+    package func authorizePath(_ changes: [String: String?] = [:]) -> String {
+        "\(base)/authorize?\(TestClient.encode(parameters(changes)))"
+    }
+
+    /// An authorization request, which `person` approves, if there is one.
+    package func authorize(_ changes: [String: String?] = [:], by person: String? = "ada") throws -> Answer {
+        if let person { try order(["outcome": "approve", "account": person]) }
+        return try client.get(authorizePath(changes))
+    }
+
+    package func code(_ changes: [String: String?] = [:], by person: String = "ada") throws -> String {
+        try authorize(changes, by: person).redirect["code"] ?? ""
+    }
+
+    /// A request to the token endpoint by the client `web`.
+    package func token(_ changes: [String: String?]) throws -> Answer {
+        var form = [
+            "client_id": OpenIDFixture.web, "client_secret": OpenIDFixture.secret, "grant_type": "authorization_code",
+        ]
+        if changes["code"] != nil { form["redirect_uri"] = OpenIDFixture.callback }
+        for (name, value) in changes { form[name] = value }
+        return try client.post("\(base)/token", form: form)
+    }
+
+    /// Signs a person in and redeems the code.
+    package func signIn(_ changes: [String: String?] = [:], by person: String = "ada") throws -> Answer {
+        try token(["code": try code(changes, by: person)])
+    }
+
+    package func bearer(_ token: String?) -> [String: String] { ["Authorization": "Bearer \(token ?? "")"] }
+
+    package static func basic(_ client: String = web, secret: String = secret) -> [String: String] {
+        ["Authorization": "Basic \(Data("\(client):\(secret)".utf8).base64EncodedString())"]
+    }
+
+    /// The claims of a token, unverified.
+    package static func claims(_ token: String?) -> [String: Any] {
+        let parts = (token ?? "").split(separator: ".")
+        guard parts.count > 1 else { return [:] }
+        var text = parts[1].replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        while text.count % 4 != 0 { text += "=" }
+        let data = Data(base64Encoded: text) ?? Data()
+        return (try? JSONSerialization.jsonObject(with: data) as? [String: Any]) ?? [:]
+    }
+}
