@@ -27,6 +27,10 @@ package struct JWS: Sendable {
                 description: "it has \(parts.count) dot-separated part\(parts.count == 1 ? "" : "s"), not 3")
         }
         header = try JWS.decodeObject(parts[0], name: "header")
+        // RFC 7515 section 4.1.11: who doesn't know an extension that is critical must refuse, and we know none.
+        guard header["crit"] == nil else {
+            throw Malformed(description: "its header has crit, and no extension is known here: leave crit out")
+        }
         claims = try JWS.decodeObject(parts[1], name: "payload")
         guard let signature = Base64URL.decode(parts[2]) else {
             throw Malformed(description: "its signature isn't base64url without padding")

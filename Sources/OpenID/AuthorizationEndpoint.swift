@@ -58,7 +58,10 @@ extension Issuer {
     private func check(
         _ account: Account, _ request: RequestedAuthorization, in exchange: Exchange
     ) throws(OAuthRefusal) {
-        let hint = request.fields["id_token_hint"].map { ownClaims(of: $0, in: exchange)?["sub"]?.string ?? "" }
+        let hint = try request.fields["id_token_hint"].map { text throws(OAuthRefusal) in
+            if let subject = claims(ofIDToken: text, in: exchange)?["sub"]?.string { return subject }
+            throw OAuthRefusal("invalid_request", Diagnosis("id_token_hint isn't an ID token of this issuer"))
+        }
         guard let wanted = hint ?? request.parameters.claims.idToken["sub"]?.values.first?.string,
             wanted != subject(of: account, for: request.client)
         else { return }

@@ -73,10 +73,10 @@ extension Issuer {
         of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata,
         in exchange: Exchange
     ) throws(KeyError) -> String {
-        guard client.accessToken == .jwt else { return token.key }
+        guard token.key.hasPrefix(Issuer.jwtPrefix) else { return token.key }
         let now = exchange.world.now
         var claims = description(of: token, grant, account, for: client, in: exchange)
-        claims["jti"] = .string(token.key)
+        claims["jti"] = .string(String(token.key.dropFirst(Issuer.jwtPrefix.count)))
         claims["iat"] = .numericDate(now)
         claims["auth_time"] = grant.authenticatedAt.map { .numericDate($0) }
         claims["acr"] = grant.acr.map { .string($0) }
@@ -98,7 +98,8 @@ extension Issuer {
             account.flatMap { account in client.map { subject(of: account, for: $0) } } ?? grant.client)
         claims["aud"] = audience.count == 1 ? audience.first : audience.isEmpty ? nil : .array(audience)
         claims["client_id"] = .string(grant.client)
-        claims["scope"] = .string(token.details.scopes.joined(separator: " "))
+        let scopes = token.details.scopes
+        claims["scope"] = scopes.isEmpty ? nil : .string(scopes.joined(separator: " "))
         claims["exp"] = token.expires.map { .numericDate($0) }
         claims["act"] = grant.actor
         return claims
@@ -108,16 +109,16 @@ extension Issuer {
         algorithms.first { $0.rawValue == name } ?? algorithms.first ?? .rs256
     }
 
-    /// The claims of a token that this issuer has signed with a key that it still publishes; `nil` for any other. Without
-    /// `type` it is an ID token.
-    func ownClaims(of text: String, type: String = "JWT", in exchange: Exchange) -> JSONObject? {
-        guard let token = try? JWS(parsing: text), token.header["typ"]?.string == type else { return nil }
-        let isOwn = exchange.world.keys[owner].key(of: token)?.hasSigned(token) ?? false
-        return isOwn ? token.claims : nil
-    }
-
     /// The key of an access token's or refresh token's row.
     func rowKey(of text: String, in exchange: Exchange) -> String {
-        text.contains(".") ? ownClaims(of: text, type: "at+jwt", in: exchange)?["jti"]?.string ?? text : text
+        // A JSON Web Token's identifier is no secret, so it isn't a token by itself.
+        if text.hasPrefix(Issuer.jwtPrefix) { return "" }
+        guard text.contains("."), let id = signedClaims(of: text, type: "at+jwt", in: exchange)?["jti"]?.string else {
+            return text
+        }
+        return Issuer.jwtPrefix + id
     }
+
+    /// What the keys of rows begin with whose tokens are JSON Web Tokens: their identifier follows.
+    static let jwtPrefix = "jwt:"
 }

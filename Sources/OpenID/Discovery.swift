@@ -20,8 +20,4 @@ extension Issuer {
         document["backchannel_logout_session_supported"] = true
         return Response(status: 200, contentType: "application/json", body: JSONValue.object(document).text)
     }
-
-    func keySet(_ exchange: Exchange) -> Response {
-        Response(status: 200, contentType: "application/json", body: exchange.keySet(owner).text)
-    }
 }

@@ -27,7 +27,7 @@ struct Issuer: SchemaObject {
         id = fields("id", .text(.identifier), "How this file names it, and its address here: `/oidc/ID`.")
         name = fields.optional("name", .text(.name), "What pages call it; the id by default.") ?? id
         let issuer = fields.nullable("issuer", .text(.url), "What `iss` says; https://oidc.example/ID by default.")
-        url = issuer ?? "https://oidc.example/\(id)"
+        url = issuer ?? Issuer.url(id)
         // A name of this machine can't be played: then the address /oidc/ID is left.
         let address = WebAddress(url).flatMap { $0.isIPAddress || $0.isLocalhost ? nil : $0 }
         host = address?.host ?? "oidc.example"
@@ -62,6 +62,8 @@ struct Issuer: SchemaObject {
 // MARK: - What follows from it
 
 extension Issuer: AuthorizationServer {
+    static func url(_ id: String) -> String { "https://oidc.example/\(id)" }
+
     var provider: String { OpenIDSection.name }
 
     func client(_ id: String) -> ClientMetadata? { clientsByID[id] }
@@ -70,13 +72,8 @@ extension Issuer: AuthorizationServer {
 
     var alias: HostAlias { HostAlias(prefix: "/oidc/\(id)", host: host, path: path) }
 
-    /// The URL of an endpoint, in the form of the request.
-    func url(_ endpoint: String, _ exchange: Exchange) -> String { exchange.address.url(of: host, path + endpoint) }
-
     /// `iss`.
     func identifier(_ exchange: Exchange) -> String {
         followsRequest ? url(url.hasSuffix("/") ? "/" : "", exchange) : url
     }
-
-    func pages(at endpoint: String) -> PersonPages { PersonPages(provider: name, host: host, path: path + endpoint) }
 }

@@ -10,16 +10,19 @@ import OAuth
 extension Issuer {
     func logout(_ exchange: Exchange, _ sent: Form) async -> Response {
         let pages = pages(at: policy.paths.endSession)
-        let form = sent.carriedRequest ?? sent
+        let form = (sent.carriedRequest ?? sent).withoutEmptyFields
         do throws(OAuthRefusal) {
-            let request = try LogoutRequest(form, at: self, in: exchange) { ownClaims(of: $0, in: exchange) }
-            if request.needsQuestion, sent["action"] != "yes" {
-                guard sent.carriedRequest == nil else { return pages.notice("Still signed in", "Nothing has changed.") }
-                return pages.ask(exchange, "Sign out?", "of \(name)", yes: "Sign out", request: form)
+            let request = try LogoutRequest(form, at: self, in: exchange) { claims(ofIDToken: $0, in: exchange) }
+            if request.needsQuestion {
+                // The question's own form is a POST that carries the request.
+                guard exchange.request.method == "POST", sent.carriedRequest != nil else {
+                    return pages.ask(exchange, "Sign out?", "of \(name)", yes: "Sign out", request: form)
+                }
+                guard sent["action"] == "yes" else { return pages.notice("Still signed in", "Nothing has changed.") }
             }
             if let session = request.session { _ = await end(session, exchange) }
             var response = request.target?.deliver() ?? pages.notice("Signed out", "You can close this window.")
-            if request.isOfBrowser { response.headers.append(BrowserSession.cookie(nil, at: realm, for: exchange)) }
+            response.headers.append(BrowserSession.cookie(nil, at: realm, for: exchange))
             return response
         } catch { return pages.problem(error.status, "Error: \(error.name)", error.diagnosis) }
     }

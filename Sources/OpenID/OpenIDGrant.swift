@@ -15,7 +15,8 @@ struct OpenIDGrant: OAuthGrant {
         var usedBy: String?
     }
 
-    static let tables = GrantTables<OpenIDGrant>("openid", indexes: [bySession], grantsEnd: { $0.expires })
+    static let tables = GrantTables<OpenIDGrant>(
+        "openid", rememberingTokens: .hours(1), indexes: [bySession], grantsEnd: { $0.expires })
     static let bySession = Index<OpenIDGrant, String>("session") { $0.session }
 
     let key: String
@@ -55,11 +56,12 @@ extension Transaction {
     /// Keeps an access token. That of a client with JSON Web Tokens is kept by its `jti`, and signed later.
     mutating func makeAccessToken(
         _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, scopes: [String]? = nil,
-        audience: [String] = []
+        audience: [String] = [], asJWT: Bool = false
     ) -> Token<OpenIDGrant> {
         let audience = [audience, grant.audience, client.audience, [client.clientID]].first { !$0.isEmpty } ?? []
         let token = Token<OpenIDGrant>(
-            Base64URL.encode(random.bytes(32)), .access, grant: grant.key, client: issuer.key(of: client),
+            (asJWT || client.accessToken == .jwt ? Issuer.jwtPrefix : "") + Base64URL.encode(random.bytes(32)), .access,
+            grant: grant.key, client: issuer.key(of: client),
             expires: now + issuer.policy.lifetimes.accessToken,
             details: OpenIDGrant.TokenDetails(scopes: scopes ?? grant.scopes, audience: audience))
         put(token)

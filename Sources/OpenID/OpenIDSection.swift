@@ -30,17 +30,9 @@ struct OpenIDSection: SeedSection {
     func secret(ofClient id: String) -> String? { issuers.lazy.compactMap { $0.client(id)?.clientSecret }.first }
 
     static func check(_ references: inout SeedReferences) {
-        var places: [String: LocatedJSON] = [:]
-        for issuer in references.root[name]?["issuers"]?.items ?? [] {
-            references.claim(issuer["issuer"], as: "issuer", in: &places)
-            if let json = issuer["issuer"], let url = json.string {
-                let address = WebAddress(url)
-                if address.map({ $0.path != $0.rest }) ?? true {
-                    references.add(json, "expected a URL without a query, a fragment and a user")
-                } else if let address, !address.isIPAddress, !address.isLocalhost {
-                    references.checkHost(json, address.host)
-                }
-            }
+        let issuers = references.root[name]?["issuers"]?.items ?? []
+        references.checkServers(issuers, urlMember: "issuer", default: Issuer.url)
+        for issuer in issuers {
             let names = issuer["algorithms"]?.items.compactMap(\.string) ?? ["RS256"]
             references.expectSigningKeys(issuer["signingKeys"], for: names.compactMap { Algorithm(rawValue: $0) })
             references.checkInteraction(issuer["interaction"])

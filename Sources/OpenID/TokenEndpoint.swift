@@ -20,8 +20,8 @@ extension Issuer {
     }
 
     func token(_ exchange: Exchange) -> Response {
-        let form = exchange.request.bodyForm
         do throws(OAuthRefusal) {
+            let form = try exchange.request.parameters()
             let client = try authenticate(exchange, form)
             let grantType = form["grant_type"] ?? ""
             let issue: (Exchange, Form, ClientMetadata) throws(OAuthRefusal) -> Issued
@@ -53,7 +53,7 @@ extension Issuer {
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
     ) throws(OAuthRefusal) -> Issued {
         let request = Redemption.Request(
-            code: form["code"] ?? "", client: key(of: client), redirectURI: form["redirect_uri"],
+            code: try form.required("code"), client: key(of: client), redirectURI: form["redirect_uri"],
             codeVerifier: form["code_verifier"], exchange: exchange.id)
         let resources = try AuthorizationParameters.resources(form)
         return try exchange.world.update { tables in
@@ -78,7 +78,7 @@ extension Issuer {
     private func refresh(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
     ) throws(OAuthRefusal) -> Issued {
-        let (text, resources) = (form["refresh_token"] ?? "", try AuthorizationParameters.resources(form))
+        let (text, resources) = (try form.required("refresh_token"), try AuthorizationParameters.resources(form))
         // Asked before the token is used up.
         let granted = exchange.world.read { $0.working(text, .refresh, OpenIDGrant.self)?.grant.scopes }
         let scopes = try form["scope"].map { wanted throws(OAuthRefusal) in
@@ -138,8 +138,8 @@ extension Issuer {
             var body = JSONObject([
                 ("access_token", .string(text)), ("token_type", "Bearer"),
                 ("expires_in", .integer(policy.lifetimes.accessToken.seconds)),
-                ("scope", .string(scopes.joined(separator: " "))),
             ])
+            body["scope"] = scopes.isEmpty ? nil : .string(scopes.joined(separator: " "))
             body["refresh_token"] = issued.refresh.map { .string($0) }
             body["issued_token_type"] = issued.type.map { .string($0.rawValue) }
             if let account = issued.account, scopes.contains("openid") {

@@ -19,9 +19,11 @@ extension Issuer {
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
     ) throws(OAuthRefusal) -> Issued {
         let wanted = try TokenExchange(form)
-        let subject = try party(of: wanted.subject, "subject_token", exchange)
-        let actor = try wanted.actor.map { token throws(OAuthRefusal) in try party(of: token, "actor_token", exchange) }
-        let granted = try wanted.scopes(among: subject.scopes)
+        let subject = try party(of: wanted.subject, "subject_token", client, exchange)
+        let actor = try wanted.actor.map { token throws(OAuthRefusal) in
+            try party(of: token, "actor_token", client, exchange)
+        }
+        let granted = try wanted.scopes(among: subject.scopes.filter { client.scopes?.contains($0) ?? true })
         let act = actor.map { actor -> JSONValue in
             var act = JSONObject([("sub", .string(self.subject(of: actor.account, for: client)))])
             act["act"] = subject.grant?.actor
@@ -33,15 +35,16 @@ extension Issuer {
                 (grant.session, grant.authenticatedAt) = (subject.grant?.session, subject.grant?.authenticatedAt)
                 grant.acr = subject.grant?.acr
             }
-            let access = tables.makeAccessToken(grant, for: client, at: self)
+            let access = tables.makeAccessToken(grant, for: client, at: self, asJWT: wanted.requested == .jwt)
             return Issued(grant: grant, account: subject.account, access: access, type: wanted.requested)
         }
     }
 
     private func party(
-        of token: TokenExchange.PresentedToken, _ name: String, _ exchange: Exchange
+        of token: TokenExchange.PresentedToken, _ name: String, _ client: ClientMetadata, _ exchange: Exchange
     ) throws(OAuthRefusal) -> Party {
-        let found = token.type == .idToken ? person(ofIDToken: token.text, exchange) : person(of: token.text, exchange)
+        let found =
+            token.type == .idToken ? person(ofIDToken: token.text, exchange) : person(of: token, client, exchange)
         if let found { return found }
         throw OAuthRefusal(
             "invalid_request", description: "The \(name) is invalid",
@@ -49,12 +52,17 @@ extension Issuer {
                 "\(name) isn't a token of this issuer that works now and speaks for a person: check its type, too"))
     }
 
-    private func person(of text: String, _ exchange: Exchange) -> Party? {
-        let key = rowKey(of: text, in: exchange)
+    /// A refresh token is bound to the client to which it was given: <https://datatracker.ietf.org/doc/html/rfc6749#section-10.4>.
+    private func person(
+        of presented: TokenExchange.PresentedToken, _ caller: ClientMetadata, _ exchange: Exchange
+    ) -> Party? {
+        let key = rowKey(of: presented.text, in: exchange)
+        let isRefresh = presented.type == .refreshToken
+        guard presented.type != .jwt || key.hasPrefix(Issuer.jwtPrefix) else { return nil }
         return exchange.world.read { tables in
-            let found =
-                tables.working(key, .access, OpenIDGrant.self) ?? tables.working(key, .refresh, OpenIDGrant.self)
+            let found = tables.working(key, isRefresh ? .refresh : .access, OpenIDGrant.self)
             guard let (token, grant, account) = found, grant.issuer == id, token.details.usedBy == nil,
+                !isRefresh || token.client == self.key(of: caller),
                 let client = client(grant.client)
             else { return nil }
             return Party(account: account, client: client, scopes: token.details.scopes, grant: grant)
@@ -63,8 +71,8 @@ extension Issuer {
 
     /// The person by `sub`, or by the session where `sub` is pairwise.
     private func person(ofIDToken text: String, _ exchange: Exchange) -> Party? {
-        guard let claims = ownClaims(of: text, in: exchange), let sub = claims["sub"]?.string,
-            claims["iss"]?.string == identifier(exchange), let expires = claims["exp"]?.numericDate,
+        guard let claims = claims(ofIDToken: text, in: exchange), let sub = claims["sub"]?.string,
+            let expires = claims["exp"]?.numericDate,
             let client = claims["aud"]?.string.flatMap({ client($0) })
         else { return nil }
         return exchange.world.read { tables in

@@ -6,16 +6,13 @@ import OAuth
 extension Issuer {
     /// POST /introspect: <https://datatracker.ietf.org/doc/html/rfc7662>.
     func introspect(_ exchange: Exchange) -> Response {
-        let form = exchange.request.bodyForm
         do throws(OAuthRefusal) {
+            let form = try exchange.request.parameters()
             let caller = try authenticate(exchange, form)
             guard caller.credentials.isConfidential else {
                 throw OAuthRefusal("unauthorized_client", Diagnosis("only clients that authenticate may ask"))
             }
-            guard let text = form["token"] else {
-                throw OAuthRefusal("invalid_request", Diagnosis("token is missing"))
-            }
-            let key = rowKey(of: text, in: exchange)
+            let key = rowKey(of: try form.required("token"), in: exchange)
             let (token, grant, account) = exchange.world.read { tables in
                 let token = tables.find(Token<OpenIDGrant>.self, key).flatMap { token in
                     token.hasExpired(at: tables.now) || token.details.usedBy != nil ? nil : token
@@ -36,19 +33,19 @@ extension Issuer {
 
     /// POST /revoke: <https://datatracker.ietf.org/doc/html/rfc7009>. A refresh token takes its grant along.
     func revoke(_ exchange: Exchange) -> Response {
-        let form = exchange.request.bodyForm
         do throws(OAuthRefusal) {
+            let form = try exchange.request.parameters()
             let caller = try authenticate(exchange, form)
-            guard let text = form["token"] else {
-                throw OAuthRefusal("invalid_request", Diagnosis("token is missing"))
-            }
-            let key = rowKey(of: text, in: exchange)
+            let key = rowKey(of: try form.required("token"), in: exchange)
             try exchange.world.update { (tables) throws(OAuthRefusal) in
-                guard let token = tables.find(Token<OpenIDGrant>.self, key) else { return }
+                // Section 2.2: a token that isn't of this issuer is revoked as good as any.
+                guard let token = tables.find(Token<OpenIDGrant>.self, key), token.client.hasPrefix("\(realm) ") else {
+                    return
+                }
                 guard token.client == self.key(of: caller) else {
                     // Section 2.1 demands a refusal; which one isn't documented.
                     throw OAuthRefusal(
-                        "unauthorized_client", Diagnosis("the token was given to \(Diagnosis.quote(token.client))"))
+                        "unauthorized_client", Diagnosis("the token was given to another client"))
                 }
                 tables.remove(Token<OpenIDGrant>.self, key)
                 if token.kind == .refresh, let grant = tables.find(OpenIDGrant.self, token.grant) { tables.end(grant) }

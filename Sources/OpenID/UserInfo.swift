@@ -8,12 +8,14 @@ import OAuth
 
 extension Issuer {
     func userInfo(_ exchange: Exchange) -> Response {
-        let key = rowKey(of: exchange.request.accessToken() ?? "", in: exchange)
+        guard let text = exchange.request.accessToken() else {
+            return OAuthRefusal.withoutToken(Diagnosis("there is no access token: send Authorization: Bearer"))
+        }
+        let key = rowKey(of: text, in: exchange)
         let found = exchange.world.read { $0.working(key, .access, OpenIDGrant.self) }
         guard let (token, grant, account) = found, grant.issuer == id, let client = client(grant.client) else {
-            return OAuthRefusal(
-                "invalid_token", Diagnosis("the access token is missing, unknown, expired or revoked, or no person's")
-            ).bearerResponse
+            let reason = exchange.world.read { $0.reason(againstUsing: key, .access, OpenIDGrant.self) }
+            return OAuthRefusal("invalid_token", Diagnosis("the access token doesn't work: \(reason)")).bearerResponse
         }
         guard token.details.scopes.contains("openid") else {
             return OAuthRefusal("insufficient_scope", Diagnosis("the token was granted without the scope openid"))

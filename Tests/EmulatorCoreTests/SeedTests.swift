@@ -76,6 +76,19 @@ struct SeedTests {
                 #"client_id "c" is already taken at $.apple.teams[0].apps[0].bundleID"#
             ),
             (
+                #"{"openid":{"issuers":[{"id":"a","issuer":"https://x.example/t"},{"id":"b","issuer":"https://x.example/t/"}]}}"#,
+                #"seed: $.openid.issuers[1].issuer: is at the same address as "a""#
+            ),
+            (
+                #"{"openid":{"issuers":[{"id":"a","issuer":"https://oidc.example/b"},{"id":"b"}]}}"#,
+                #"is at the same address as "a""#
+            ),
+            (
+                #"{"openid":{"issuers":[{"id":"a","paths":{"token":"/authorize"}}]}}"#,
+                #""/authorize" is the path of two endpoints"#
+            ),
+            (#"{"openid":{"issuers":[{"id":".."}]}}"#, "expected a name of more than dots"),
+            (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG"}]}]}}"#,
                 #"the key "publicKeyFile" (or "publicKey") is missing"#
             ),

@@ -70,6 +70,35 @@ struct LogoutTests {
         #expect(try browser.get(fixture.authorizePath(["prompt": "none"])).redirect["error"] == "login_required")
     }
 
+    @Test("only the question's own form, or an ID token of the browser's session, signs out")
+    func forged() throws {
+        let fixture = try OpenIDFixture()
+        let browser = TestBrowser(fixture.client)
+        _ = try browser.submit(try browser.get(fixture.authorizePath()), ["account": "ada"])
+        #expect(try browser.get(path(fixture, ["action": "yes"])).text.contains("Sign out?"))
+        let other = try fixture.signIn(by: "grace")["id_token"]
+        #expect(try browser.get(path(fixture, ["id_token_hint": other])).text.contains("Sign out?"))
+        #expect(try browser.get(fixture.authorizePath(["prompt": "none"])).redirect["code"] != nil)
+    }
+
+    @Test("an ID token of another issuer is no hint, though both sign with the same keys")
+    func otherIssuer() throws {
+        let client = #"{"clientID":"web","clientSecret":"s","redirectURIs":["http://localhost:3000/callback"]}"#
+        let fixture = try OpenIDFixture(
+            seed: #"""
+                {"openid":{"issuers":[{"id":"a","issuer":"https://a.example","clients":[\#(client)]},
+                {"id":"b","issuer":"https://b.example","clients":[\#(client)]}]}}
+                """#, base: "/oidc/a")
+        let token = try fixture.token(["client_secret": "s", "code": try fixture.code()])["id_token"]
+        #expect(try fixture.client.get("/oidc/a/logout?id_token_hint=\(token ?? "")").status == 200)
+        let answer = try fixture.client.get("/oidc/b/logout?id_token_hint=\(token ?? "")")
+        #expect(answer.status == 400)
+        #expect(answer.diagnosis.contains("isn't an ID token of this issuer"))
+        try fixture.order(["outcome": "approve", "account": "ada"])
+        let parameters = TestClient.encode(fixture.parameters(["id_token_hint": token]))
+        #expect(try fixture.client.get("/oidc/b/authorize?\(parameters)").redirect["error"] == "invalid_request")
+    }
+
     @Test("refusals stay on a page, and end nothing")
     func refusals() throws {
         let fixture = try OpenIDFixture()

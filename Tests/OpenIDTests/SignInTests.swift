@@ -208,7 +208,7 @@ struct SignInTests {
     func pageErrors() throws {
         let fixture = try OpenIDFixture()
         for (changes, name) in [
-            (["client_id": "wep"], "invalid_client"), (["client_id": nil], "invalid_client"),
+            (["client_id": "wep"], "invalid_client"), (["client_id": nil], "invalid_request"),
             (["redirect_uri": "http://localhost:3000/callback/"], "invalid_request"),
             (["redirect_uri": nil], "invalid_request"),
             (["request_uri": "urn:ietf:params:oauth:request_uri:x"], "invalid_request_uri"),

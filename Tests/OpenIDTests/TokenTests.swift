@@ -233,7 +233,7 @@ struct TokenTests {
             (["grant_type": nil], "invalid_request"), (["grant_type": "password"], "unsupported_grant_type"),
             (few, "unauthorized_client"),
             (few.merging(["grant_type": "client_credentials", "scope": "write"]) { $1 }, "invalid_scope"),
-            (["grant_type": "refresh_token"], "invalid_grant"),
+            (["grant_type": "refresh_token"], "invalid_request"),
             (["grant_type": "client_credentials", "resource": "x#y"], "invalid_target"),
         ] as [([String: String?], String)] {
             let answer = try fixture.token(changes)

@@ -57,6 +57,12 @@ package struct Address: Sendable, Equatable {
         } else if let alias = aliasOf(rest) {
             (form, host) = (.alias(alias), alias.host)
             path = alias.path + rest.dropFirst(alias.prefix.count)
+        } else if rest.hasPrefix(HostAlias.metadata),
+            let alias = aliasOf(String(rest.dropFirst(HostAlias.metadata.count))),
+            rest.utf8.count == HostAlias.metadata.utf8.count + alias.prefix.utf8.count
+        {
+            (form, host) = (.alias(alias), alias.host)
+            path = HostAlias.metadata + alias.path
         } else {
             (form, host, path) = (.prefix, nil, rest)
         }

@@ -19,6 +19,9 @@ package struct HostAlias: Sendable, Equatable {
         return rest.isEmpty || rest.hasPrefix("/") ? rest : nil
     }
 
+    /// Where RFC 8414 section 3.1 puts a server's metadata: the server's own path follows.
+    static let metadata = "/.well-known/oauth-authorization-server"
+
     /// The first two segments of a path, by which an alias is found.
     static func prefix(of path: String) -> String {
         let bytes = path.utf8.dropFirst()

@@ -35,6 +35,14 @@ package struct OAuthRefusal: Error, Sendable {
         return refusal.response
     }
 
+    /// The refusal of a request without an access token: it names no error.
+    package static func withoutToken(_ diagnosis: Diagnosis) -> Response {
+        Response(
+            status: 401,
+            headers: [(name: "WWW-Authenticate", value: "Bearer"), (name: "Cache-Control", value: "no-store")]
+        ).diagnosed(diagnosis)
+    }
+
     /// An answer that nobody may cache: <https://datatracker.ietf.org/doc/html/rfc6749#section-5.1>.
     package static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(
@@ -83,6 +91,7 @@ package struct OAuthRefusal: Error, Sendable {
         "slow_down": (400, "Poll less often"),
         "expired_token": (400, "The device code has expired"),
         "invalid_request_uri": (400, "The request_uri is unknown, used or expired"),
+        "request_uri_not_supported": (400, "The request_uri is not supported"),
         "invalid_request_object": (400, "The request object is invalid"),
         "login_required": (400, "Nobody is signed in"),
         "consent_required": (400, "Nobody has consented"),

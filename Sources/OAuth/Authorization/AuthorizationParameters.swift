@@ -17,6 +17,17 @@ package struct AuthorizationParameters: Sendable {
     package let acrValues: [String]
     package let resources: [String]
 
+    /// What a request may name, because it is kept for as long as a grant.
+    private static let (resourceLimit, scopeLimit) = (20, 100)
+
+    /// The parameters that the specifications know. Others are of no use, and aren't kept.
+    static let names: Set<String> = [
+        "acr_values", "claims", "claims_locales", "client_id", "code_challenge", "code_challenge_method", "display",
+        "dpop_jkt", "id_token_hint", "login_hint", "max_age", "nonce", "prompt", "redirect_uri", "registration",
+        "request",
+        "resource", "response_mode", "response_type", "scope", "state", "ui_locales",
+    ]
+
     package init(_ form: Form, _ client: ClientMetadata, _ policy: ServerPolicy) throws(OAuthRefusal) {
         responseTypes = try AuthorizationParameters.responseTypes(
             form, among: client.responseTypes ?? policy.responseTypes)
@@ -76,6 +87,11 @@ package struct AuthorizationParameters: Sendable {
     package static func scopes(_ text: String?, among allowed: [String]?) throws(OAuthRefusal) -> [String] {
         var seen: Set<String> = []
         let scopes = (text ?? "").split(separator: " ").map(String.init).filter { seen.insert($0).inserted }
+        guard scopes.count <= scopeLimit else {
+            throw OAuthRefusal(
+                "invalid_scope",
+                Diagnosis(received: "\(scopes.count) scopes", expected: "at most \(scopeLimit)", "ask for fewer"))
+        }
         if let allowed, let other = scopes.first(where: { !allowed.contains($0) }) {
             throw OAuthRefusal(
                 "invalid_scope",
@@ -94,6 +110,11 @@ package struct AuthorizationParameters: Sendable {
             throw invalid("code_challenge is missing: this client must use PKCE")
         }
         let method = form["code_challenge_method"] ?? "plain"
+        guard form["code_challenge_method"] != nil || methods.contains("plain") else {
+            throw invalid(
+                "code_challenge_method is missing, which means plain (RFC 7636 section 4.3): send \(methods.joined(separator: " or "))"
+            )
+        }
         guard let known = CodeChallenge.Method(rawValue: method), methods.contains(method) else {
             throw OAuthRefusal(
                 "invalid_request",
@@ -116,6 +137,13 @@ package struct AuthorizationParameters: Sendable {
     /// For whom tokens are meant: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
     package static func resources(_ form: Form) throws(OAuthRefusal) -> [String] {
         let all = form.fields.filter { $0.name == "resource" }.map(\.value)
+        guard all.count <= AuthorizationParameters.resourceLimit else {
+            throw OAuthRefusal(
+                "invalid_target",
+                Diagnosis(
+                    received: "\(all.count) resources", expected: "at most \(AuthorizationParameters.resourceLimit)",
+                    "name fewer"))
+        }
         if let other = all.first(where: { WebAddress($0) == nil && !$0.hasPrefix("urn:") || $0.contains("#") }) {
             throw OAuthRefusal(
                 "invalid_target",

@@ -36,13 +36,24 @@ package struct RegisteredRedirectURI: Sendable {
     }
 
     package func matches(_ uri: String, _ comparison: Comparison) -> Bool {
-        guard let anyPortAt else {
-            return comparison == .exact ? uri == text : uri.hasPrefix(text) && !uri.contains("#")
-        }
+        // Bytes, because a mark behind "#" makes another character of it.
+        let isWritable = uri.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "#") }
+        guard comparison == .exact || isWritable else { return false }
+        guard let anyPortAt else { return comparison == .exact ? uri == text : begins(uri, with: text) }
         guard uri.hasPrefix(anyPortAt) else { return false }
         let after = uri.dropFirst(anyPortAt.count)
         let port = after.prefix { $0.isASCII && $0.isNumber }
         guard UInt16(port) != nil else { return false }
-        return comparison == .exact ? after.dropFirst(port.count) == rest : after.dropFirst(port.count).hasPrefix(rest)
+        let path = after.dropFirst(port.count)
+        guard comparison == .prefix else { return path == rest }
+        return path.utf8.starts(with: rest.utf8) && (path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"))
+    }
+
+    /// Whether `uri` begins with `text`. Where that ends with the host, what follows must not be more of the host's name.
+    private func begins(_ uri: String, with text: String) -> Bool {
+        guard uri.utf8.starts(with: text.utf8) else { return false }
+        let isHostOnly = text.firstRange(of: "://").map { !text[$0.upperBound...].contains("/") } ?? false
+        let rest = uri.utf8.dropFirst(text.utf8.count)
+        return !isHostOnly || rest.first.map { "/?".utf8.contains($0) } ?? true
     }
 }

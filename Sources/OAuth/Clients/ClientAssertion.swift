@@ -25,6 +25,9 @@ struct ClientAssertion: Sendable {
             let found = claims["aud"].map { Diagnosis.quote($0.string ?? $0.text) } ?? "missing"
             return "aud is \(found): set it to \(Diagnosis.quote(audiences.first ?? ""))"
         }
+        if let name = ["exp", "iat", "nbf"].first(where: { claims[$0]?.isInMilliseconds ?? false }) {
+            return "\(name) is in milliseconds: JWT times are seconds since 1970"
+        }
         guard let expires = claims["exp"]?.numericDate else {
             return "exp is missing, or not a whole number of seconds since 1970"
         }

@@ -21,7 +21,12 @@ package struct ClientAuthentication: Sendable {
             case .none: [.none]
             case .basic: [.clientSecretBasic]
             case .post: [.clientSecretPost]
-            case .assertion(let token): token.algorithm == "HS256" ? [.clientSecretJWT] : [.privateKeyJWT]
+            case .assertion(let token):
+                switch token.algorithm.flatMap({ Algorithm(rawValue: $0) }) {
+                case .hs256: [.clientSecretJWT]
+                case nil: [.clientSecretJWT, .privateKeyJWT]
+                default: [.privateKeyJWT]
+                }
             }
         }
     }
@@ -33,7 +38,7 @@ package struct ClientAuthentication: Sendable {
     package init(_ request: Request, _ form: Form) throws(OAuthRefusal) {
         let basic = BasicCredentials.read(request)
         let (secret, assertion) = (form["client_secret"], form["client_assertion"])
-        usesHeader = basic != nil
+        usesHeader = request.header("Authorization")?.lowercased().hasPrefix("basic") ?? false
         guard [basic != nil, !(secret ?? "").isEmpty, assertion != nil].count(where: { $0 }) <= 1 else {
             throw OAuthRefusal(
                 "invalid_request",
@@ -119,7 +124,10 @@ package struct ClientAuthentication: Sendable {
 
     /// The client isn't known.
     package func unknownClient(hint: String) -> OAuthRefusal {
-        refusal(received: "client_id \(Diagnosis.quote(clientID))", "no such client is seeded\(hint)")
+        guard !clientID.isEmpty else {
+            return refusal("the request names no client: send client_id, Authorization: Basic or a client_assertion")
+        }
+        return refusal(received: "client_id \(Diagnosis.quote(clientID))", "no such client is seeded\(hint)")
     }
 
     private func refusal(

@@ -5,6 +5,9 @@ package struct Consent: Row {
     package static let table = Table<Consent>("oauth.consent", indexes: [byAccount])
     static let byAccount = Index<Consent, String>("account") { $0.account }
 
+    /// How many scopes are remembered. With more, only the latest are.
+    static let limit = 500
+
     let owner: String
     let account: String
     var scopes: Set<String>
@@ -25,6 +28,7 @@ extension Transaction {
     package mutating func consent(_ account: String, to owner: String, scopes: [String]) {
         guard !hasConsented(account, to: owner, scopes: scopes) else { return }
         let known = find(Consent.self, Consent.key(account, to: owner))
-        put(Consent(owner: owner, account: account, scopes: (known?.scopes ?? []).union(scopes)))
+        let all = (known?.scopes ?? []).union(scopes)
+        put(Consent(owner: owner, account: account, scopes: all.count > Consent.limit ? Set(scopes) : all))
     }
 }

@@ -122,6 +122,20 @@ extension TableReading where Self: ~Copyable {
         rows(Grant.tables.tokensByGrant, grant.key)
     }
 
+    /// Why a token doesn't work now, in a clause.
+    package func reason<Grant: OAuthGrant>(
+        againstUsing token: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type
+    ) -> String {
+        guard !token.isEmpty else { return "there is none" }
+        guard let found = find(Token<Grant>.self, token) else {
+            return "this world has given out no such token, it is long gone, or it was revoked"
+        }
+        if found.kind != kind { return "it is \(found.kind == .access ? "an access" : "a refresh") token" }
+        if let expires = found.expires, expires <= now { return "it expired \((now - expires).seconds) seconds ago" }
+        guard let grant = find(Grant.self, found.grant) else { return "its grant was revoked" }
+        return grant.account.isEmpty ? "it is the client's own, and no person's" : "the account is gone"
+    }
+
     /// A token that works now, with the grant and the person that it stands for.
     package func working<Grant: OAuthGrant>(
         _ token: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type

@@ -14,9 +14,12 @@ extension Transaction {
         refreshToken text: String, of client: String, _ type: Grant.Type, rotates: Bool, by exchange: String
     ) -> Result<(token: Token<Grant>, grant: Grant, account: Account), OAuthRefusal>
     where Grant.TokenDetails: RotatingDetails {
-        guard let found = working(text, .refresh, type), found.token.client == client else {
-            let reason = "the refresh token is missing, unknown, expired, revoked, or another client's"
-            return .failure(OAuthRefusal("invalid_grant", Diagnosis(reason)))
+        guard let found = working(text, .refresh, type) else {
+            let reason = reason(againstUsing: text, .refresh, type)
+            return .failure(OAuthRefusal("invalid_grant", Diagnosis("the refresh token doesn't work: \(reason)")))
+        }
+        guard found.token.client == client else {
+            return .failure(OAuthRefusal("invalid_grant", Diagnosis("the refresh token is another client's")))
         }
         if let user = found.token.details.usedBy {
             end(found.grant)
@@ -43,6 +46,9 @@ extension Transaction {
                 // The code stays, so that whoever sends it again is told the same.
                 remove(Grant.self, grant.key)
                 remove(Grant.tables.tokensByGrant, grant.key)
+            }
+            if case .otherClient = error {
+                return .failure(OAuthRefusal("invalid_grant", Diagnosis("the code was given to another client")))
             }
             return .failure(OAuthRefusal("invalid_grant", Diagnosis(error.reason)))
         }

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JOSE
 import JSON
 
 /// An authorization server of a seed, for those endpoints that are the same at all such servers: they are extensions of it.
@@ -8,6 +9,14 @@ package protocol AuthorizationServer: Sendable {
     var provider: String { get }
     /// Unlike all others' of the provider.
     var id: String { get }
+    /// What pages call it.
+    var name: String { get }
+    /// Where it is played.
+    var host: String { get }
+    /// Its own path there, without a slash at the end.
+    var path: String { get }
+    /// Whose keys sign its tokens.
+    var owner: KeyOwner { get }
     var policy: ServerPolicy { get }
     var interaction: Interaction? { get }
     /// In the order in which they are written.
@@ -16,10 +25,6 @@ package protocol AuthorizationServer: Sendable {
     func client(_ id: String) -> ClientMetadata?
     /// `iss`, in answers to the request.
     func identifier(_ exchange: Exchange) -> String
-    /// The URL of an endpoint, in the form of the request.
-    func url(_ endpoint: String, _ exchange: Exchange) -> String
-    /// Pages whose forms go to an endpoint.
-    func pages(at endpoint: String) -> PersonPages
     /// The answer to an authorization request that a person has approved: it begins a session, unless one goes on.
     func approve(
         _ request: RequestedAuthorization, by account: Account, _ session: BrowserSession?, scopes: [String],
@@ -31,8 +36,29 @@ extension AuthorizationServer {
     /// The server among those of all providers, for rows that they share.
     package var realm: String { "\(provider).\(id)" }
 
+    /// The URL of an endpoint, in the form of the request.
+    package func url(_ endpoint: String, _ exchange: Exchange) -> String {
+        exchange.address.url(of: host, path + endpoint)
+    }
+
+    /// The URL of an endpoint under the server's own name.
+    private func realURL(_ endpoint: String) -> String { "https://\(host)\(path)\(endpoint)" }
+
+    /// Pages whose forms go to an endpoint.
+    package func pages(at endpoint: String) -> PersonPages {
+        PersonPages(provider: name, host: host, path: path + endpoint)
+    }
+
+    /// The key set endpoint: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
+    package func keySet(_ exchange: Exchange) -> Response {
+        Response(status: 200, contentType: "application/json", body: exchange.keySet(owner).text)
+    }
+
     /// The name by which rows tell clients of several servers apart.
     package func key(of client: ClientMetadata) -> String { "\(realm) \(client.clientID)" }
+
+    /// The client's ID, of such a name.
+    package static func clientID(ofKey key: String) -> String { String(key.drop { $0 != " " }.dropFirst()) }
 
     package func hint(for clientID: String) -> String {
         Spelling.hint(clientID, among: clients.map(\.clientID).sorted())
@@ -45,13 +71,28 @@ extension AuthorizationServer {
         guard let client = client(authentication.clientID) else {
             throw authentication.unknownClient(hint: hint(for: authentication.clientID))
         }
-        let audiences = [
-            identifier(exchange), url(policy.paths.token, exchange), url(policy.paths.pushedRequest, exchange),
-            url(policy.paths.introspection, exchange), url(policy.paths.revocation, exchange),
-            url(policy.paths.deviceAuthorization, exchange),
+        let paths = policy.paths
+        let endpoints = [
+            paths.token, paths.pushedRequest, paths.introspection, paths.revocation, paths.deviceAuthorization,
         ]
+        let audiences = [identifier(exchange)] + endpoints.map { url($0, exchange) } + endpoints.map { realURL($0) }
         try authentication.check(client.credentials, audiences: audiences, in: exchange)
         return client
+    }
+
+    /// The claims of a token that the server has signed with a key that it still publishes; `nil` for any other.
+    package func signedClaims(of text: String, type: String, in exchange: Exchange) -> JSONObject? {
+        guard let token = try? JWS(parsing: text), token.header["typ"]?.string == type else { return nil }
+        let isOwn = exchange.world.keys[owner].key(of: token)?.hasSigned(token) ?? false
+        return isOwn ? token.claims : nil
+    }
+
+    /// The claims of an ID token of the server's, expired or not. Others may sign with the same keys, so its `iss` is compared.
+    package func claims(ofIDToken text: String, in exchange: Exchange) -> JSONObject? {
+        guard let claims = signedClaims(of: text, type: "JWT", in: exchange), claims["exp"] != nil,
+            claims["iss"]?.string == identifier(exchange)
+        else { return nil }
+        return claims
     }
 
     /// Refuses a client what is for others.
@@ -98,7 +139,9 @@ extension AuthorizationServer {
             ].map { .string($0) }
                 + (policy.responseTypes.contains { !$0.contains("code") } ? ["implicit"] : []))
         for endpoint in ["token", "introspection", "revocation"] {
-            metadata["\(endpoint)_endpoint_auth_methods_supported"] = .array(methods)
+            // Only clients that authenticate may introspect.
+            let usable = endpoint == "introspection" ? methods.filter { $0 != "none" } : methods
+            metadata["\(endpoint)_endpoint_auth_methods_supported"] = .array(usable)
             metadata["\(endpoint)_endpoint_auth_signing_alg_values_supported"] = .array(algorithms)
         }
         metadata["code_challenge_methods_supported"] = .array(policy.pkceMethods.map { .string($0) })

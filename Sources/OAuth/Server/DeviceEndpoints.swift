@@ -7,8 +7,8 @@ import JSON
 extension AuthorizationServer {
     /// A device asks for a code.
     package func authorizeDevice(_ exchange: Exchange) -> Response {
-        let form = exchange.request.bodyForm
         do throws(OAuthRefusal) {
+            let form = try exchange.request.parameters()
             let client = try authenticate(exchange, form)
             try check(client, mayUse: DeviceAuthorization.grantType)
             let scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
@@ -57,7 +57,11 @@ extension AuthorizationServer {
             }
             return devicePages.consent(
                 exchange, client: name, account: account, items: device.scopes, request: carried)
-        case .approved(let account): decision = .approved(account: account, scopes: device.scopes)
+        case .approved(let account):
+            guard exchange.world.read({ $0.account(account) }) != nil else {
+                return devicePages.choose(exchange, client: name, request: carried)
+            }
+            decision = .approved(account: account, scopes: device.scopes)
         case .cancel: break
         }
         exchange.world.update { tables in

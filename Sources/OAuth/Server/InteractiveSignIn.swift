@@ -138,7 +138,8 @@ extension AuthorizationServer {
     package func response(to failure: RequestedAuthorization.Failure) -> Response {
         switch failure {
         case .page(let refusal):
-            return signInPages.problem(refusal.status, "Error: \(refusal.name)", refusal.diagnosis)
+            return signInPages.problem(
+                refusal.status == 401 ? 400 : refusal.status, "Error: \(refusal.name)", refusal.diagnosis)
         case .answer(let refusal, var response):
             response.append("error", refusal.name)
             response.append("error_description", refusal.description)

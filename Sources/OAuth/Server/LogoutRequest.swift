@@ -8,9 +8,7 @@ package struct LogoutRequest: Sendable {
     package let session: BrowserSession?
     /// Where the browser goes on.
     package let target: AuthorizationResponse?
-    /// Whether the session is the browser's, whose cookie then goes.
-    package let isOfBrowser: Bool
-    /// Without a token of the session, any page could have sent the browser here.
+    /// Without an ID token of the browser's session, any page could have sent the browser here.
     package let needsQuestion: Bool
 
     /// `claims` reads an ID token that the server has signed, expired or not.
@@ -30,9 +28,9 @@ package struct LogoutRequest: Sendable {
         let hinted = hint?["sid"]?.string.flatMap { id in
             exchange.world.read { $0.session(withID: id, at: server.realm) }
         }
-        session = hint == nil ? browser : hinted
-        isOfBrowser = browser == nil || browser?.id == session?.id
-        needsQuestion = session != nil && hint == nil
+        session = browser ?? hinted
+        // "If the supplied ID Token does not belong to the current OP session", too.
+        needsQuestion = browser != nil && browser?.id != hinted?.id
     }
 
     private static func client(

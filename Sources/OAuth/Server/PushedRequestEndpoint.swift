@@ -7,21 +7,23 @@ import JSON
 extension AuthorizationServer {
     /// Checks an authorization request as the authorization endpoint would, and keeps it.
     package func push(_ exchange: Exchange) -> Response {
-        let form = exchange.request.bodyForm
         do throws(OAuthRefusal) {
+            let form = try exchange.request.parameters()
             let client = try authenticate(exchange, form)
             guard form["request_uri"] == nil else {
                 throw OAuthRefusal("invalid_request", Diagnosis("request_uri can't be pushed: push the request itself"))
             }
-            let credentials = ["client_secret", "client_assertion", "client_assertion_type"]
-            var kept = Form(fields: form.fields.filter { !credentials.contains($0.name) && $0.name != "client_id" })
+            let known = AuthorizationParameters.names.subtracting(["client_id"])
+            var kept = Form(fields: form.fields.filter { known.contains($0.name) })
             kept.fields.append(Form.Field(name: "client_id", value: client.clientID))
             let fields = try RequestObject.resolve(
                 kept, client: client.credentials, issuer: identifier(exchange), in: exchange)
             _ = try RequestedAuthorization.redirectURI(fields, client, policy)
             _ = try AuthorizationParameters(fields, client, policy)
             let pushed = exchange.world.update { tables in
-                tables.push(fields, of: key(of: client), for: policy.lifetimes.pushedRequest)
+                tables.push(
+                    Form(fields: fields.fields.filter { AuthorizationParameters.names.contains($0.name) }),
+                    of: key(of: client), for: policy.lifetimes.pushedRequest)
             }
             return OAuthRefusal.json(
                 ["request_uri": .string(pushed.key), "expires_in": .integer(policy.lifetimes.pushedRequest.seconds)],

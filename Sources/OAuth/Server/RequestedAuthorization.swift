@@ -22,11 +22,15 @@ package struct RequestedAuthorization: Sendable {
 
     /// `isAnswer` is for a request that a page's form carries.
     package init(
-        _ form: Form, at server: some AuthorizationServer, in exchange: Exchange, isAnswer: Bool = false
+        _ sent: Form, at server: some AuthorizationServer, in exchange: Exchange, isAnswer: Bool = false
     ) throws(Failure) {
+        let form = sent.withoutEmptyFields
         self.form = form
         do throws(OAuthRefusal) {
             client = try RequestedAuthorization.client(form, server)
+        } catch { throw .page(error) }
+        try RequestedAuthorization.checkReference(form, client, server, exchange)
+        do throws(OAuthRefusal) {
             pushed = try RequestedAuthorization.pushed(form, client, server, exchange, isAnswer)
             fields = try RequestObject.resolve(
                 pushed?.form ?? form, client: client.credentials, issuer: server.identifier(exchange), in: exchange)
@@ -39,17 +43,28 @@ package struct RequestedAuthorization: Sendable {
 
     private static func client(_ form: Form, _ server: some AuthorizationServer) throws(OAuthRefusal) -> ClientMetadata
     {
-        // RFC 8707 section 2: several resources may be named.
-        let single = form.fields.filter { $0.name != "resource" }
-        if let name = Form(fields: single).repeatedName {
-            throw OAuthRefusal("invalid_request", Diagnosis("\(Diagnosis.quote(name)) occurs twice: send it once"))
-        }
-        let id = form["client_id"] ?? ""
+        try form.checkRepetitions()
+        let id = try form.required("client_id")
         if let client = server.client(id) { return client }
         throw OAuthRefusal(
             "invalid_client",
             Diagnosis(
                 received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(server.hint(for: id))"))
+    }
+
+    /// Refuses the URI of a request object elsewhere, which nobody fetches here. The client learns of it, where its redirect URI
+    /// is registered: <https://openid.net/specs/openid-connect-core-1_0.html#AuthError>.
+    private static func checkReference(
+        _ form: Form, _ client: ClientMetadata, _ server: some AuthorizationServer, _ exchange: Exchange
+    ) throws(Failure) {
+        guard let uri = form["request_uri"], !uri.hasPrefix(PushedRequest.uriPrefix),
+            let redirectURI = try? redirectURI(form, client, server.policy)
+        else { return }
+        let diagnosis = Diagnosis(
+            received: "request_uri \(Diagnosis.quote(uri))", expected: "one that was pushed (RFC 9126)",
+            "push the request, or send the object itself in request")
+        throw .answer(
+            OAuthRefusal("request_uri_not_supported", diagnosis), server.answer(exchange, to: redirectURI, of: form))
     }
 
     private static func pushed(
@@ -81,7 +96,8 @@ package struct RequestedAuthorization: Sendable {
             "invalid_request",
             Diagnosis(
                 received: "redirect_uri \(Diagnosis.quote(uri))",
-                expected: client.redirectURIs.map { Diagnosis.quote($0) }.joined(separator: " or "),
+                expected: client.redirectURIs.isEmpty
+                    ? nil : client.redirectURIs.map { Diagnosis.quote($0) }.joined(separator: " or "),
                 "register it in redirectURIs of \"\(client.clientID)\", character by character"))
     }
 }

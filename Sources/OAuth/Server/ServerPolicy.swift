@@ -85,6 +85,13 @@ package struct EndpointPaths: SchemaObject {
     package let authorization, token, keys, userInfo, introspection, revocation, endSession: String
     package let pushedRequest, deviceAuthorization, device: String
 
+    var all: [String] {
+        [
+            authorization, token, keys, userInfo, introspection, revocation, endSession, pushedRequest,
+            deviceAuthorization, device,
+        ]
+    }
+
     package init(_ fields: inout Fields) {
         let rule = TextRule(about: "a path such as \"/authorize\"", pattern: "^/[A-Za-z0-9._~/-]+$") { text in
             text.hasPrefix("/") && text.utf8.count > 1

@@ -34,6 +34,10 @@ package struct TokenExchange: Sendable {
         scope = form["scope"]
         targets =
             try form.fields.filter { $0.name == "audience" }.map(\.value) + AuthorizationParameters.resources(form)
+        guard requested != .idToken || targets.isEmpty else {
+            throw OAuthRefusal(
+                "invalid_target", Diagnosis("an ID token is for the client that asks: leave out audience and resource"))
+        }
         guard requested != .refreshToken else {
             throw OAuthRefusal("invalid_request", Diagnosis("a refresh token isn't given in exchange"))
         }
