@@ -79,10 +79,10 @@ extension Issuer {
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
     ) throws(OAuthRefusal) -> Issued {
         let (text, resources) = (try form.required("refresh_token"), try AuthorizationParameters.resources(form))
-        // Asked before the token is used up.
+        // Asked before the token is used up. One that doesn't work is refused for that, whatever is asked of it.
         let granted = exchange.world.read { $0.working(text, .refresh, OpenIDGrant.self)?.grant.scopes }
         let scopes = try form["scope"].map { wanted throws(OAuthRefusal) in
-            try AuthorizationParameters.scopes(wanted, among: granted ?? [])
+            try AuthorizationParameters.scopes(wanted, among: granted)
         }
         return try exchange.world.update { tables in
             tables.use(

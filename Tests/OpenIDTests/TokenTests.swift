@@ -106,6 +106,7 @@ struct TokenTests {
         #expect(OpenIDFixture.claims(second["id_token"])["auth_time"] as? Int == before["auth_time"] as? Int)
         #expect(try refresh(first["refresh_token"]).diagnosis.contains("revoked"))
         #expect(try refresh(second["refresh_token"])["error"] == "invalid_grant")
+        #expect(try refresh(second["refresh_token"], ["scope": "openid"])["error"] == "invalid_grant")
         let bearer = fixture.bearer(second["access_token"])
         #expect(try fixture.client.get("\(fixture.base)/userinfo", headers: bearer).status == 401)
         let relaxed = try OpenIDFixture(issuer: #""refreshRotation":false,"refreshTokens":"always""#)
