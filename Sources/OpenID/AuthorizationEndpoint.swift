@@ -16,7 +16,7 @@ extension Issuer {
         try check(account, request, in: exchange)
         let (grant, session, code, token) = exchange.world.update { tables in
             let session = known ?? tables.beginSession(of: account.id, at: realm, for: policy.lifetimes.session)
-            tables.note(client.clientID, in: session)
+            tables.note(client.clientID, told: identifier(exchange), inSession: session.id, at: realm)
             tables.consent(account.id, to: key(of: client), scopes: scopes)
             if let pushed = request.pushed { tables.remove(PushedRequest.self, pushed.key) }
             let grant = tables.makeGrant(client, at: self, account: account.id, scopes: scopes) { grant in

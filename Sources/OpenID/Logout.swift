@@ -37,11 +37,11 @@ extension Issuer {
             return (tables.account(session.account), tables.now)
         }
         var deliveries: [JSONValue] = []
-        for client in session.clients.compactMap({ client($0) }) {
-            guard let account, let url = client.backchannelLogoutURI else { continue }
+        for visit in session.clients {
+            guard let account, let client = client(visit.id), let url = client.backchannelLogoutURI else { continue }
             let id = exchange.world.update { Hex.encode($0.random.bytes(16)) }
             let claims = LogoutToken.claims(
-                issuer: identifier(exchange), client: client.clientID, subject: subject(of: account, for: client),
+                issuer: visit.issuer, client: client.clientID, subject: subject(of: account, for: client),
                 session: session.id, id: id, at: now)
             var delivery = JSONObject([("client", .string(client.clientID))])
             do throws(KeyError) {

@@ -60,6 +60,7 @@ extension Issuer {
             tables.redeem(
                 OpenIDGrant.self, request, by: Issuer.redemption, reuseRevokes: policy.codeReuseRevokes
             ).map { redeemed in
+                tables.note(client.clientID, told: identifier(exchange), inSession: redeemed.grant.session, at: realm)
                 let access = tables.makeAccessToken(redeemed.grant, for: client, at: self, audience: resources)
                 return Issued(
                     grant: redeemed.grant, account: redeemed.account, access: access,

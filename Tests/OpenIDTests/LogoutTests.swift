@@ -144,6 +144,24 @@ struct LogoutTests {
         #expect(try fixture.client.post(call, json: ["issuer": "x", "account": "ada"]).status == 404)
     }
 
+    @Test("a logout token says the iss that the client knows, by whatever address the session ends")
+    func issuerOfTheSignIn() throws {
+        let receiver = try Receiver()
+        defer { receiver.stop() }
+        let fixture = try fixture(receiver)
+        for base in [fixture.base, "/login.corp.example"] {
+            let form = fixture.parameters(["grant_type": "authorization_code", "code": try fixture.code()])
+            let answer = try fixture.client.post("\(base)/token", form: form, headers: OpenIDFixture.basic())
+            let known = OpenIDFixture.claims(answer["id_token"])["iss"] as? String
+            #expect(known?.hasSuffix(base) == true)
+            let order = ["issuer": "corp", "account": "ada"]
+            _ = try fixture.client.post("\(OpenIDFixture.control)/openid/logouts", json: order)
+            let sent = receiver.requests.last?.bodyForm["logout_token"]
+            #expect(OpenIDFixture.claims(sent)["iss"] as? String == known)
+        }
+        #expect(receiver.requests.count == 2)
+    }
+
     @Test("an account that goes takes its sessions, grants and consents along")
     func deletedAccount() throws {
         let fixture = try OpenIDFixture()

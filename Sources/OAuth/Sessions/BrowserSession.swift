@@ -21,7 +21,14 @@ package struct BrowserSession: Row {
     package let authenticatedAt: Instant
     package let expires: Instant
     /// The clients that have got an ID token in it, in the order in which they came.
-    package var clients: [String]
+    package var clients: [Visit]
+
+    package struct Visit: Codable, Sendable {
+        /// The client's.
+        package let id: String
+        /// What `iss` said in the client's last ID token: it may follow the request, and a logout token must say the same.
+        package var issuer: String
+    }
 }
 
 extension Exchange {
@@ -78,9 +85,15 @@ extension Transaction {
         return session
     }
 
-    package mutating func note(_ client: String, in session: BrowserSession) {
-        guard var known = find(BrowserSession.self, session.key), !known.clients.contains(client) else { return }
-        known.clients.append(client)
+    /// Notes that a client gets an ID token in the session with a `sid`, if it is still there. `iss` is what the token says.
+    package mutating func note(_ client: String, told iss: String, inSession id: String?, at issuer: String) {
+        guard let id, var known = session(withID: id, at: issuer) else { return }
+        if let place = known.clients.firstIndex(where: { $0.id == client }) {
+            guard known.clients[place].issuer != iss else { return }
+            known.clients[place].issuer = iss
+        } else {
+            known.clients.append(BrowserSession.Visit(id: client, issuer: iss))
+        }
         put(known)
     }
 
