@@ -36,9 +36,10 @@ test-browser: build
 	$(call need,chromium chromium-driver libnss3-tools python3-venv)
 	Tests/Browser/run $(BINARY)
 
-# Real client libraries, and GitHub CLI behind TLS.
+# Real client libraries, GitHub CLI behind TLS, and an Apache whose people sign in by OpenID Connect.
 test-clients: build
-	$(call need,gh socat openssl python3-venv golang-go iproute2 util-linux)
+	$(call need,gh socat openssl python3-venv golang-go golang-github-coreos-go-oidc-dev iproute2 util-linux \
+		apache2-bin libapache2-mod-auth-openidc)
 	Tests/Clients/run $(BINARY)
 
 # The hostile input again, under Address and Thread Sanitizer. Leaks aren't looked for: the leak checker doesn't see

@@ -17,9 +17,9 @@ BINARY = os.environ["UNDERSTUDY_BINARY"]
 
 
 class Daemon:
-    def __init__(self):
+    def __init__(self, *options):
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [BINARY, "serve", "--port", "0", *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
         self.url = f"http://localhost:{self.port}"

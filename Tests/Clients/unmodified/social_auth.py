@@ -7,47 +7,11 @@ import urllib.parse
 import requests
 from social_core.backends.apple import AppleIdAuth
 from social_core.backends.github import GithubOAuth2
-from social_core.storage import BaseStorage
-from social_core.strategy import BaseStrategy
 
 from control import control
+from social_strategy import Strategy
 
 KEYS = pathlib.Path(__file__).parents[3] / "seed-data" / "keys"
-
-
-class Strategy(BaseStrategy):
-    """A web framework that has nothing but settings, a session and the callback's parameters."""
-
-    def __init__(self, settings):
-        super().__init__(BaseStorage)
-        self.settings, self.session, self.data = settings, {}, {}
-
-    def get_setting(self, name):
-        return self.settings[name]
-
-    def request_data(self, merge=True):
-        return self.data
-
-    def session_get(self, name, default=None):
-        return self.session.get(name, default)
-
-    def session_set(self, name, value):
-        self.session[name] = value
-
-    def session_pop(self, name):
-        return self.session.pop(name, None)
-
-    def build_absolute_uri(self, path=None):
-        return path
-
-    def request_host(self):
-        return "example.com"
-
-    def redirect(self, url):
-        return url
-
-    def authenticate(self, backend, *arguments, **keywords):
-        return keywords["response"]
 
 
 def sign_in(backend_class, settings, account):
