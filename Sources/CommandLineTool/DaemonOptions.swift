@@ -16,6 +16,12 @@ struct DaemonOptions: ParsableArguments {
             valueName: "name"))
     var scenarios: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "The Firebase project of requests that name none. (default: the seed's, else GCLOUD_PROJECT, else the seed's first)",
+            valueName: "id"))
+    var project: String?
+
     @Option(help: "The IP address to listen on, or localhost. (default: 127.0.0.1 and ::1)")
     var host: String?
 
@@ -62,7 +68,11 @@ struct DaemonOptions: ParsableArguments {
     /// The seeds, or the built-in one.
     var inputs: [SeedInput] {
         let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
-        return paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
+        let files: [SeedInput] = paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
+        // Firebase's own tools set GCLOUD_PROJECT: it gives way to what a seed says, and that to what was asked of us.
+        let surrounding = Environment.variable("GCLOUD_PROJECT").map { [SeedInput.firebaseProject($0)] } ?? []
+        let chosen = (project ?? Environment.value("PROJECT")).map { [SeedInput.firebaseProject($0)] } ?? []
+        return surrounding + files + chosen
     }
 
     var authority: LocalAuthority { LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY")) }

@@ -53,6 +53,7 @@ package struct StatusPage: Sendable {
                     ? .group([])
                     : .tag("p", [], "It began with: \(chosen.map(\.title).joined(separator: "; "))."),
                 .tag("h2", [], "Last failures"), failures(exchange.world),
+                takenOnTrust(exchange.world),
                 .tag("h2", [], "Point a client here"),
                 .tag("p", [], "Replace https:// by this daemon's address and a slash:"),
                 .element(
@@ -84,6 +85,16 @@ package struct StatusPage: Sendable {
     private func link(to scenario: Scenario, _ exchange: Exchange) -> HTML {
         let address = "\(exchange.address.ownBase)\(ControlAPI.root)/scenarios/\(scenario.name)"
         return .tag("li", [], .tag("a", [("href", address)], scenario.title))
+    }
+
+    /// What no seed holds and a provider has taken all the same; nothing where there is nothing of the kind.
+    private func takenOnTrust(_ world: World) -> HTML {
+        let taken = providers.flatMap { $0.takenOnTrust(in: world) }
+        guard !taken.isEmpty else { return .group([]) }
+        return .group([
+            .tag("h2", [], "Taken on trust"),
+            .element("ul", attributes: [], children: taken.map { .tag("li", [], $0) }),
+        ])
     }
 
     private static let shownFailures = 10

@@ -5,9 +5,11 @@ import Time
 extension FirebaseProvider {
     /// A user of the project, by local ID or e-mail address, or one with the e-mail address of a seeded person.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
-        guard let project = projects.project(id: wanted.client) else {
-            throw wanted.noSuchClient("project", hint: "")
-        }
+        // A project that was taken on trust is one from then on.
+        let pool = UserPool(project: wanted.client, tenant: nil)
+        let isMade = exchange.world.read { $0.find(UnseededPool.self, pool) != nil }
+        guard let project = projects.project(id: wanted.client) ?? (isMade ? Project(unseeded: wanted.client) : nil)
+        else { throw wanted.noSuchClient("project", hint: "") }
         do throws(FirebaseError) { try exchange.admit(project) } catch {
             throw ControlRefusal(ControlAnswer.error(429, "tooManyProjects", error.diagnosis.line, path: "$.client"))
         }

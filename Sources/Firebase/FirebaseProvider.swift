@@ -35,7 +35,7 @@ package struct FirebaseProvider: Provider {
     package let name = "firebase"
     let projects: ProjectDirectory
 
-    package init(seed: Seed) { projects = ProjectDirectory(seed[FirebaseSection.self].projects) }
+    package init(seed: Seed) { projects = ProjectDirectory(seed[FirebaseSection.self]) }
 
     /// The variable that Firebase's Admin SDKs read: a host and a port, without a scheme.
     /// <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>
@@ -62,7 +62,10 @@ package struct FirebaseProvider: Provider {
             return String(host.dropLast(".firebaseapp.com".count))
         }
         let key = exchange.request.queryForm["key"] ?? exchange.request.header("X-Goog-Api-Key")
-        return key.flatMap { projects.project(apiKey: $0) }?.id
+        guard let key else {
+            return FirebaseProvider.isAdministrator(exchange) ? projects.defaultProject?.id : nil
+        }
+        return (projects.project(apiKey: key) ?? projects.trustedProject(forKey: key, at: exchange.address))?.id
     }
 
     /// Deleting a seeded person changes nothing here: Firebase's users are separate from them.
@@ -119,20 +122,16 @@ package struct FirebaseProvider: Provider {
         }
     }
 
-    /// A call by an app, whose project its API key names.
+    /// A call by an app, whose project its API key names. An administrator may call an app's operations, too, and name the
+    /// project in the body.
     private func clientCall(_ exchange: Exchange) throws(FirebaseError) -> FirebaseCall {
-        if FirebaseProvider.isAdministrator(exchange), let call = try ownersCall(exchange) { return call }
-        let project = try project(of: exchange)
+        let isAdmin = FirebaseProvider.isAdministrator(exchange)
+        let named = isAdmin ? try FirebaseCall.body(of: exchange)["targetProjectId"]?.string : nil
+        let project =
+            if let named { try project(id: named, in: exchange) } else { try project(of: exchange) }
         let body = try FirebaseCall.body(of: exchange)
         let tenantID = body["tenantId"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        return try scoped(exchange, project, tenantID, isAdmin: false, body)
-    }
-
-    /// An administrator may call an app's operations, too, and name the project in the body.
-    private func ownersCall(_ exchange: Exchange) throws(FirebaseError) -> FirebaseCall? {
-        let body = try FirebaseCall.body(of: exchange)
-        guard let id = body["targetProjectId"]?.string, let project = projects.project(id: id) else { return nil }
-        return try scoped(exchange, project, body["tenantId"]?.string, isAdmin: true, body)
+        return try scoped(exchange, project, tenantID, isAdmin: isAdmin, body)
     }
 
     /// A call by an administrator, whose project the address names.
@@ -144,11 +143,7 @@ package struct FirebaseProvider: Provider {
         if text.contains(":"), !text.hasSuffix(":createSessionCookie") {
             throw FirebaseError("NOT_FOUND", status: 404, because: "no such operation: \(Diagnosis.quote(text))")
         }
-        guard let project = projects.project(id: id) else {
-            throw FirebaseError(
-                "CONFIGURATION_NOT_FOUND", status: 404,
-                because: "no project \(Diagnosis.quote(id)) is seeded, and its ID doesn't begin with demo-")
-        }
+        let project = try project(id: id, in: exchange)
         let body = try FirebaseCall.body(of: exchange)
         let tenantID = exchange.parameters["tenant"].map { String($0.prefix { $0 != ":" }) } ?? body["tenantId"]?.string
         // In version 2 a tenant is what is asked for, unless its providers are.
@@ -174,12 +169,13 @@ package struct FirebaseProvider: Provider {
         return words[1].lowercased() == "owner" || words[1].hasPrefix("ya29.")
     }
 
+    /// The project whose API key the request carries; for an administrator without one, the default project.
     func project(of exchange: Exchange) throws(FirebaseError) -> Project {
         let key = exchange.request.queryForm["key"] ?? exchange.request.header("X-Goog-Api-Key") ?? ""
-        guard !key.isEmpty else { throw .noAPIKey() }
-        guard let project = projects.project(apiKey: key) else {
-            throw .badAPIKey(key, hint: projects.hint(forKey: key))
+        guard key.isEmpty else { return try project(apiKey: key, in: exchange) }
+        guard FirebaseProvider.isAdministrator(exchange), let id = projects.defaultProject?.id else {
+            throw .noAPIKey()
         }
-        return project
+        return try project(id: id, in: exchange)
     }
 }

@@ -12,6 +12,8 @@ package struct FirebaseSection: SeedSection {
     let recentLoginWindow: TimeSpan
     let pendingTokenLifetime: TimeSpan
     package let projects: [Project]
+    let defaultProject: String?
+    let unknownKeys: UnknownKeys
 
     package init(_ fields: inout Fields) {
         signingKeys = fields.signingKeys()
@@ -23,6 +25,21 @@ package struct FirebaseSection: SeedSection {
             "pendingTokenLifetime", .duration, default: .minutes(10),
             "How long the credential of a refused sign-in or link may be used again.")
         projects = fields.list("projects", of: Project.self, key: "id", "Projects.")
+        defaultProject = fields.optional(
+            FirebaseSection.defaultProjectField, .text(.identifier),
+            "The project of requests that name none, also `serve --project`; the first one by default.")
+        unknownKeys = fields(
+            "unknownKeys", .choice(UnknownKeys.self), default: .auto,
+            "API keys and project IDs that no seed holds: `accept` takes such a key as the default project's and such a "
+                + "project with the Emulator Suite's defaults, `refuse` refuses them, `auto` takes them at the daemon's own "
+                + "address only, where SDKs are in emulator mode.")
+    }
+
+    private static let defaultProjectField = "defaultProject"
+
+    /// What a seed says that names the default project and nothing else.
+    package static func seed(defaultProject id: String) -> JSONValue {
+        [name: [defaultProjectField: .string(id)]]
     }
 
     package var keys: [SeededKeys] { [SeededKeys(.firebase, keys: signingKeys)] }
@@ -34,7 +51,10 @@ package struct FirebaseSection: SeedSection {
         }
     }
 
-    package var hosts: [String] { projects.map(\.host) }
+    package var hosts: [String] {
+        let unseeded = defaultProject.flatMap { id in projects.contains { $0.id == id } ? nil : Project(unseeded: id) }
+        return (projects + (unseeded.map { [$0] } ?? [])).map(\.host)
+    }
 
     package static func check(_ references: inout SeedReferences) {
         var keys: [String: LocatedJSON] = [:]

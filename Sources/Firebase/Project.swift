@@ -58,14 +58,15 @@ package struct Project: SchemaObject {
         isSeeded = true
     }
 
-    /// A project that nobody seeded: the Emulator Suite takes any whose ID begins with `demo-`.
-    fileprivate init(demo id: String) {
+    /// A project that no seed holds, as the Emulator Suite makes one: everything is enabled that needs no provider, fake
+    /// credentials are taken, and answers say which addresses exist.
+    init(unseeded id: String) {
         self.id = id
         number = Project.number(of: id)
         apiKeys = [id]
         authorizedDomains = ["localhost"]
         oneAccountPerEmail = true
-        hidesEmails = true
+        hidesEmails = false
         providers = .plain
         idTokenSignature = .auto
         mfa = .all
@@ -110,38 +111,6 @@ struct MFA: SchemaObject, Codable {
     }
 
     func allows(_ provider: String) -> Bool { state != "DISABLED" && providers.contains(provider) }
-}
-
-/// The projects of a seed, by what requests name.
-struct ProjectDirectory: Sendable {
-    private let projects: [String: Project]
-    private let keys: [String: String]
-
-    init(_ seeded: [Project]) {
-        projects = Dictionary(seeded.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        keys = Dictionary(
-            seeded.flatMap { project in project.apiKeys.map { ($0, project.id) } },
-            uniquingKeysWith: { first, _ in first })
-    }
-
-    func project(id: String) -> Project? {
-        projects[id] ?? (ProjectDirectory.isDemo(id) ? Project(demo: id) : nil)
-    }
-
-    /// A project that nobody seeded has its ID as its API key.
-    func project(apiKey: String) -> Project? {
-        keys[apiKey].flatMap { projects[$0] } ?? (ProjectDirectory.isDemo(apiKey) ? project(id: apiKey) : nil)
-    }
-
-    private static func isDemo(_ id: String) -> Bool {
-        id.hasPrefix("demo-") && id.utf8.count <= 64 && TextRule.identifier.holds(id)
-    }
-
-    func hint(forKey key: String) -> String {
-        let known = keys.keys.sorted()
-        let hint = Spelling.hint(key, among: known)
-        return hint.isEmpty && !known.isEmpty ? "; seeded: \(known.prefix(5).joined(separator: ", "))" : hint
-    }
 }
 
 /// What an administrator has changed of a project's settings at run time.

@@ -4,6 +4,7 @@ import Facebook
 import Firebase
 import GitHub
 import Google
+import JSON
 import OpenID
 
 /// The one list of providers.
@@ -23,6 +24,9 @@ package enum Providers {
 
     /// What the providers can explain of a kind of value, for the command's help.
     package static func explained(_ value: ExplainedValue) -> [String] { all.compactMap { $0.explainedValues[value] } }
+
+    /// A seed that names the default project and nothing else.
+    static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 
     static func playing(_ seed: Seed) -> [any Provider] { all.map { $0.init(seed: seed) } }
 }

@@ -10,6 +10,12 @@ public enum SeedInput: Sendable {
     /// JSON text. Files that it names are looked for in `directory`.
     case json(String, directory: String = ".")
 
+    /// A seed that names the Firebase project of requests that name none, and nothing else. The project need not be seeded:
+    /// it then has the Emulator Suite's defaults.
+    public static func firebaseProject(_ id: String) -> SeedInput {
+        .json(Providers.seed(defaultProject: id).text)
+    }
+
     /// Checks seed files and returns what is wrong in them, one line each: file, JSON path, what is wrong. Empty when all is well.
     public static func faults(in seeds: [SeedInput]) -> [String] {
         do {

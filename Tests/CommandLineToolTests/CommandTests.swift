@@ -102,6 +102,21 @@ struct ServeTests {
         for text in [secret, "c0ffee", "s3cret-state"] { #expect(!log.contains(text)) }
     }
 
+    @Test(
+        "--project, UNDERSTUDY_PROJECT and GCLOUD_PROJECT name the Firebase project of requests that name none",
+        arguments: [
+            (["--project", "a"], ["UNDERSTUDY_PROJECT": "b", "GCLOUD_PROJECT": "c"], "a"),
+            ([], ["UNDERSTUDY_PROJECT": "b", "GCLOUD_PROJECT": "c"], "b"), ([], ["GCLOUD_PROJECT": "c"], "c"),
+            ([], ["GCLOUD_PROJECT": ""], "demo-app"),
+        ] as [([String], [String: String], String)])
+    func project(options: [String], environment: [String: String], wanted: String) throws {
+        let daemon = try Daemon(["--port", "0"] + options, environment: environment)
+        let answer = try TestClient(port: daemon.port).request(
+            "POST", "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=unknown")
+        #expect(answer.claims()["aud"] as? String == wanted)
+        _ = daemon.stop()
+    }
+
     @Test("a port in use, an unreadable seed and a wrong value are one clear line each")
     func failures() throws {
         let other = try RunningServer.start()

@@ -138,7 +138,8 @@ struct AdminTests {
         #expect(wrong.status == 401)
         #expect((wrong.json["error"] as? [String: Any])?["status"] as? String == "UNAUTHENTICATED")
         #expect(
-            try fixture.admin("POST", "/accounts:lookup", [:], project: "nothing").message == "CONFIGURATION_NOT_FOUND")
+            try fixture.admin("POST", "/accounts:lookup", [:], project: "no%20thing").message
+                == "CONFIGURATION_NOT_FOUND")
         #expect(try fixture.admin("POST", "/accounts:lookup", [:], project: "demo-other").status == 200)
         #expect(try fixture.admin("POST", ":nothing", [:]).status == 404)
     }

@@ -156,6 +156,7 @@ struct IDTokenTests {
 
     @Test("API keys: missing, unknown, by header; a project whose ID begins with demo- comes into being")
     func apiKeys() throws {
+        let fixture = try FirebaseFixture(seed: #"{"firebase": {"unknownKeys": "refuse"}}"#)
         let missing = try fixture.client.post("\(FirebaseFixture.toolkit)/v1/accounts:signUp", json: [:])
         #expect(missing.status == 403)
         #expect(missing.message.hasPrefix("Method doesn't allow unregistered callers"))

@@ -131,7 +131,10 @@ struct WebFlowTests {
         // Without a query there may be a fragment, which only the page can see.
         #expect(try fixture.client.get("/emulator/auth/handler").text.contains("location.hash"))
         #expect(try fixture.client.get("/emulator/auth/handler?eventId=e").status == 400)
-        let unknown = try fixture.client.get(handler("github.com", ["apiKey": "demo_api_key"]))
+        #expect(try fixture.client.get("/emulator/auth/handler?apiKey=&providerId=github.com").status == 400)
+        let unknown = try fixture.client.get(
+            "/__/auth/handler?apiKey=demo_api_key&providerId=github.com",
+            headers: ["Host": "demo-app.firebaseapp.com"])
         #expect(unknown.status == 400)
         #expect(unknown.diagnosis.contains("demo-api-key"))
         let lost = try fixture.client.get("/demo-app.firebaseapp.com/__/auth/handler?state=demo-app.x&code=y")

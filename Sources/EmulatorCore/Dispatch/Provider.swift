@@ -33,6 +33,8 @@ package protocol Provider: ValueExplainer, Sendable {
     func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft?
     /// The client whose request it is, where the provider knows more than the request's fields say.
     func client(of exchange: Exchange) -> String?
+    /// What no seed holds and the provider has taken in this world all the same, a phrase each, for the status page.
+    func takenOnTrust(in world: World) -> [String]
     /// An account has just been removed from the exchange's world.
     func accountDeleted(_ account: String, in exchange: Exchange)
 }
@@ -51,6 +53,8 @@ extension Provider {
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }
 
     package func client(of exchange: Exchange) -> String? { nil }
+
+    package func takenOnTrust(in world: World) -> [String] { [] }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? { nil }
 

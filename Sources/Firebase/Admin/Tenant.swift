@@ -44,8 +44,10 @@ extension FirebaseProvider {
         if let tenant = exchange.world.read({ $0.find(Tenant.self, pool) }) { return tenant }
         return try exchange.world.update { (tables) throws(FirebaseError) -> Tenant in
             if let tenant = tables.find(Tenant.self, pool) { return tenant }
-            // As in the official emulator, a tenant of a demo project comes into being when it is named.
-            guard project.id.hasPrefix("demo-"), id.utf8.count <= 64, TextRule.identifier.holds(id),
+            // As in the official emulator, a tenant of a demo project, or of one that no seed has, comes into being when it
+            // is named.
+            guard !project.isSeeded || project.id.hasPrefix("demo-"), id.utf8.count <= 64,
+                TextRule.identifier.holds(id),
                 tables.count(Tenant.self) < UnseededPool.limit
             else {
                 throw FirebaseError("TENANT_NOT_FOUND", because: "the project has no tenant \(Diagnosis.quote(id))")

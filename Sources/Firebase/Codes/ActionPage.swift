@@ -22,9 +22,7 @@ extension FirebaseProvider {
     private func action(_ exchange: Exchange, _ form: Form) -> Response {
         do throws(FirebaseError) {
             let key = form["apiKey"] ?? ""
-            guard let project = projects.project(apiKey: key) else {
-                throw .badAPIKey(key, hint: projects.hint(forKey: key))
-            }
+            let project = try project(apiKey: key, in: exchange)
             try exchange.admit(project, tenant: form["tenantId"])
             let call = FirebaseCall(exchange, project: project, tenant: form["tenantId"], body: JSONObject())
             let code = form["oobCode"]

@@ -53,7 +53,7 @@ extension FirebaseProvider {
 
     /// Whose address it is, and whether anything is to be sent there.
     private func recipient(_ call: FirebaseCall, _ kind: OutOfBandCode.Kind) throws(FirebaseError) -> (String, Bool) {
-        if [.verifyEmail, .verifyAndChangeEmail].contains(kind), !call.isAdmin {
+        if [.verifyEmail, .verifyAndChangeEmail].contains(kind), !call.isAdmin || call.has("idToken") {
             let signedIn = try call.signedIn(call.text("idToken"))
             guard let email = signedIn.user.email else {
                 throw FirebaseError("MISSING_EMAIL", because: "the user has no address")

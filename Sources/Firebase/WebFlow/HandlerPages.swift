@@ -39,12 +39,9 @@ extension FirebaseProvider {
             return FirebaseProvider.problem(
                 400, "Something is missing", Diagnosis("apiKey and providerId must be in the query"))
         }
-        guard let project = projects.project(apiKey: apiKey) else {
-            return FirebaseProvider.problem(
-                400, "Unknown API key",
-                Diagnosis(
-                    received: "apiKey \(Diagnosis.quote(apiKey))",
-                    "no project has it\(projects.hint(forKey: apiKey))"))
+        let project: Project
+        do { project = try self.project(apiKey: apiKey, in: exchange) } catch {
+            return FirebaseProvider.problem(400, "Unknown API key", error.diagnosis)
         }
         let custom: [(String, String)]
         do { custom = try FirebaseProvider.customParameters(form["customParameters"]) } catch {
@@ -123,7 +120,8 @@ extension FirebaseProvider {
 
     private func answered(_ exchange: Exchange, _ form: Form) -> Response {
         let state = form["state"] ?? ""
-        let project = projects.project(id: String(state.prefix { $0 != "." }))
+        let id = String(state.prefix { $0 != "." })
+        let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address)
         let flow = project.flatMap { project in
             exchange.world.read { $0.valid(WebFlow.self, state, in: project.pool) }
         }

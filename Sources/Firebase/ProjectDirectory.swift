@@ -1,0 +1,74 @@
+import EmulatorCore
+import JSON
+
+/// What becomes of API keys and project IDs that no seed holds.
+enum UnknownKeys: String, CaseIterable, Sendable {
+    /// They are taken where SDKs are in emulator mode, and refused where the real host was named.
+    case auto
+    case accept
+    case refuse
+}
+
+/// The projects of a seed, by what requests name.
+struct ProjectDirectory: Sendable {
+    private let projects: [String: Project]
+    private let keys: [String: String]
+    private let defaultID: String?
+    private let unknownKeys: UnknownKeys
+
+    init(_ section: FirebaseSection) {
+        let seeded = section.projects
+        projects = Dictionary(seeded.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        keys = Dictionary(
+            seeded.flatMap { project in project.apiKeys.map { ($0, project.id) } },
+            uniquingKeysWith: { first, _ in first })
+        defaultID = section.defaultProject ?? seeded.first?.id
+        unknownKeys = section.unknownKeys
+    }
+
+    /// The project of a request that names none, and of API keys that are taken on trust; `nil` where the seed has no
+    /// project and names no default.
+    var defaultProject: Project? { defaultID.flatMap { project(id: $0) } }
+
+    /// A seeded project, the default one, or one whose ID begins with `demo-`.
+    func project(id: String) -> Project? {
+        projects[id] ?? (id == defaultID || ProjectDirectory.isDemo(id) ? Project(unseeded: id) : nil)
+    }
+
+    /// A project that nobody seeded has its ID as its API key, and so has a seeded one without keys.
+    func project(apiKey: String) -> Project? {
+        if let id = keys[apiKey] { return projects[id] }
+        if let project = projects[apiKey], project.apiKeys.isEmpty { return project }
+        let isUnseededDefault = apiKey == defaultID && projects[apiKey] == nil
+        return isUnseededDefault || ProjectDirectory.isDemo(apiKey) ? project(id: apiKey) : nil
+    }
+
+    /// A project that nobody knows and that is taken on trust at this address.
+    func trustedProject(id: String, at address: Address) -> Project? {
+        takesUnknown(at: address) && ProjectDirectory.isID(id) ? Project(unseeded: id) : nil
+    }
+
+    /// The project of an API key that nobody knows and that is taken on trust at this address.
+    func trustedProject(forKey key: String, at address: Address) -> Project? {
+        let isKey = (1...200).contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        return isKey && takesUnknown(at: address) ? defaultProject : nil
+    }
+
+    private func takesUnknown(at address: Address) -> Bool {
+        switch unknownKeys {
+        case .auto: address.form == .prefix
+        case .accept: true
+        case .refuse: false
+        }
+    }
+
+    private static func isDemo(_ id: String) -> Bool { id.hasPrefix("demo-") && isID(id) }
+
+    private static func isID(_ id: String) -> Bool { id.utf8.count <= 64 && TextRule.identifier.holds(id) }
+
+    func hint(forKey key: String) -> String {
+        let known = keys.keys.sorted()
+        let hint = Spelling.hint(key, among: known)
+        return hint.isEmpty && !known.isEmpty ? "; seeded: \(known.prefix(5).joined(separator: ", "))" : hint
+    }
+}

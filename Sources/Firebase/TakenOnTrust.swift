@@ -1,0 +1,62 @@
+import EmulatorCore
+
+// The official emulator takes every API key as its project's and makes every project that a request names, so a suite
+// with a key of its own passes there: https://firebase.google.com/docs/emulator-suite/connect_auth. A misspelled ID passes,
+// too. So it is said what was taken.
+
+/// Something that no seed holds and that was taken all the same.
+struct TakenOnTrust: Row {
+    static let table = Table<TakenOnTrust>("firebase.takenOnTrust")
+    /// Of one world.
+    static let limit = 50
+
+    /// What was taken, as what: a sentence.
+    let text: String
+
+    var key: String { text }
+}
+
+extension FirebaseProvider {
+    package func takenOnTrust(in world: World) -> [String] {
+        world.read { $0.rows(TakenOnTrust.self, limit: TakenOnTrust.limit) }.map(\.text)
+    }
+
+    /// The project with this API key, or the one whose key it is taken for.
+    func project(apiKey key: String, in exchange: Exchange) throws(FirebaseError) -> Project {
+        if let project = projects.project(apiKey: key) { return exchange.trusting(project) }
+        guard let project = projects.trustedProject(forKey: key, at: exchange.address) else {
+            throw .badAPIKey(key, hint: projects.hint(forKey: key))
+        }
+        exchange.take("API key \(Diagnosis.quote(key)), which no project has, as one of \(Diagnosis.quote(project.id))")
+        return exchange.trusting(project)
+    }
+
+    /// The project with this ID.
+    func project(id: String, in exchange: Exchange) throws(FirebaseError) -> Project {
+        guard let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address) else {
+            throw FirebaseError(
+                "CONFIGURATION_NOT_FOUND", status: 404,
+                because: "no project \(Diagnosis.quote(id)) is seeded, and its ID doesn't begin with demo-")
+        }
+        return exchange.trusting(project)
+    }
+}
+
+extension Exchange {
+    fileprivate func trusting(_ project: Project) -> Project {
+        if !project.isSeeded {
+            take("project \(Diagnosis.quote(project.id)), which no seed has, with the Emulator Suite's defaults")
+        }
+        return project
+    }
+
+    /// Notes what is taken, and says it in the log when it is new.
+    fileprivate func take(_ text: String) {
+        let isKnown = world.read { tables in
+            tables.find(TakenOnTrust.self, text) != nil || tables.count(TakenOnTrust.self) >= TakenOnTrust.limit
+        }
+        guard !isKnown else { return }
+        world.update { $0.put(TakenOnTrust(text: text)) }
+        world.budget.notices.tellOnce("Firebase: taken on trust: \(text)")
+    }
+}
