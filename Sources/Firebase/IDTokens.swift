@@ -151,6 +151,8 @@ extension FirebaseCall {
         let authTime: Instant
         let provider: String
         let secondFactor: SecondFactorUse?
+        /// What the provider said of the person, beside what Firebase knows itself.
+        let attributes: CustomClaims
     }
 
     /// The user of the body's `idToken`. What production says to a token past its `exp` isn't documented.
@@ -200,7 +202,7 @@ extension FirebaseCall {
         }
         return SignedIn(
             user: user, authTime: authTime, provider: firebase?["sign_in_provider"]?.string ?? "custom",
-            secondFactor: use)
+            secondFactor: use, attributes: CustomClaims(firebase?["sign_in_attributes"]?.object ?? JSONObject()))
     }
 
     func signatureFault(of token: JWS) -> String? {

@@ -81,6 +81,16 @@ extension TableReading where Self: ~Copyable {
         rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: 1).first?.row
     }
 
+    /// All users with this address, the oldest first.
+    func users(email: String, in pool: UserPool) -> [User] {
+        rows(User.order, prefix: User.place(email: email, in: pool), limit: .max).map(\.row)
+    }
+
+    /// The same for a phone number.
+    func users(phoneNumber: String, in pool: UserPool) -> [User] {
+        rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: .max).map(\.row)
+    }
+
     /// The user who has this identity; with several, which only an import can bring about, the one who got it last.
     func user(_ identity: User.Identity) -> User? { last(User.byIdentity, identity) }
 

@@ -180,9 +180,18 @@ struct AdminTests {
         #expect(
             try fixture.v1("signInWithCustomToken", ["token": "x"]).message
                 == "INVALID_CUSTOM_TOKEN : Invalid assertion format. 3 dot separated segments required.")
-        #expect(
-            try fixture.hosted("signInWithCustomToken", ["token": token()]).message
-                == "INVALID_CUSTOM_TOKEN : Missing signature.")
+        // The address decides, not how the project's ID tokens are signed.
+        let signing = try FirebaseFixture(
+            seed: #"{"firebase":{"projects":[{"id":"demo-app","idTokenSignature":"RS256"}]}}"#)
+        #expect(try signing.v1("signInWithCustomToken", ["token": token()]).status == 200)
+        for fixture in [
+            fixture,
+            try FirebaseFixture(seed: #"{"firebase":{"projects":[{"id":"demo-app","idTokenSignature":"none"}]}}"#),
+        ] {
+            #expect(
+                try fixture.hosted("signInWithCustomToken", ["token": token()]).message
+                    == "INVALID_CUSTOM_TOKEN : Missing signature.")
+        }
     }
 
     @Test("tenants: create, list, get, patch, delete; users of their own")

@@ -100,7 +100,7 @@ extension FirebaseProvider {
         if try call.flag("returnSecureToken") ?? false || needsTokens {
             try call.openSession(
                 changed, provider: signedIn.provider, secondFactor: signedIn.secondFactor,
-                authTime: needsTokens ? nil : signedIn.authTime
+                authTime: needsTokens ? nil : signedIn.authTime, attributes: signedIn.attributes
             ).add(to: &body)
         }
         return FirebaseAnswer(body: body)

@@ -7,7 +7,8 @@ import Time
 // https://firebase.google.com/docs/auth/admin/create-custom-tokens
 //
 // Quirks: a service account signs it, whose key isn't known here; so as the official emulator does, the token is decoded
-// and its signature isn't checked. Its claims are the user's for this session.
+// and its signature isn't checked. Where the real host was named there must be one; at the daemon's own address there need
+// not, because Admin SDKs in emulator mode leave it out. Its claims are the user's for this session.
 
 extension FirebaseProvider {
     private static let audience =
@@ -25,7 +26,7 @@ extension FirebaseProvider {
         guard let text = try call.text("token") else {
             throw FirebaseError("MISSING_CUSTOM_TOKEN", because: "token is missing")
         }
-        let claims = try FirebaseProvider.customClaims(text, hosted: call.signsTokens)
+        let claims = try FirebaseProvider.customClaims(text, isHosted: call.exchange.address.form != .prefix)
         let (uid, custom) = try check(claims, call)
         let (user, isNew) = call.update { tables in
             if var known = tables.user(uid, in: call.pool) {
@@ -84,7 +85,7 @@ extension FirebaseProvider {
         return (uid: uid, custom: extra?.object ?? JSONObject())
     }
 
-    private static func customClaims(_ text: String, hosted: Bool) throws(FirebaseError) -> JSONObject {
+    private static func customClaims(_ text: String, isHosted: Bool) throws(FirebaseError) -> JSONObject {
         // As the official emulator: the claims alone, as JSON, will do.
         if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             var claims = object
@@ -101,7 +102,7 @@ extension FirebaseProvider {
         do { token = try JWS(parsing: text) } catch {
             throw FirebaseError("INVALID_CUSTOM_TOKEN", because: "the token can't be read: \(error.description)")
         }
-        guard !hosted || !token.signature.isEmpty else {
+        guard !isHosted || !token.signature.isEmpty else {
             throw FirebaseError(
                 "INVALID_CUSTOM_TOKEN", "Missing signature.",
                 because: "unsigned custom tokens are for SDKs in emulator mode")

@@ -2,7 +2,7 @@ import JSON
 import EmulatorCore
 import Time
 
-// projects/P/accounts:batchGet, :query, :batchCreate, :batchDelete
+// projects/P/accounts:batchGet, :batchCreate, :batchDelete
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchCreate
 //
 // Quirks: hashes are taken as they come and never checked, so an imported password doesn't sign in. A user must be
@@ -13,31 +13,13 @@ extension FirebaseProvider {
         let query = call.exchange.request.queryForm
         let limit = min(1000, max(1, query["maxResults"].flatMap { Int($0) } ?? 20))
         let after = query["nextPageToken"] ?? ""
-        // In the order of their IDs, as in production, so that the last ID of a page says where the next one begins. One more
-        // tells whether there is a next one.
-        let users = call.read { $0.users(of: call.pool, after: after, limit: limit + 1) }
-        let page = users.prefix(limit)
+        // In the order of their IDs, as in production, so that the last ID of a page says where the next one begins. A full
+        // page has a token, also when nobody comes after it.
+        let page = call.read { $0.users(of: call.pool, after: after, limit: limit) }
         var body = JSONObject([("kind", "identitytoolkit#DownloadAccountResponse")])
         body["users"] = .array(page.map { $0.document(forAdmin: true) })
-        if users.count > limit { body["nextPageToken"] = page.last.map { .string($0.localId) } }
+        if page.count == limit { body["nextPageToken"] = page.last.map { .string($0.localId) } }
         return FirebaseAnswer(body: body)
-    }
-
-    func query(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        guard !call.has("expression") else {
-            throw FirebaseError(
-                "OPERATION_NOT_ALLOWED", because: "expression isn't played: leave it out, and all users come")
-        }
-        guard try call.flag("returnUserInfo") ?? true else {
-            let count = call.read { $0.count(User.byPool, call.pool) }
-            return FirebaseAnswer(body: JSONObject([("recordsCount", .string(String(count)))]))
-        }
-        let users = call.read { $0.rows(User.byPool, call.pool) }
-        return FirebaseAnswer(
-            body: JSONObject([
-                ("recordsCount", .string(String(users.count))),
-                ("userInfo", .array(users.map { $0.document(forAdmin: true) })),
-            ]))
     }
 
     func batchDelete(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {

@@ -1,0 +1,135 @@
+import EmulatorCore
+import JSON
+
+// projects/P/accounts:query
+// https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/query
+// https://cloud.google.com/identity-platform/docs/reference/rest/v1/SqlExpression
+//
+// Quirks: of several expressions the first one counts, and of its fields the first of email, phoneNumber and userId. How a
+// wrong limit, offset or field to sort by is refused isn't documented.
+
+/// What an administrator looks for among the users.
+private struct AccountQuery: Sendable {
+    enum Field: String, CaseIterable, Sendable {
+        // In the order of their numbers, which begin with 1.
+        case userId = "USER_ID"
+        case name = "NAME"
+        case createdAt = "CREATED_AT"
+        case lastLoginAt = "LAST_LOGIN_AT"
+        case email = "USER_EMAIL"
+    }
+
+    enum Condition: Sendable {
+        case everybody
+        case email(String)
+        case phoneNumber(String)
+        case userId(String)
+    }
+
+    /// Users in an answer.
+    static let limit: Int64 = 500
+    /// More than a world has users.
+    private static let largestOffset: Int64 = 1_000_000
+
+    let condition: Condition
+    let field: Field
+    let isAscending: Bool
+    let offset: Int
+    let limit: Int
+
+    init(_ call: FirebaseCall) throws(FirebaseError) {
+        let expression = try call.list("expression").first
+        condition =
+            if let email = try expression?.text("email") {
+                .email(email)
+            } else if let number = try expression?.text("phoneNumber") {
+                .phoneNumber(number)
+            } else if let id = try expression?.text("userId") {
+                .userId(id)
+            } else {
+                .everybody
+            }
+        field = try AccountQuery.choice(call, "sortBy", Field.allCases, unset: "SORT_BY_FIELD_UNSPECIFIED") ?? .userId
+        isAscending = try AccountQuery.choice(call, "order", Order.allCases, unset: "ORDER_UNSPECIFIED") != .descending
+        offset = Int(min(try AccountQuery.count(call, "offset") ?? 0, AccountQuery.largestOffset))
+        let wanted = try AccountQuery.count(call, "limit") ?? 0
+        limit = Int(wanted == 0 ? AccountQuery.limit : min(wanted, AccountQuery.limit))
+    }
+
+    private enum Order: String, CaseIterable {
+        case ascending = "ASC"
+        case descending = "DESC"
+    }
+
+    private static func choice<Value: RawRepresentable<String>>(
+        _ call: FirebaseCall, _ name: String, _ values: [Value], unset: String
+    ) throws(FirebaseError) -> Value? {
+        guard let text = call.value(name), text != unset, text != "0" else { return nil }
+        if let value = Value(rawValue: text) { return value }
+        guard let number = Int(text), (1...values.count).contains(number) else {
+            let known = values.map(\.rawValue).joined(separator: ", ")
+            throw .invalidArgument(
+                Diagnosis(received: "\(name) \(Diagnosis.quote(text))", expected: known, "send one of these"))
+        }
+        return values[number - 1]
+    }
+
+    private static func count(_ call: FirebaseCall, _ name: String) throws(FirebaseError) -> Int64? {
+        let number = try call.integer(name)
+        guard let number, number < 0 else { return number }
+        throw .invalidArgument("\(name) is \(number), and less than nothing can't be counted")
+    }
+
+    // MARK: - Answering
+
+    func count(_ tables: borrowing Snapshot, in pool: UserPool) -> Int {
+        if case .everybody = condition { return tables.count(User.byPool, pool) }
+        return matches(tables, in: pool).count
+    }
+
+    /// The users of the page, outside the world's lock as far as they must be sorted.
+    func users(_ call: FirebaseCall) -> [User] {
+        if case .everybody = condition, field == .userId, isAscending {
+            let users = call.read { $0.users(of: call.pool, after: "", limit: offset + limit) }
+            return Array(users.dropFirst(offset))
+        }
+        let users = call.read { matches($0, in: call.pool) }
+        let sorted = users.sorted { isAscending ? precedes($0, $1) : precedes($1, $0) }
+        return Array(sorted.dropFirst(offset).prefix(limit))
+    }
+
+    private func matches(_ tables: borrowing Snapshot, in pool: UserPool) -> [User] {
+        switch condition {
+        case .everybody: tables.rows(User.byPool, pool)
+        case .email(let email): tables.users(email: email, in: pool)
+        case .phoneNumber(let number): tables.users(phoneNumber: number, in: pool)
+        case .userId(let id): tables.user(id, in: pool).map { [$0] } ?? []
+        }
+    }
+
+    private func precedes(_ one: User, _ other: User) -> Bool {
+        switch field {
+        case .userId: one.localId < other.localId
+        case .name: (one.displayName ?? "", one.localId) < (other.displayName ?? "", other.localId)
+        case .createdAt: (one.createdAt, one.localId) < (other.createdAt, other.localId)
+        case .lastLoginAt: (one.lastLoginAt, one.localId) < (other.lastLoginAt, other.localId)
+        case .email: (one.email ?? "", one.localId) < (other.email ?? "", other.localId)
+        }
+    }
+}
+
+extension FirebaseProvider {
+    func query(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let query = try AccountQuery(call)
+        guard try call.flag("returnUserInfo") ?? true else {
+            let count = call.read { query.count($0, in: call.pool) }
+            return FirebaseAnswer(body: JSONObject([("recordsCount", .string(String(count)))]))
+        }
+        let users = query.users(call)
+        return FirebaseAnswer(
+            body: JSONObject([
+                ("recordsCount", .string(String(users.count))),
+                ("userInfo", .array(users.map { $0.document(forAdmin: true) })),
+            ]))
+    }
+}
