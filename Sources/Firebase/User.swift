@@ -138,8 +138,9 @@ struct User: Codable, Sendable {
         return list
     }
 
-    /// What lookup says; administrators see the numbers of second factors whole.
-    func document(forAdmin isAdmin: Bool = false) -> JSONValue {
+    /// What lookup says, to the user and to administrators. Numbers of second factors are hidden only from those who have
+    /// shown no more than a first one.
+    var document: JSONValue {
         var user = JSONObject([("localId", .string(localId))])
         user["email"] = email.map { .string($0) }
         user["displayName"] = displayName.map { .string($0) }
@@ -165,9 +166,14 @@ struct User: Codable, Sendable {
             user["customAttributes"] = .string(JSONValue.object(customClaims.object).text)
         }
         user["tenantId"] = tenantId.map { .string($0) }
-        if !factors.isEmpty { user["mfaInfo"] = .array(factors.map { $0.document(isMasked: !isAdmin) }) }
+        if !factors.isEmpty { user["mfaInfo"] = .array(factors.map { $0.document(isMasked: false) }) }
         if hasEmailLink { user["emailLinkSignin"] = true }
-        user["lastRefreshAt"] = .string(lastRefreshAt.text)
+        user["lastRefreshAt"] = .string(lastRefreshAt.textWithMilliseconds)
         return .object(user)
     }
+}
+
+extension Instant {
+    /// With three digits after the second, as Google writes times: Apple's SDK reads no others.
+    var textWithMilliseconds: String { text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())Z" }
 }

@@ -87,6 +87,21 @@ struct UnknownKeyTests {
         #expect(try fixture.lookup(user["idToken"])["displayName"] as? String == "Ada")
     }
 
+    @Test("who isn't an administrator, and projects that aren't there")
+    func access() throws {
+        let fixture = try FirebaseFixture()
+        let path = "\(FirebaseFixture.toolkit)/v1/projects/demo-app/accounts:lookup"
+        #expect(try fixture.client.post(path, json: ["localId": ["x"]]).status == 403)
+        let wrong = try fixture.client.request("POST", path, headers: ["Authorization": "Bearer nonsense"])
+        #expect(wrong.status == 401)
+        #expect((wrong.json["error"] as? [String: Any])?["status"] as? String == "UNAUTHENTICATED")
+        #expect(
+            try fixture.admin("POST", "/accounts:lookup", [:], project: "no%20thing").message
+                == "CONFIGURATION_NOT_FOUND")
+        #expect(try fixture.admin("POST", "/accounts:lookup", [:], project: "demo-other").status == 200)
+        #expect(try fixture.admin("POST", ":nothing", [:]).status == 404)
+    }
+
     @Test("a project that no seed has is as the Emulator Suite makes it: addresses aren't hidden, fakes are taken")
     func emulatorDefaults() throws {
         let fixture = try FirebaseFixture()

@@ -13,7 +13,7 @@ extension FirebaseProvider {
         let signedIn = try call.signedIn(call.text("idToken"))
         return FirebaseAnswer(
             body: JSONObject([
-                ("kind", "identitytoolkit#GetAccountInfoResponse"), ("users", [signedIn.user.document()]),
+                ("kind", "identitytoolkit#GetAccountInfoResponse"), ("users", [signedIn.user.document]),
             ]))
     }
 
@@ -97,9 +97,12 @@ extension FirebaseProvider {
         if changed.password != nil { body["passwordHash"] = .string(Password.redacted) }
         body["emailVerified"] = .bool(changed.emailVerified)
         let needsTokens = change.password != nil || isNewEmail
+        // Who was anonymous until now has signed in with the new password.
+        let provider =
+            change.password != nil && signedIn.provider == "anonymous" ? "password" : signedIn.provider
         if try call.flag("returnSecureToken") ?? false || needsTokens {
             try call.openSession(
-                changed, provider: signedIn.provider, secondFactor: signedIn.secondFactor,
+                changed, provider: provider, secondFactor: signedIn.secondFactor,
                 authTime: needsTokens ? nil : signedIn.authTime, attributes: signedIn.attributes
             ).add(to: &body)
         }

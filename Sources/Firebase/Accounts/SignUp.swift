@@ -9,10 +9,11 @@ import EmulatorCore
 
 extension FirebaseProvider {
     func signUp(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        let email = try call.text("email")
+        // An empty address isn't a missing one: it makes no anonymous user.
+        let email = try call.given("email")
         let password = try call.text("password")
         let idToken = try call.text("idToken")
-        guard email != nil || password != nil || idToken != nil else { return try signUpAnonymously(call) }
+        guard email != nil || call.has("password") || idToken != nil else { return try signUpAnonymously(call) }
         guard call.project.isEnabled("password") == true else {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED",
@@ -86,7 +87,7 @@ extension FirebaseProvider {
                 "PASSWORD_LOGIN_DISABLED",
                 because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
         }
-        guard let email = try call.text("email") else {
+        guard let email = try call.given("email") else {
             throw FirebaseError("MISSING_EMAIL", because: "email is missing")
         }
         guard TextRule.email.holds(email) else {

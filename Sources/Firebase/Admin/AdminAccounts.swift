@@ -58,7 +58,7 @@ extension FirebaseProvider {
         var seen: Set<String> = []
         let users = found.compactMap { $0 }.filter { seen.insert($0.localId).inserted }
         var body = JSONObject([("kind", "identitytoolkit#GetAccountInfoResponse")])
-        if !users.isEmpty { body["users"] = .array(users.map { $0.document(forAdmin: true) }) }
+        if !users.isEmpty { body["users"] = .array(users.map { $0.document }) }
         return FirebaseAnswer(body: body)
     }
 

@@ -17,7 +17,7 @@ extension FirebaseProvider {
         // page has a token, also when nobody comes after it.
         let page = call.read { $0.users(of: call.pool, after: after, limit: limit) }
         var body = JSONObject([("kind", "identitytoolkit#DownloadAccountResponse")])
-        body["users"] = .array(page.map { $0.document(forAdmin: true) })
+        body["users"] = .array(page.map { $0.document })
         if page.count == limit { body["nextPageToken"] = page.last.map { .string($0.localId) } }
         return FirebaseAnswer(body: body)
     }

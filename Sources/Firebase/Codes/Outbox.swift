@@ -17,6 +17,17 @@ struct OutOfBandCode: PoolRow {
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
 
+        /// By its name, or by its number, as the Android SDK sends it: in JSON a protobuf enumeration may be either.
+        /// <https://protobuf.dev/programming-guides/json/>
+        init?(request text: String) {
+            let numbers: [String: Kind] = [
+                "1": .passwordReset, "4": .verifyEmail, "5": .recoverEmail, "6": .emailSignIn,
+                "7": .verifyAndChangeEmail,
+            ]
+            guard let kind = numbers[text] ?? Kind(rawValue: text) else { return nil }
+            self = kind
+        }
+
         /// In links.
         var mode: String {
             switch self {

@@ -130,6 +130,7 @@ private struct PhoneSignIn: Sendable {
         if let owner, owner.disabled {
             throw FirebaseError("USER_DISABLED", because: "the user with this number is disabled")
         }
+        try check(owner)
         if let signedIn, !isReauthentication {
             if let owner, owner.localId != signedIn.user.localId {
                 let proof = TemporaryProof(
@@ -139,6 +140,7 @@ private struct PhoneSignIn: Sendable {
                 return .numberIsTaken(proof: proof.token)
             }
             guard var user = tables.find(User.self, signedIn.user.key) else { throw unknown }
+            try check(user)
             user.phoneNumber = phoneNumber
             tables.put(user)
             return .done(user, isNew: false)
@@ -149,6 +151,15 @@ private struct PhoneSignIn: Sendable {
         user.phoneNumber = phoneNumber
         tables.put(user)
         return .done(user, isNew: true)
+    }
+
+    /// A number can't be both factors of one user.
+    /// <https://cloud.google.com/identity-platform/docs/web/mfa>
+    private func check(_ user: User?) throws(FirebaseError) {
+        guard let user, user.factors.contains(where: { $0.claim == "phone" }) else { return }
+        throw FirebaseError(
+            "UNSUPPORTED_FIRST_FACTOR", "A phone number cannot be set as a first factor on an SMS based MFA user.",
+            because: "the user \"\(user.localId)\" has a phone number as a second factor")
     }
 }
 

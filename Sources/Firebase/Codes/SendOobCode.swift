@@ -14,7 +14,7 @@ import Time
 
 extension FirebaseProvider {
     func sendOobCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
-        guard let kind = OutOfBandCode.Kind(rawValue: call.value("requestType") ?? "") else {
+        guard let kind = OutOfBandCode.Kind(request: call.value("requestType") ?? "") else {
             throw FirebaseError(
                 "MISSING_REQ_TYPE",
                 diagnosis: Diagnosis(
@@ -72,8 +72,10 @@ extension FirebaseProvider {
             if user?.disabled ?? false { throw FirebaseError("USER_DISABLED", because: "the user is disabled") }
             return (email, true)
         }
-        guard call.project.hidesEmails, !call.isAdmin else {
-            throw FirebaseError(call.isAdmin ? "USER_NOT_FOUND" : "EMAIL_NOT_FOUND", because: "nobody has this address")
+        // An administrator who has an address verified names a user; who has a password reset, only an address.
+        let namesUser = call.isAdmin && kind != .passwordReset
+        guard call.project.hidesEmails, !namesUser else {
+            throw FirebaseError(namesUser ? "USER_NOT_FOUND" : "EMAIL_NOT_FOUND", because: "nobody has this address")
         }
         return (email, false)
     }

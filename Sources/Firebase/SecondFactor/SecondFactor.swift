@@ -24,7 +24,7 @@ struct SecondFactor: Codable, Sendable {
         }
     }
 
-    /// Clients see the end of a number only.
+    /// Who has shown only a first factor sees the end of a number.
     func document(isMasked: Bool) -> JSONValue {
         var info = JSONObject([("mfaEnrollmentId", .string(id))])
         info["displayName"] = displayName.map { .string($0) }
@@ -35,7 +35,7 @@ struct SecondFactor: Codable, Sendable {
             if !isMasked { info["unobfuscatedPhoneInfo"] = .string(number) }
         case .totp: info["totpInfo"] = [:]
         }
-        info["enrolledAt"] = .string(enrolledAt.text)
+        info["enrolledAt"] = .string(enrolledAt.textWithMilliseconds)
         return .object(info)
     }
 }
