@@ -25,8 +25,7 @@ struct OpenIDGrant: OAuthGrant {
     /// Empty where a client acts for itself.
     let account: String
     let scopes: [String]
-    var nonce: String?
-    var acr: String?
+    var nonce, acr: String?
     /// The `sid` of the browser's session, if it began with one.
     var session: String?
     var authenticatedAt: Instant?
