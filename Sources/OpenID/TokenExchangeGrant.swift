@@ -24,10 +24,8 @@ extension Issuer {
             try party(of: token, "actor_token", client, exchange)
         }
         let granted = try wanted.scopes(among: subject.scopes.filter { client.scopes?.contains($0) ?? true })
-        let act = actor.map { actor -> JSONValue in
-            var act = JSONObject([("sub", .string(self.subject(of: actor.account, for: client)))])
-            act["act"] = subject.grant?.actor
-            return .object(act)
+        let act = try actor.map { actor throws(OAuthRefusal) in
+            try TokenExchange.act(self.subject(of: actor.account, for: client), after: subject.grant?.actor)
         }
         return exchange.world.update { tables in
             let grant = tables.makeGrant(client, at: self, account: subject.account.id, scopes: granted) { grant in

@@ -73,6 +73,17 @@ struct StrictnessTests {
         #expect(elsewhere["error"] == "invalid_target")
     }
 
+    @Test("actors act for each other, but not without end")
+    func actors() throws {
+        var token = try fixture.signIn(["scope": "openid"])["access_token"]
+        let actor = ["actor_token_type": "TYPE:access_token", "actor_token": token ?? ""]
+        for _ in 0..<10 { token = try trade(token, "access_token", actor)["access_token"] }
+        #expect(token != nil)
+        let answer = try trade(token, "access_token", actor)
+        #expect(answer["error"] == "invalid_request")
+        #expect(answer.diagnosis.contains("more than 10 actors"))
+    }
+
     @Test("fields without a value count as left out, and none may occur twice")
     func fields() throws {
         let tokens = try fixture.signIn(["scope": "openid email offline_access"])

@@ -19,18 +19,21 @@ package struct WebAddress: Sendable, Equatable {
         scheme = text[..<mark.lowerBound].lowercased()
         guard scheme.utf8.first.map({ (0x61...0x7A).contains($0) }) ?? false else { return nil }
         let after = text[mark.upperBound...]
-        let authority = after.prefix { !"/?#\\".contains($0) }
-        rest = String(after.dropFirst(authority.count))
-        hasFragment = rest.contains("#")
+        // By bytes, as browsers do: a combining mark makes another character of the slash before it.
+        let authority = Substring(after.utf8.prefix { !"/?#\\".utf8.contains($0) })
+        rest = String(Substring(after.utf8.dropFirst(authority.utf8.count)))
+        hasFragment = rest.utf8.contains(UInt8(ascii: "#"))
         host = Address.hostName(of: String(authority))
         let digits: Substring
         if authority.hasPrefix("[") {
             digits = authority.drop { $0 != "]" }.dropFirst()
         } else {
-            digits = authority.drop { $0 != ":" }
+            digits = Substring(authority.utf8.drop { $0 != UInt8(ascii: ":") })
         }
         port = digits.hasPrefix(":") ? String(digits.dropFirst()) : nil
-        guard !host.isEmpty, !authority.contains("@"), port.map({ UInt16($0) != nil }) ?? true else { return nil }
+        guard !host.isEmpty, !authority.utf8.contains(UInt8(ascii: "@")), port.map({ UInt16($0) != nil }) ?? true else {
+            return nil
+        }
     }
 
     /// Scheme, host and port, as `postMessage` and `Origin` write them.
@@ -40,7 +43,7 @@ package struct WebAddress: Sendable, Equatable {
     }
 
     /// Without query and fragment; empty when there is none.
-    package var path: String { String(rest.prefix { $0 != "?" && $0 != "#" }) }
+    package var path: String { String(Substring(rest.utf8.prefix { !"?#".utf8.contains($0) })) }
 
     /// The port, spelled out or the scheme's own.
     package var effectivePort: String { port ?? (scheme == "https" ? "443" : scheme == "http" ? "80" : "") }

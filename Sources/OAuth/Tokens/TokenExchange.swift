@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JSON
 
 /// A request to exchange a token for another: <https://datatracker.ietf.org/doc/html/rfc8693#section-2.1>.
 package struct TokenExchange: Sendable {
@@ -51,6 +52,23 @@ package struct TokenExchange: Sendable {
             throw OAuthRefusal("invalid_scope", Diagnosis("without the scope openid there is no ID token"))
         }
         return scopes
+    }
+
+    /// How many actors a token may name, each acting for the one before.
+    private static let actorLimit = 10
+
+    /// The claim `act`, with those who acted before within it: <https://datatracker.ietf.org/doc/html/rfc8693#section-4.1>.
+    package static func act(_ subject: String, after earlier: JSONValue?) throws(OAuthRefusal) -> JSONValue {
+        var (count, inner) = (1, earlier)
+        while let actor = inner, count <= actorLimit { (count, inner) = (count + 1, actor["act"]) }
+        guard count <= actorLimit else {
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis("more than \(actorLimit) actors act for each other: begin with a token of fewer"))
+        }
+        var act = JSONObject([("sub", .string(subject))])
+        act["act"] = earlier
+        return .object(act)
     }
 
     private static func token(_ name: String, _ form: Form) throws(OAuthRefusal) -> PresentedToken? {
