@@ -57,9 +57,6 @@ extension AuthorizationServer {
     /// The name by which rows tell clients of several servers apart.
     package func key(of client: ClientMetadata) -> String { "\(realm) \(client.clientID)" }
 
-    /// The client's ID, of such a name.
-    package static func clientID(ofKey key: String) -> String { String(key.drop { $0 != " " }.dropFirst()) }
-
     package func hint(for clientID: String) -> String {
         Spelling.hint(clientID, among: clients.map(\.clientID).sorted())
     }
