@@ -25,7 +25,10 @@ package struct StatusPage: Sendable {
 
     /// A page for people; for programs, which don't accept HTML, the JSON by which they recognize an emulator.
     package func response(_ exchange: Exchange) -> Response {
-        guard exchange.request.header("Accept")?.contains("text/html") ?? false else { return mark(exchange) }
+        // Scripts of any origin may ask for the mark, but not read the page.
+        guard exchange.request.header("Origin") == nil,
+            exchange.request.header("Accept")?.contains("text/html") ?? false
+        else { return mark(exchange) }
         return page(exchange)
     }
 

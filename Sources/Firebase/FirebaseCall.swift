@@ -33,6 +33,10 @@ struct FirebaseCall: Sendable {
 
     var mfa: MFA { project.mfa }
 
+    /// Whether it came by an emulator's address, as from SDKs in emulator mode. What only the official emulator does is done
+    /// there, and nowhere else.
+    var isInEmulatorMode: Bool { exchange.address.form == .prefix }
+
     /// Where links in e-mails lead.
     var actionPage: String {
         exchange.address.form == .prefix
@@ -148,6 +152,8 @@ struct FirebaseCall: Sendable {
     }
 
     func has(_ name: String) -> Bool { body[name].map { !$0.isNull } ?? false }
+
+    func isNull(_ name: String) -> Bool { body[name]?.isNull ?? false }
 
     /// A whole number, written as one or as a text.
     func integer(_ name: String) throws(FirebaseError) -> Int64? {

@@ -126,10 +126,15 @@ package struct FirebaseProvider: Provider {
     /// project in the body.
     private func clientCall(_ exchange: Exchange) throws(FirebaseError) -> FirebaseCall {
         let isAdmin = FirebaseProvider.isAdministrator(exchange)
-        let named = isAdmin ? try FirebaseCall.body(of: exchange)["targetProjectId"]?.string : nil
-        let project =
-            if let named { try project(id: named, in: exchange) } else { try project(of: exchange) }
         let body = try FirebaseCall.body(of: exchange)
+        let named = body["targetProjectId"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        let project =
+            if let named, isAdmin { try project(id: named, in: exchange) } else { try project(of: exchange) }
+        guard named == nil || isAdmin else {
+            throw FirebaseError(
+                "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",
+                because: "targetProjectId is for administrators, who send Authorization: Bearer owner")
+        }
         let tenantID = body["tenantId"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         return try scoped(exchange, project, tenantID, isAdmin: isAdmin, body)
     }

@@ -24,7 +24,10 @@ struct IdpRequest: Sendable {
             User.Identity(pool: call.pool, providerId: identity.providerId, rawId: identity.rawId))
         if let known, known.disabled { return .refused(.userIsDisabled(known), pendingToken: nil) }
         if let signedIn { return link(to: signedIn.user.key, known, &tables, call) }
-        if let known { return .done(known, isNew: false, pendingToken: keep(&tables, call)) }
+        if let known {
+            let user = refreshed(known, &tables, call)
+            return .done(user, isNew: false, pendingToken: keep(&tables, call))
+        }
         guard createsUsers else {
             let error = FirebaseError(
                 "USER_NOT_FOUND",
@@ -53,12 +56,24 @@ struct IdpRequest: Sendable {
 
     // MARK: - Signing in
 
+    /// The official emulator puts what the provider says now in place of what it said before. What production does isn't
+    /// documented: there it stays as it was.
+    private func refreshed(_ known: User, _ tables: inout Transaction, _ call: FirebaseCall) -> User {
+        let link = identity.link
+        guard identity.isFake, call.isInEmulatorMode,
+            let place = known.links.firstIndex(where: { $0.providerId == link.providerId }), known.links[place] != link
+        else { return known }
+        var user = known
+        user.links[place] = link
+        tables.put(user)
+        return user
+    }
+
     private func create(_ tables: inout Transaction, _ call: FirebaseCall) -> User {
         var user = User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
-        // Where users may share an address, one that is taken stays with the provider's entry.
-        if let email = identity.email,
-            call.project.oneAccountPerEmail || tables.user(email: email, in: call.pool) == nil
-        {
+        // Where users may share an address, it stays with the provider's entry.
+        // https://support.google.com/firebase/answer/9134820
+        if call.project.oneAccountPerEmail, let email = identity.email {
             user.email = email.lowercased()
             user.emailVerified = identity.isTrusted
         }
@@ -74,6 +89,16 @@ struct IdpRequest: Sendable {
         guard !owner.disabled else { return .refused(.userIsDisabled(owner), pendingToken: nil) }
         guard identity.isTrusted else { return .unconfirmed(owner, pendingToken: keep(&tables, call)) }
         var owner = owner
+        if identity.isFake, call.isInEmulatorMode {
+            // Nothing public says so of production.
+            owner.displayName = identity.displayName
+            owner.photoUrl = identity.photoUrl
+            if !owner.emailVerified {
+                owner.links = []
+                owner.phoneNumber = nil
+                owner.validSince = tables.now.wholeSecond
+            }
+        }
         if !owner.emailVerified {
             // Whoever signed in before hasn't proved that the address is theirs; this person has.
             owner.password = nil
@@ -98,7 +123,7 @@ struct IdpRequest: Sendable {
         if let known, known.localId != localId {
             let error = FirebaseError(
                 "FEDERATED_USER_ID_ALREADY_LINKED",
-                "This credential is already associated with a different user account.",
+                call.isInEmulatorMode ? nil : "This credential is already associated with a different user account.",
                 because:
                     "this \(identity.providerId) identity is user \"\(known.localId)\"'s, not \"\(localId)\"'s: sign in "
                     + "with the updated credential instead")
@@ -118,7 +143,7 @@ struct IdpRequest: Sendable {
                 "EMAIL_EXISTS", because: "the identity's address is user \"\(owner.localId)\"'s already")
             return .refused(error, pendingToken: keep(&tables, call))
         }
-        if user.email == nil, let email = identity.email {
+        if user.email == nil, call.project.oneAccountPerEmail, let email = identity.email {
             user.email = email.lowercased()
             user.emailVerified = identity.isTrusted
         } else if identity.isTrusted, user.email == identity.email?.lowercased() {

@@ -12,14 +12,26 @@ extension FirebaseProvider {
     }
 
     private var methods: [Operation] {
-        clientMethods.flatMap { served in
-            [
-                method("POST", FirebaseProvider.host, "/v1/accounts:\(served.name)", run: served.run),
-                method(
-                    "POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.legacy)",
-                    run: served.run),
-            ]
+        legacyAdminMethods.map { served in
+            method("POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.name)") {
+                (call) async throws(FirebaseError) in
+                // Only the body names the project. Without it, production refuses as well.
+                guard call.isAdmin, call.has("targetProjectId") else {
+                    throw FirebaseError(
+                        "INSUFFICIENT_PERMISSION",
+                        because: "it is for administrators (Authorization: Bearer owner) who send targetProjectId")
+                }
+                return try await served.run(call)
+            }
         }
+            + clientMethods.flatMap { served in
+                [
+                    method("POST", FirebaseProvider.host, "/v1/accounts:\(served.name)", run: served.run),
+                    method(
+                        "POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.legacy)",
+                        run: served.run),
+                ]
+            }
             + secondMethods.map {
                 method("POST", FirebaseProvider.host, "/v2/accounts\($0.path)", in: .status, run: $0.run)
             }
@@ -165,6 +177,16 @@ extension FirebaseProvider {
             ("GET", "/accounts:batchGet", { (call) async throws(FirebaseError) in try batchGet(call) }),
             ("POST", "/accounts:batchCreate", { (call) async throws(FirebaseError) in try batchCreate(call) }),
             ("POST", "/accounts:batchDelete", { (call) async throws(FirebaseError) in try batchDelete(call) }),
+        ]
+    }
+
+    /// Methods that administrators call by their names in version 3.
+    private var legacyAdminMethods: [(name: String, run: Method)] {
+        [
+            ("uploadAccount", { (call) async throws(FirebaseError) in try batchCreate(call) }),
+            ("downloadAccount", { (call) async throws(FirebaseError) in try batchGet(call) }),
+            ("queryAccounts", { (call) async throws(FirebaseError) in try query(call) }),
+            ("signOutUser", { (call) async throws(FirebaseError) in try signOut(call) }),
         ]
     }
 

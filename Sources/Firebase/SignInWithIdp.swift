@@ -89,6 +89,10 @@ extension FirebaseProvider {
         guard let requestURI = try call.text("requestUri") else {
             throw FirebaseError("MISSING_REQUEST_URI", because: "requestUri is missing: send http://localhost")
         }
+        guard FirebaseProvider.hasScheme(requestURI) else {
+            throw FirebaseError(
+                "INVALID_REQUEST_URI", because: "requestUri isn't an absolute URL: send http://localhost")
+        }
         let postBody = try call.text("postBody")
         var fields = Credential.fields(of: postBody ?? "")
         let isToken = fields["id_token"] != nil
@@ -118,6 +122,16 @@ extension FirebaseProvider {
         if let fake = try fakeIdentity(credential, call) { return fake }
         let source = try source(providerId, of: call.project, call.pool, in: call.exchange)
         return try await source.identity(of: credential, in: call)
+    }
+
+    /// Whether a URL begins with a scheme: apps have schemes of their own.
+    /// <https://www.rfc-editor.org/rfc/rfc3986#section-3.1>
+    private static func hasScheme(_ url: String) -> Bool {
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), let first = url.utf8.first else { return false }
+        func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+        let others = Set("0123456789+-.".utf8)
+        return isLetter(first) && url.utf8[..<colon].allSatisfy { isLetter($0) || others.contains($0) }
+            && url.utf8.index(after: colon) < url.utf8.endIndex
     }
 
     /// Ends the web flow that `state` names.

@@ -34,6 +34,9 @@ extension User: PoolRow {
         let age = "\(String(user.createdAt.milliseconds + 1_000_000_000_000_000))\(user.localId)"
         var texts = [place(.localId, user.pool) + user.localId]
         if let email = user.email { texts.append(place(.email, user.pool, email) + age) }
+        for email in Set(user.links.compactMap { $0.email?.lowercased() }).sorted() where email != user.email {
+            texts.append(place(.providerEmail, user.pool, email) + age)
+        }
         if let number = user.phoneNumber { texts.append(place(.phoneNumber, user.pool, number) + age) }
         return texts
     }
@@ -41,6 +44,8 @@ extension User: PoolRow {
     private enum Field: String {
         case localId
         case email
+        /// The address at a provider, where it isn't the user's own.
+        case providerEmail
         case phoneNumber
     }
 
@@ -55,6 +60,10 @@ extension User: PoolRow {
 
     fileprivate static func place(email: String, in pool: UserPool) -> String {
         place(.email, pool, email.lowercased())
+    }
+
+    fileprivate static func place(providerEmail: String, in pool: UserPool) -> String {
+        place(.providerEmail, pool, providerEmail.lowercased())
     }
 
     fileprivate static func place(phoneNumber: String, in pool: UserPool) -> String {
@@ -74,6 +83,11 @@ extension TableReading where Self: ~Copyable {
     /// The user whose address it is; with several, the oldest.
     func user(email: String, in pool: UserPool) -> User? {
         rows(User.order, prefix: User.place(email: email, in: pool), limit: 1).first?.row
+    }
+
+    /// The oldest user who has the address at a provider, and another one here.
+    func user(providerEmail: String, in pool: UserPool) -> User? {
+        rows(User.order, prefix: User.place(providerEmail: providerEmail, in: pool), limit: 1).first?.row
     }
 
     /// The same for a phone number.

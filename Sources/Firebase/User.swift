@@ -14,16 +14,12 @@ struct User: Codable, Sendable {
         var screenName: String?
     }
 
-    /// A hash that was imported, kept as it came.
-    struct ImportedHash: Codable, Sendable {
-        let hash: String
-        let salt: String?
-    }
-
     let pool: UserPool
     let localId: String
     /// In lower case.
     var email: String?
+    /// The first address that the user had. Whoever has it can take the account back (`RECOVER_EMAIL`).
+    var initialEmail: String?
     var emailVerified = false
     var displayName: String?
     var photoUrl: String?
@@ -36,9 +32,10 @@ struct User: Codable, Sendable {
     /// Whether a link sent by e-mail has signed the user in.
     var hasEmailLink = false
     var factors: [SecondFactor] = []
+    /// Whether there were factors once.
+    var hasWithdrawnFactors = false
     /// The tenant, for users whom an administrator or a custom token made: only they show it.
     var tenantId: String?
-    var importedHash: ImportedHash?
     let createdAt: Instant
     var lastLoginAt: Instant
     var lastRefreshAt: Instant
@@ -63,7 +60,7 @@ struct User: Codable, Sendable {
         photoUrl = seed.photoUrl
         phoneNumber = seed.phoneNumber
         disabled = seed.disabled
-        if let text = seed.password { password = Password(text, salt: Array(seed.localId.utf8), now: now) }
+        if let text = seed.password { password = Password(text, salt: seed.localId, now: now) }
         customClaims = CustomClaims(seed.customClaims)
         links = seed.links
         factors = seed.factors.compactMap { factor in
@@ -140,18 +137,21 @@ struct User: Codable, Sendable {
 
     /// What lookup says, to the user and to administrators. Numbers of second factors are hidden only from those who have
     /// shown no more than a first one.
-    var document: JSONValue {
+    var document: JSONValue { document(in: nil) }
+
+    /// The same for an administrator's call. At an emulator's address it has the password's hash, as at the official emulator.
+    func document(in call: FirebaseCall?) -> JSONValue {
         var user = JSONObject([("localId", .string(localId))])
         user["email"] = email.map { .string($0) }
+        user["initialEmail"] = initialEmail.map { .string($0) }
         user["displayName"] = displayName.map { .string($0) }
         user["photoUrl"] = photoUrl.map { .string($0) }
+        user["screenName"] = links.lazy.compactMap(\.screenName).first.map { .string($0) }
         if let password {
-            user["passwordHash"] = .string(Password.redacted)
+            let showsHash = password.isForeign || call?.isInEmulatorMode ?? false
+            user["passwordHash"] = .string(showsHash ? password.hash : Password.redacted)
+            if showsHash { user["salt"] = password.salt.map { .string($0) } }
             user["passwordUpdatedAt"] = .integer(password.updatedAt.milliseconds)
-        }
-        if let importedHash {
-            user["passwordHash"] = .string(importedHash.hash)
-            user["salt"] = importedHash.salt.map { .string($0) }
         }
         if email != nil { user["emailVerified"] = .bool(emailVerified) }
         let providers = providerUserInfo
@@ -166,7 +166,10 @@ struct User: Codable, Sendable {
             user["customAttributes"] = .string(JSONValue.object(customClaims.object).text)
         }
         user["tenantId"] = tenantId.map { .string($0) }
-        if !factors.isEmpty { user["mfaInfo"] = .array(factors.map { $0.document(isMasked: false) }) }
+        // The official emulator says so when the last one has been withdrawn.
+        if !factors.isEmpty || hasWithdrawnFactors {
+            user["mfaInfo"] = .array(factors.map { $0.document(isMasked: false) })
+        }
         if hasEmailLink { user["emailLinkSignin"] = true }
         user["lastRefreshAt"] = .string(lastRefreshAt.textWithMilliseconds)
         return .object(user)

@@ -25,7 +25,8 @@ package enum Composition {
             providers: providers, version: Version.current, chosen: chosen, scenarios: scenarios,
             masksSecrets: options.masksSecrets)
         let pages = [
-            Operation("GET", [], "/", nil) { status.response($0) },
+            // Any origin may ask whether an emulator is here, as at the Emulator Suite.
+            Operation("GET", [], "/", cors: .any, nil) { status.response($0) },
             // Browsers ask for it without being told to, so it isn't a failure.
             Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
         ]

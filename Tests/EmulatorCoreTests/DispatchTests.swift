@@ -40,13 +40,21 @@ struct DispatchTests {
     @Test("CORS is what the operation says")
     func cors() throws {
         let origin = ["Origin": "https://app.example"]
-        #expect(try handle("GET", "/open.example/any", origin).header("Access-Control-Allow-Origin") == "*")
+        #expect(
+            try handle("GET", "/open.example/any", origin).header("Access-Control-Allow-Origin")
+                == "https://app.example")
         #expect(try handle("GET", "/open.example/none", origin).header("Access-Control-Allow-Origin") == nil)
         #expect(try handle("GET", "/open.example/any").header("Access-Control-Allow-Origin") == nil)
         let preflight = try handle("OPTIONS", "/open.example/any", origin)
         #expect(preflight.status == 204)
-        #expect(preflight.header("Access-Control-Allow-Origin") == "*")
+        #expect(preflight.header("Access-Control-Allow-Origin") == "https://app.example")
+        #expect(preflight.header("Vary") == "Origin")
+        #expect(preflight.header("Access-Control-Allow-Private-Network") == nil)
         #expect(preflight.header("Access-Control-Allow-Methods") == "GET, HEAD, OPTIONS")
+        let fromPublic = try handle(
+            "OPTIONS", "/open.example/any",
+            ["Origin": "https://app.example", "Access-Control-Request-Private-Network": "true"])
+        #expect(fromPublic.header("Access-Control-Allow-Private-Network") == "true")
         let closed = try handle("OPTIONS", "/open.example/none", origin)
         #expect(closed.header("Allow") == "GET, HEAD, OPTIONS")
         #expect(closed.header("Access-Control-Allow-Origin") == nil)

@@ -193,6 +193,6 @@ struct AccountTests {
         #expect(!missing.diagnosis.isEmpty)
         let preflight = try fixture.client.request(
             "OPTIONS", "\(FirebaseFixture.toolkit)/v1/accounts:signUp", headers: ["Origin": "http://app.example"])
-        #expect(preflight.header("Access-Control-Allow-Origin") == "*")
+        #expect(preflight.header("Access-Control-Allow-Origin") == "http://app.example")
     }
 }

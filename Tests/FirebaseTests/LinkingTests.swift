@@ -75,8 +75,16 @@ struct LinkingTests {
                 "postBody": FirebaseFixture.postBody("github.com", accessToken: fixture.gitHubToken("grace")),
             ])
         #expect(other.status == 400)
+        #expect(other.message == "FEDERATED_USER_ID_ALREADY_LINKED")
+        let hosted = try fixture.hosted(
+            "signInWithIdp",
+            [
+                "requestUri": "http://localhost",
+                "idToken": fixture.hosted("signUp", ["returnSecureToken": true])["idToken"] ?? "",
+                "postBody": FirebaseFixture.postBody("github.com", accessToken: fixture.gitHubToken("grace")),
+            ])
         #expect(
-            other.message
+            hosted.message
                 == "FEDERATED_USER_ID_ALREADY_LINKED : This credential is already associated with a different user account."
         )
     }

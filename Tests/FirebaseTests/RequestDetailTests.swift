@@ -38,7 +38,10 @@ struct RequestDetailTests {
         let user = try fixture.verifiedUser()
         _ = try fixture.admin(
             "POST", "/accounts:update",
-            ["localId": user["localId"] ?? "", "mfa": ["enrollments": [["phoneInfo": "+15555550199"]]]])
+            [
+                "localId": user["localId"] ?? "",
+                "mfa": ["enrollments": [["mfaEnrollmentId": "f1", "phoneInfo": "+15555550199"]]],
+            ])
         let seen = try fixture.lookup(user["idToken"])
         let factor = try #require((seen["mfaInfo"] as? [[String: Any]])?.first)
         #expect(factor["phoneInfo"] as? String == "+15555550199")
@@ -57,7 +60,10 @@ struct RequestDetailTests {
         let user = try fixture.verifiedUser()
         _ = try fixture.admin(
             "POST", "/accounts:update",
-            ["localId": user["localId"] ?? "", "mfa": ["enrollments": [["phoneInfo": "+15555550199"]]]])
+            [
+                "localId": user["localId"] ?? "",
+                "mfa": ["enrollments": [["mfaEnrollmentId": "f1", "phoneInfo": "+15555550199"]]],
+            ])
         let sent = try fixture.v1("sendVerificationCode", ["phoneNumber": "+15555550198"])
         let linked = try fixture.v1(
             "signInWithPhoneNumber",

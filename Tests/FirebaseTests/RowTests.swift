@@ -20,8 +20,8 @@ struct RowTests {
     @Test("can be written down and read back")
     func coding() throws {
         var user = try user("u", email: "ada@example.com")
-        user.password = Password("secret!", salt: [1, 2, 3], now: user.createdAt)
-        user.importedHash = User.ImportedHash(hash: "h", salt: nil)
+        user.password = Password("secret!", salt: "abc", now: user.createdAt)
+        user.initialEmail = "first@example.com"
         user.links = [User.Link(providerId: "apple.com", rawId: "001")]
         user.factors = [
             SecondFactor(id: "a", kind: .phone("+15555550100"), displayName: nil, enrolledAt: user.createdAt),

@@ -13,13 +13,18 @@ extension Dispatcher {
             return response
         }
         var response = Response(status: 204, headers: [allow])
-        if cors == .any, request.header("Origin") != nil {
+        if cors == .any, let origin = request.header("Origin") {
+            response.headers += Operation.corsHeaders(origin)
             response.headers += [
-                (name: "Access-Control-Allow-Origin", value: "*"),
                 (name: "Access-Control-Allow-Methods", value: allow.value),
                 (name: "Access-Control-Allow-Headers", value: request.header("Access-Control-Request-Headers") ?? "*"),
                 (name: "Access-Control-Max-Age", value: "3600"),
             ]
+            // A page of a public address asks before it may reach a private one, such as this machine.
+            // https://wicg.github.io/private-network-access/
+            if request.header("Access-Control-Request-Private-Network") == "true" {
+                response.headers.append((name: "Access-Control-Allow-Private-Network", value: "true"))
+            }
         }
         return response
     }

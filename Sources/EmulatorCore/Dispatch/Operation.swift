@@ -112,14 +112,19 @@ extension Operation {
         case .direct(let respond): reply = .now(respond(exchange))
         case .task(let respond): reply = .running { await respond(exchange) }
         }
-        guard cors == .any, exchange.request.header("Origin") != nil else { return reply }
+        guard cors == .any, let origin = exchange.request.header("Origin") else { return reply }
         return reply.map { response in
             var response = response
             if response.header("Access-Control-Allow-Origin") == nil {
-                response.headers.append((name: "Access-Control-Allow-Origin", value: "*"))
+                response.headers += Operation.corsHeaders(origin)
             }
             return response
         }
+    }
+
+    /// The origin itself, not `*`, which some clients don't take for every origin (jsdom, older browsers).
+    static func corsHeaders(_ origin: String) -> [(name: String, value: String)] {
+        [(name: "Access-Control-Allow-Origin", value: origin), (name: "Vary", value: "Origin")]
     }
 
     /// The paths by which an order may name the operation of this request: its own, that of the operation of which it is a

@@ -27,6 +27,9 @@ extension FirebaseProvider {
         var photoUrl: String?
         var deletedAttributes: [String] = []
         var deletedProviders: [String] = []
+        var link: User.Link?
+        /// Whether sessions that began before are to end.
+        var endsSessions = false
 
         init(_ call: FirebaseCall) throws(FirebaseError) {
             email = try call.text("email")
@@ -35,20 +38,27 @@ extension FirebaseProvider {
             photoUrl = try call.given("photoUrl")
             deletedAttributes = try call.texts("deleteAttribute")
             deletedProviders = try call.texts("deleteProvider")
+            link = try call.linkedProvider()
+            // Of a user's own request only that the field is there counts.
+            endsSessions = call.has("validSince")
             if let email, !TextRule.email.holds(email) {
                 throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
             }
             if let password { try FirebaseProvider.checkStrength(password) }
         }
 
-        func apply(to user: inout User, _ hash: Password?) {
+        func apply(
+            to user: inout User, _ hash: Password?, isAnonymous: Bool, _ tables: borrowing Transaction
+        ) throws(FirebaseError) {
             if let displayName { user.displayName = displayName.isEmpty ? nil : displayName }
             if let photoUrl { user.photoUrl = photoUrl.isEmpty ? nil : photoUrl }
             if let email, email.lowercased() != user.email {
+                if user.initialEmail == nil, !isAnonymous { user.initialEmail = user.email }
                 user.email = email.lowercased()
                 user.emailVerified = false
             }
             if let hash { user.password = hash }
+            if let link { try user.add(link, tables) }
             user.delete(attributes: deletedAttributes, providers: deletedProviders)
         }
     }
@@ -74,6 +84,7 @@ extension FirebaseProvider {
                 because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
         }
         let hash = change.password.map { call.hashed($0) }
+        let needsTokens = change.password != nil || isNewEmail || change.endsSessions
         let changed = try call.update { (tables) throws(FirebaseError) -> User in
             guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
             if isNewEmail, let email = change.email, call.project.oneAccountPerEmail,
@@ -81,22 +92,25 @@ extension FirebaseProvider {
             {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has this address")
             }
-            change.apply(to: &user, hash)
+            try change.apply(to: &user, hash, isAnonymous: signedIn.provider == "anonymous", tables)
             // A new password ends every other session; the one that changed it goes on with new tokens.
-            if change.password != nil || isNewEmail { user.validSince = tables.now.wholeSecond }
+            if needsTokens { user.validSince = tables.now.wholeSecond }
             tables.put(user)
             return user
+        }
+        if isNewEmail, signedIn.provider != "anonymous", let initial = changed.initialEmail {
+            offerRecovery(call, of: changed, to: initial)
         }
         var body = JSONObject([
             ("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(changed.localId)),
         ])
         body["email"] = changed.email.map { .string($0) }
+        if change.email != nil { body["newEmail"] = changed.email.map { .string($0) } }
         body["displayName"] = changed.displayName.map { .string($0) }
         body["photoUrl"] = changed.photoUrl.map { .string($0) }
         body["providerUserInfo"] = .array(changed.providerUserInfo)
         if changed.password != nil { body["passwordHash"] = .string(Password.redacted) }
         body["emailVerified"] = .bool(changed.emailVerified)
-        let needsTokens = change.password != nil || isNewEmail
         // Who was anonymous until now has signed in with the new password.
         let provider =
             change.password != nil && signedIn.provider == "anonymous" ? "password" : signedIn.provider

@@ -13,6 +13,11 @@ extension FirebaseProvider {
         let email = try call.given("email")
         let password = try call.text("password")
         let idToken = try call.text("idToken")
+        guard !call.has("localId") else {
+            throw FirebaseError("UNEXPECTED_PARAMETER", "User ID", because: "only administrators choose localId")
+        }
+        // The official emulator takes them from everybody.
+        let factors = try call.project.takesFakes ? FactorRequest.list(call.list("mfaInfo"), .made) : []
         guard email != nil || call.has("password") || idToken != nil else { return try signUpAnonymously(call) }
         guard call.project.isEnabled("password") == true else {
             throw FirebaseError(
@@ -41,6 +46,7 @@ extension FirebaseProvider {
             user.email = email.lowercased()
             user.password = hash
             if let displayName { user.displayName = displayName }
+            for factor in factors { user.factors.append(try factor.factor(among: [], now: tables.now)) }
             tables.put(user)
             return user
         }

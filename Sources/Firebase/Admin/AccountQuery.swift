@@ -129,7 +129,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(
             body: JSONObject([
                 ("recordsCount", .string(String(users.count))),
-                ("userInfo", .array(users.map { $0.document })),
+                ("userInfo", .array(users.map { $0.document(in: call) })),
             ]))
     }
 }

@@ -9,8 +9,12 @@ import JSON
 extension FirebaseProvider {
     func createAsAdmin(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         try call.checkRoom()
-        let change = try AdminChange(call)
         let wanted = try call.text("localId")
+        guard wanted == nil || !call.has("idToken") else {
+            throw FirebaseError(
+                "UNEXPECTED_PARAMETER", "User ID", because: "idToken says already whose account it is")
+        }
+        let change = try AdminChange(call)
         let user = try call.update { (tables) throws(FirebaseError) -> User in
             if let wanted, tables.user(wanted, in: call.pool) != nil {
                 throw FirebaseError("DUPLICATE_LOCAL_ID", because: "a user has the ID \"\(wanted)\" already")
@@ -58,7 +62,7 @@ extension FirebaseProvider {
         var seen: Set<String> = []
         let users = found.compactMap { $0 }.filter { seen.insert($0.localId).inserted }
         var body = JSONObject([("kind", "identitytoolkit#GetAccountInfoResponse")])
-        if !users.isEmpty { body["users"] = .array(users.map { $0.document }) }
+        if !users.isEmpty { body["users"] = .array(users.map { $0.document(in: call) }) }
         return FirebaseAnswer(body: body)
     }
 
@@ -82,6 +86,20 @@ extension FirebaseProvider {
         body["emailVerified"] = .bool(user.emailVerified)
         body["providerUserInfo"] = .array(user.providerUserInfo)
         return FirebaseAnswer(body: body)
+    }
+
+    /// `signOutUser` of version 3 ends a user's sessions.
+    func signOut(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        guard let localId = try call.text("localId") else {
+            throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
+        }
+        try call.update { (tables) throws(FirebaseError) in
+            guard var user = tables.user(localId, in: call.pool) else { throw .noUser(localId) }
+            user.validSince = tables.now.wholeSecond
+            tables.put(user)
+            tables.remove(Session.byUser, user.key)
+        }
+        return FirebaseAnswer(body: JSONObject([("localId", .string(localId))]))
     }
 
     func deleteAsAdmin(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {

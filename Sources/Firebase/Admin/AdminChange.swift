@@ -16,7 +16,7 @@ struct AdminChange: Sendable {
     private let deletedAttributes: [String]
     private let deletedProviders: [String]
     private let link: User.Link?
-    private let factors: [SecondFactor]?
+    private let factors: [FactorRequest]?
 
     init(_ call: FirebaseCall) throws(FirebaseError) {
         email = try call.text("email")?.lowercased()
@@ -31,24 +31,17 @@ struct AdminChange: Sendable {
         deletedAttributes = try call.texts("deleteAttribute")
         deletedProviders = try call.texts("deleteProvider")
         claims = try AdminChange.claims(call.given("customAttributes"))
-        if let info = try call.nested("linkProviderUserInfo") {
-            guard let provider = try info.text("providerId"), let rawId = try info.text("rawId") else {
-                throw FirebaseError("INVALID_PROVIDER_ID", because: "linkProviderUserInfo needs providerId and rawId")
+        link = try call.linkedProvider()
+        if let mfa = try call.nested("mfa") {
+            if mfa.isNull("enrollments"), call.isInEmulatorMode {
+                // To production, null is the same as nothing.
+                throw FirebaseError(
+                    "Invalid JSON payload received. /mfa/enrollments must be array",
+                    because: "mfa.enrollments is null: send a list, which may be empty")
             }
-            link = User.Link(
-                providerId: provider, rawId: rawId, displayName: try info.text("displayName"),
-                photoUrl: try info.text("photoUrl"), email: try info.text("email"),
-                screenName: try info.text("screenName"))
+            factors = try FactorRequest.list(mfa.list("enrollments"), .given)
         } else {
-            link = nil
-        }
-        let mfa = try call.nested("mfa")
-        if let mfa {
-            factors = try AdminChange.factors(mfa.list("enrollments"), call)
-        } else if call.has("mfaInfo") {
-            factors = try AdminChange.factors(call.list("mfaInfo"), call)
-        } else {
-            factors = nil
+            factors = try call.has("mfaInfo") ? FactorRequest.list(call.list("mfaInfo"), .made) : nil
         }
         if let email, !TextRule.email.holds(email) {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
@@ -77,21 +70,6 @@ struct AdminChange: Sendable {
         return object
     }
 
-    private static func factors(_ list: [FirebaseCall], _ call: FirebaseCall) throws(FirebaseError) -> [SecondFactor] {
-        var factors: [SecondFactor] = []
-        for item in list {
-            guard let number = try item.text("phoneInfo"), TextRule.phoneNumber.holds(number) else {
-                throw FirebaseError(
-                    "INVALID_MFA_PHONE_NUMBER", "Invalid format.", because: "phoneInfo isn't a number in E.164")
-            }
-            let (made, now) = call.update { tables in (User.randomID(&tables.random), tables.now) }
-            let id = try item.text("mfaEnrollmentId") ?? made
-            factors.append(
-                SecondFactor(id: id, kind: .phone(number), displayName: try item.text("displayName"), enrolledAt: now))
-        }
-        return factors
-    }
-
     /// Changes `user`, unless another user has the address, the number or the identity already.
     func apply(
         to user: inout User, _ tables: borrowing Transaction, _ project: Project
@@ -109,14 +87,7 @@ struct AdminChange: Sendable {
             }
             user.phoneNumber = phoneNumber
         }
-        if let link {
-            let identity = User.Identity(pool: user.pool, providerId: link.providerId, rawId: link.rawId)
-            if let owner = tables.user(identity), owner.key != user.key {
-                throw FirebaseError("FEDERATED_USER_ID_ALREADY_LINKED", because: "another user has this identity")
-            }
-            user.links.removeAll { $0.providerId == link.providerId }
-            user.links.append(link)
-        }
+        if let link { try user.add(link, tables) }
         if let password {
             user.password = password
             user.validSince = tables.now.wholeSecond
@@ -127,7 +98,49 @@ struct AdminChange: Sendable {
         if let disabled { user.disabled = disabled }
         if let validSince { user.validSince = validSince }
         if let claims { user.customClaims = CustomClaims(claims) }
-        if let factors { user.factors = factors }
+        if let factors {
+            let known = user.factors
+            user.factors = []
+            for factor in factors { user.factors.append(try factor.factor(among: known, now: tables.now)) }
+        }
         user.delete(attributes: deletedAttributes, providers: deletedProviders)
+    }
+}
+
+extension FirebaseCall {
+    /// `linkProviderUserInfo`: an identity at a provider that the user is to have.
+    func linkedProvider() throws(FirebaseError) -> User.Link? {
+        guard let info = try nested("linkProviderUserInfo") else { return nil }
+        guard let provider = try info.text("providerId") else {
+            throw FirebaseError("MISSING_PROVIDER_ID", because: "linkProviderUserInfo needs providerId")
+        }
+        guard let rawId = try info.text("rawId") else {
+            throw FirebaseError("MISSING_RAW_ID", because: "linkProviderUserInfo needs rawId")
+        }
+        return try User.Link(info, providerId: provider, rawId: rawId)
+    }
+}
+
+extension User.Link {
+    /// `ProviderUserInfo`: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/ProviderUserInfo>
+    init(_ info: FirebaseCall, providerId: String, rawId: String) throws(FirebaseError) {
+        self.init(
+            providerId: providerId, rawId: rawId, displayName: try info.text("displayName"),
+            photoUrl: try info.text("photoUrl"), email: try info.text("email"),
+            screenName: try info.text("screenName"))
+    }
+}
+
+extension User {
+    /// Links an identity, in place of the one that the user has at that provider.
+    ///
+    /// - Throws: `FEDERATED_USER_ID_ALREADY_LINKED` when another user has it.
+    mutating func add(_ link: Link, _ tables: borrowing Transaction) throws(FirebaseError) {
+        let identity = Identity(pool: pool, providerId: link.providerId, rawId: link.rawId)
+        if let owner = tables.user(identity), owner.key != key {
+            throw FirebaseError("FEDERATED_USER_ID_ALREADY_LINKED", because: "another user has this identity")
+        }
+        links.removeAll { $0.providerId == link.providerId }
+        links.append(link)
     }
 }

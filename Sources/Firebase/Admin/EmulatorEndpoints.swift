@@ -39,9 +39,7 @@ extension FirebaseProvider {
         [
             operation("GET", path) { (call) throws(FirebaseError) in emulatorConfig(call) },
             operation("PATCH", path) { (call) throws(FirebaseError) in
-                _ = try updateConfig(call)
-                let settings = call.read { $0.find(ProjectSettings.self, call.project.id) }
-                let project = settings?.apply(to: call.project) ?? call.project
+                let project = try change(call, nil).apply(to: call.project)
                 return emulatorConfig(FirebaseCall(call.exchange, project: project, body: JSONObject()))
             },
         ]

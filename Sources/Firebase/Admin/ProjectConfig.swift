@@ -8,16 +8,17 @@ extension FirebaseProvider {
     func config(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let project = call.project
         let providers = project.providers
-        let signIn: JSONValue = [
-            "email": ["enabled": .bool(providers.password ?? false), "passwordRequired": false],
-            "anonymous": ["enabled": .bool(providers.anonymous ?? false)],
-            "phoneNumber": ["enabled": .bool(providers.phone?.isEnabled ?? false)],
-            "allowDuplicateEmails": .bool(!project.oneAccountPerEmail),
-        ]
+        var signIn = JSONObject([("allowDuplicateEmails", .bool(!project.oneAccountPerEmail))])
+        // Of a project that no seed has, the official emulator tells only what can be changed there.
+        if project.isSeeded {
+            signIn["email"] = ["enabled": .bool(providers.password ?? false), "passwordRequired": false]
+            signIn["anonymous"] = ["enabled": .bool(providers.anonymous ?? false)]
+            signIn["phoneNumber"] = ["enabled": .bool(providers.phone?.isEnabled ?? false)]
+        }
         let domains = project.returnDomains
         return FirebaseAnswer(
             body: JSONObject([
-                ("name", .string("projects/\(project.id)/config")), ("signIn", signIn),
+                ("name", .string("projects/\(project.id)/config")), ("signIn", .object(signIn)),
                 ("authorizedDomains", .array(domains.map { .string($0) })),
                 ("mfa", FirebaseProvider.document(project.mfa)),
                 ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(project.hidesEmails)]),
@@ -35,32 +36,43 @@ extension FirebaseProvider {
         return .object(body)
     }
 
+    /// Without a mask, the fields are set that the body has; `signIn` and `emailPrivacyConfig` begin afresh, as in the official
+    /// emulator: what production does then isn't documented.
     func updateConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        let duplicates = try call.nested("signIn")?.flag("allowDuplicateEmails")
-        let privacy = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
-        var mfa: MFA?
-        if let given = try call.nested("mfa") {
-            let isTOTP = try given.list("providerConfigs").contains {
-                $0.has("totpProviderConfig") && $0.value("state") == "ENABLED"
-            }
-            let isPhone = try given.texts("enabledProviders").contains("PHONE_SMS")
-            mfa = MFA(
-                state: given.value("state") ?? "DISABLED",
-                providers: (isPhone ? ["phone"] : []) + (isTOTP ? ["totp"] : []))
-        }
-        let change = mfa
-        let settings = call.update { tables in
-            var settings =
-                tables.find(ProjectSettings.self, call.project.id) ?? ProjectSettings(project: call.project.id)
-            if let duplicates { settings.oneAccountPerEmail = !duplicates }
-            if let privacy { settings.hidesEmails = privacy }
-            if let change { settings.mfa = change }
-            tables.put(settings)
-            return settings
-        }
+        let settings = try change(call, UpdateMask(call.exchange))
         return try config(
             FirebaseCall(
                 call.exchange, project: settings.apply(to: call.project), isAdmin: true, body: JSONObject()))
+    }
+
+    /// Sets what the mask names; without a mask (`nil`) what the body has.
+    func change(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> ProjectSettings {
+        let duplicates = try call.nested("signIn")?.flag("allowDuplicateEmails")
+        let setsDuplicates = mask?.names("signIn.allowDuplicateEmails") ?? (duplicates != nil)
+        let privacy = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
+        let setsPrivacy = mask?.names("emailPrivacyConfig.enableImprovedEmailPrivacy") ?? (privacy != nil)
+        let mfa = try mask?.isFullUpdate ?? true ? call.nested("mfa").map(MFA.init) : changedMFA(call, mask)
+        return call.update { tables in
+            var settings =
+                tables.find(ProjectSettings.self, call.project.id) ?? ProjectSettings(project: call.project.id)
+            if setsDuplicates { settings.oneAccountPerEmail = !(duplicates ?? false) }
+            if setsPrivacy { settings.hidesEmails = privacy ?? false }
+            if let mfa { settings.mfa = mfa }
+            tables.put(settings)
+            return settings
+        }
+    }
+
+    /// `nil` where the mask names nothing of `mfa`.
+    private func changedMFA(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> MFA? {
+        guard let mask, mask.touches("mfa") else { return nil }
+        let given = try call.nested("mfa").map(MFA.init) ?? MFA(state: "DISABLED", providers: [])
+        func kept(_ kind: String, _ path: String) -> [String] {
+            (mask.names(path) ? given : call.project.mfa).providers.filter { $0 == kind }
+        }
+        return MFA(
+            state: mask.names("mfa.state") ? given.state : call.project.mfa.state,
+            providers: kept("phone", "mfa.enabledProviders") + kept("totp", "mfa.providerConfigs"))
     }
 
     /// The Emulator Suite's shorter form.
@@ -70,5 +82,18 @@ extension FirebaseProvider {
                 ("signIn", ["allowDuplicateEmails": .bool(!call.project.oneAccountPerEmail)]),
                 ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(call.project.hidesEmails)]),
             ]))
+    }
+}
+
+extension MFA {
+    /// As version 2 writes it.
+    fileprivate init(_ call: FirebaseCall) throws(FirebaseError) {
+        let isTOTP = try call.list("providerConfigs").contains {
+            $0.has("totpProviderConfig") && $0.value("state") == "ENABLED"
+        }
+        let isPhone = try call.texts("enabledProviders").contains("PHONE_SMS")
+        self.init(
+            state: call.value("state") ?? "DISABLED",
+            providers: (isPhone ? ["phone"] : []) + (isTOTP ? ["totp"] : []))
     }
 }

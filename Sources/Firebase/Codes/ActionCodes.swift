@@ -59,9 +59,10 @@ extension FirebaseProvider {
         let password = try call.text("newPassword")
         let kinds = password == nil ? OutOfBandCode.Kind.allCases : [.passwordReset]
         let mail = try call.mail(code, kinds)
-        var body = JSONObject([
-            ("kind", "identitytoolkit#ResetPasswordResponse"), ("email", .string(mail.email)),
-        ])
+        var body = JSONObject([("kind", "identitytoolkit#ResetPasswordResponse")])
+        // Who signs in by a link must know the address.
+        // https://firebase.google.com/docs/auth/web/email-link-auth#security_concerns
+        if mail.kind != .emailSignIn { body["email"] = .string(mail.email) }
         body["newEmail"] = mail.newEmail.map { .string($0) }
         body["requestType"] = .string(mail.kind.rawValue)
         guard let password else { return FirebaseAnswer(body: body) }
@@ -82,44 +83,43 @@ extension FirebaseProvider {
     /// `accounts:update` with a code and nothing else: it verifies, changes or recovers the address.
     func applyCode(_ call: FirebaseCall, _ code: String) throws(FirebaseError) -> FirebaseAnswer {
         let mail = try call.mail(code, [.verifyEmail, .verifyAndChangeEmail, .recoverEmail])
+        // A code that can't be applied is used up, too.
+        try call.update { (tables) throws(FirebaseError) in try tables.use(mail.code, mail.kind, in: call.pool) }
         let user = try call.update { (tables) throws(FirebaseError) -> User in
-            try tables.use(mail.code, mail.kind, in: call.pool)
-            let address = mail.kind == .recoverEmail ? mail.newEmail ?? mail.email : mail.email
-            let gone = FirebaseError("USER_NOT_FOUND", because: "the user is gone, or another has the new address")
-            guard var user = tables.user(email: address, in: call.pool) else { throw gone }
-            switch mail.kind {
-            case .verifyAndChangeEmail:
-                guard let newEmail = mail.newEmail, tables.user(email: newEmail, in: call.pool) == nil else {
-                    throw gone
+            let owner =
+                mail.localId.map { tables.user($0, in: call.pool) } ?? tables.user(email: mail.email, in: call.pool)
+            guard var user = owner else { throw FirebaseError("INVALID_OOB_CODE", because: "the user is gone") }
+            if mail.kind != .verifyEmail {
+                let wanted = mail.kind == .recoverEmail ? mail.email : mail.newEmail ?? mail.email
+                let other = tables.user(email: wanted, in: call.pool)
+                guard other == nil || other?.key == user.key else {
+                    throw FirebaseError("EMAIL_EXISTS", because: "another user has the address by now")
                 }
-                user.email = newEmail
+                user.email = wanted
                 user.validSince = tables.now.wholeSecond
-            case .recoverEmail:
-                user.email = mail.email
-                user.validSince = tables.now.wholeSecond
-            default: break
             }
             user.emailVerified = true
             tables.put(user)
             return user
         }
-        if mail.kind == .verifyAndChangeEmail { offerRecovery(call, from: mail.email, to: user.email ?? "") }
-        return FirebaseAnswer(
-            body: JSONObject([
-                ("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(user.localId)),
-                ("email", .string(user.email ?? "")), ("emailVerified", true),
-                ("providerUserInfo", .array(user.providerUserInfo)),
-            ]))
+        var body = JSONObject([
+            ("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(user.localId)),
+            ("email", .string(user.email ?? "")), ("emailVerified", true),
+            ("providerUserInfo", .array(user.providerUserInfo)),
+        ])
+        if mail.kind == .verifyAndChangeEmail { body["newEmail"] = user.email.map { .string($0) } }
+        return FirebaseAnswer(body: body)
     }
 
-    /// The old address is told how to undo a change.
-    func offerRecovery(_ call: FirebaseCall, from old: String, to new: String) {
+    /// The first address that the user had is told how to undo a change.
+    func offerRecovery(_ call: FirebaseCall, of user: User, to address: String) {
         let apiKey = call.project.apiKeys.first ?? call.project.id
         call.update { tables in
             let code = Base64URL.encode(tables.random.bytes(40))
             tables.send(
                 OutOfBandCode(
-                    code: code, pool: call.pool, kind: .recoverEmail, email: old, newEmail: new,
+                    code: code, pool: call.pool, kind: .recoverEmail, email: address, newEmail: user.email,
+                    localId: user.localId,
                     link: "\(call.actionPage)?mode=recoverEmail&lang=en&oobCode=\(code)&apiKey=\(apiKey)",
                     expires: tables.now + OutOfBandCode.Kind.recoverEmail.lifetime))
         }
@@ -153,7 +153,8 @@ extension FirebaseProvider {
             var user =
                 owner ?? signedIn.flatMap { tables.find(User.self, $0.user.key) }
                 ?? User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
-            if owner != nil, !user.emailVerified {
+            // The official emulator leaves the password alone; nothing public says what production does.
+            if owner != nil, !user.emailVerified, !call.isInEmulatorMode {
                 // The link proves whose the address is. What was linked before anybody had proved it is removed.
                 user.password = nil
                 user.links.removeAll { !User.isTrusted($0.providerId, email: $0.email, isVerified: true) }

@@ -54,6 +54,8 @@ struct OutOfBandCode: PoolRow {
     let kind: Kind
     let email: String
     var newEmail: String?
+    /// Whose address is to be given back: the user may have another one by then.
+    var localId: String?
     let link: String
     let expires: Instant
     /// The mail server's answer, where a provider relays the message: relays refuse senders that they don't know.

@@ -70,8 +70,9 @@ extension FirebaseProvider {
     func sendVerificationCode(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         try requirePhone(call)
         guard let phoneNumber = try call.text("phoneNumber") else {
-            throw FirebaseError("MISSING_PHONE_NUMBER", because: "phoneNumber is missing")
+            throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.", because: "phoneNumber is missing")
         }
+        try PhoneSignIn.check(call.read { $0.user(phoneNumber: phoneNumber, in: call.pool) })
         return FirebaseAnswer(body: JSONObject([("sessionInfo", .string(try call.sendCode(to: phoneNumber)))]))
     }
 
@@ -80,7 +81,9 @@ extension FirebaseProvider {
         try requirePhone(call)
         let phoneNumber: String
         if let proof = try call.text("temporaryProof") {
-            let given = try call.text("phoneNumber")
+            guard let given = try call.text("phoneNumber") else {
+                throw FirebaseError("MISSING_PHONE_NUMBER", because: "phoneNumber is missing")
+            }
             let known = call.read { $0.valid(TemporaryProof.self, proof, in: call.pool)?.phoneNumber }
             guard let known, known == given else {
                 throw FirebaseError(
@@ -93,7 +96,7 @@ extension FirebaseProvider {
         let idToken = try call.text("idToken")
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         let request = PhoneSignIn(
-            phoneNumber: phoneNumber, signedIn: signedIn,
+            phoneNumber: phoneNumber, signedIn: signedIn, hasProof: call.has("temporaryProof"),
             isReauthentication: ["REAUTH", "2"].contains(call.value("operation")))
         switch try call.update({ (tables) throws(FirebaseError) in try request.decide(&tables, call.pool) }) {
         case .numberIsTaken(let proof):
@@ -122,6 +125,8 @@ private struct PhoneSignIn: Sendable {
 
     let phoneNumber: String
     let signedIn: FirebaseCall.SignedIn?
+    /// Whether the number was verified earlier, as a temporary proof shows.
+    let hasProof: Bool
     let isReauthentication: Bool
 
     func decide(_ tables: inout Transaction, _ pool: UserPool) throws(FirebaseError) -> Decision {
@@ -130,9 +135,12 @@ private struct PhoneSignIn: Sendable {
         if let owner, owner.disabled {
             throw FirebaseError("USER_DISABLED", because: "the user with this number is disabled")
         }
-        try check(owner)
+        try PhoneSignIn.check(owner)
         if let signedIn, !isReauthentication {
             if let owner, owner.localId != signedIn.user.localId {
+                guard !hasProof else {
+                    throw FirebaseError("PHONE_NUMBER_EXISTS", because: "another user has the number")
+                }
                 let proof = TemporaryProof(
                     token: Base64URL.encode(tables.random.bytes(48)), pool: pool, phoneNumber: phoneNumber,
                     expires: tables.now + .hours(1))
@@ -140,7 +148,7 @@ private struct PhoneSignIn: Sendable {
                 return .numberIsTaken(proof: proof.token)
             }
             guard var user = tables.find(User.self, signedIn.user.key) else { throw unknown }
-            try check(user)
+            try PhoneSignIn.check(user)
             user.phoneNumber = phoneNumber
             tables.put(user)
             return .done(user, isNew: false)
@@ -155,7 +163,7 @@ private struct PhoneSignIn: Sendable {
 
     /// A number can't be both factors of one user.
     /// <https://cloud.google.com/identity-platform/docs/web/mfa>
-    private func check(_ user: User?) throws(FirebaseError) {
+    static func check(_ user: User?) throws(FirebaseError) {
         guard let user, user.factors.contains(where: { $0.claim == "phone" }) else { return }
         throw FirebaseError(
             "UNSUPPORTED_FIRST_FACTOR", "A phone number cannot be set as a first factor on an SMS based MFA user.",

@@ -6,7 +6,8 @@ import EmulatorCore
 // acceptFakeCredentials, so that a suite written for it can move over unchanged.
 // https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
 //
-// Quirks: only `sub` is needed; nothing is verified, and email_verified is believed.
+// Quirks: only `sub` is needed; nothing is verified, and email_verified is believed. A SAML assertion is JSON, too, and comes
+// with such a token.
 
 extension FirebaseProvider {
     /// `nil` for a credential that isn't fake.
@@ -37,9 +38,9 @@ extension FirebaseProvider {
                 "((The \"sub\" field must be a string.))", Diagnosis("the fake credential's sub isn't a string"))
         }
         var identity = FederatedIdentity(providerId: credential.providerId, rawId: rawId)
-        identity.email = claims["email"]?.string
-        identity.isEmailVerified = claims["email_verified"].map { $0.bool ?? ($0.string == "true") } ?? false
         identity.isFake = true
+        identity.email = claims["email"]?.string?.lowercased()
+        identity.isEmailVerified = claims["email_verified"].map { $0.bool ?? ($0.string == "true") } ?? false
         identity.displayName = claims["name"]?.string ?? claims["displayName"]?.string
         identity.photoUrl = claims["picture"]?.string ?? claims["photoUrl"]?.string
         identity.screenName = claims["screen_name"]?.string ?? claims["screenName"]?.string
@@ -47,6 +48,54 @@ extension FirebaseProvider {
         identity.accessToken =
             credential["access_token"] ?? "FirebaseAuthEmulatorFakeAccessToken_\(credential.providerId)"
         identity.rawUserInfo = JSONValue.object(claims).text
+        if credential.providerId == GoogleSource.id { identity.setGoogleProfile(claims) }
+        if credential.providerId.hasPrefix("saml.") { try identity.readSAML(credential) }
         return identity
+    }
+}
+
+extension FederatedIdentity {
+    /// What Google's own profile would hold.
+    fileprivate mutating func setGoogleProfile(_ claims: JSONObject) {
+        firstName = claims["given_name"]?.string
+        lastName = claims["family_name"]?.string
+        let scopes = "openid https://www.googleapis.com/auth/userinfo.profile"
+        var raw = JSONObject([
+            (
+                "granted_scopes",
+                .string(email == nil ? scopes : "\(scopes) https://www.googleapis.com/auth/userinfo.email")
+            ), ("id", .string(rawId)),
+        ])
+        raw["name"] = displayName.map { .string($0) }
+        raw["given_name"] = firstName.map { .string($0) }
+        raw["family_name"] = lastName.map { .string($0) }
+        raw["verified_email"] = .bool(isEmailVerified)
+        raw["locale"] = "en"
+        raw["email"] = email.map { .string($0) }
+        raw["picture"] = photoUrl.map { .string($0) }
+        rawUserInfo = JSONValue.object(raw).text
+    }
+
+    /// `SAMLResponse`, as a JSON text: `{"assertion":{"subject":{"nameId":…},"attributeStatements":{…}}}`.
+    fileprivate mutating func readSAML(_ credential: Credential) throws(FirebaseError) {
+        guard let text = credential["SAMLResponse"] else { return }
+        guard let response = (try? JSONValue(parsing: text))?.object else {
+            throw .invalidIdP("Unable to parse SAMLResponse.", Diagnosis("a fake SAMLResponse is a JSON object"))
+        }
+        func missing(_ name: String) -> FirebaseError {
+            FirebaseError(
+                "INVALID_IDP_RESPONSE ((Missing \(name) in SAMLResponse.))",
+                because: "a fake SAMLResponse needs assertion.subject.nameId")
+        }
+        guard let assertion = response["assertion"]?.object else { throw missing("assertion") }
+        guard let subject = assertion["subject"]?.object else { throw missing("assertion.subject") }
+        guard let nameID = subject["nameId"]?.string, !nameID.isEmpty else {
+            throw missing("assertion.subject.nameId")
+        }
+        if TextRule.email.holds(nameID) { email = nameID }
+        isEmailVerified = true
+        let statements = assertion["attributeStatements"]
+        attributes = CustomClaims(statements?.object ?? JSONObject())
+        rawUserInfo = statements?.text ?? "{}"
     }
 }

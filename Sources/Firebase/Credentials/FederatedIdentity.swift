@@ -34,7 +34,7 @@ struct FederatedIdentity: Codable, Sendable {
 
     /// In answers the identifier is a URL.
     var federatedId: String {
-        IdentitySources.source(providerId)?.federatedID(rawId) ?? "\(providerId)/\(rawId)"
+        IdentitySources.source(providerId)?.federatedID(rawId) ?? (isFake ? rawId : "\(providerId)/\(rawId)")
     }
 
     var link: User.Link {

@@ -87,6 +87,7 @@ extension FirebaseProvider {
                 throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")
             }
             user.factors.removeAll { $0.id == id }
+            user.hasWithdrawnFactors = call.isInEmulatorMode
             user.validSince = tables.now.wholeSecond
             tables.put(user)
             return user

@@ -89,7 +89,7 @@ extension FirebaseProvider {
     /// Quirks: with an address alone it says which sign-in methods the address has, unless enumeration protection is on.
     func createAuthUri(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         var body = JSONObject([("kind", "identitytoolkit#CreateAuthUriResponse")])
-        let sessionID = call.update { Base64URL.encode($0.random.bytes(20)) }
+        let sessionID = try call.text("sessionId") ?? call.update { Base64URL.encode($0.random.bytes(20)) }
         guard let continueURI = try call.text("continueUri") else {
             throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUri is missing")
         }
@@ -118,20 +118,33 @@ extension FirebaseProvider {
             guard TextRule.email.holds(identifier) else {
                 throw FirebaseError("INVALID_IDENTIFIER", because: "identifier isn't an e-mail address")
             }
-            if !call.project.hidesEmails {
-                let user = call.read { $0.user(email: identifier, in: call.pool) }
-                let methods = user?.signInMethods ?? []
-                body["registered"] = .bool(user != nil)
-                if user != nil {
-                    body["allProviders"] = .array(methods.filter { $0 != "emailLink" }.map { .string($0) })
-                    body["signinMethods"] = .array(methods.map { .string($0) })
-                }
-            }
+            if !call.project.hidesEmails { describe(identifier, call, &body) }
         } else {
             throw FirebaseError("MISSING_IDENTIFIER", because: "send providerId, or identifier with an e-mail address")
         }
         body["sessionId"] = .string(sessionID)
         return FirebaseAnswer(body: body)
+    }
+}
+
+extension FirebaseProvider {
+    /// How people sign in with an address.
+    private func describe(_ address: String, _ call: FirebaseCall, _ body: inout JSONObject) {
+        let user = call.read { tables in
+            tables.user(email: address, in: call.pool) ?? tables.user(providerEmail: address, in: call.pool)
+        }
+        var methods = user?.signInMethods ?? []
+        // Where users may share an address, it says nothing of their providers.
+        if !call.project.oneAccountPerEmail { methods.removeAll { !["password", "emailLink"].contains($0) } }
+        body["registered"] = .bool(user != nil)
+        guard user != nil || call.isInEmulatorMode else { return }
+        var providers: [JSONValue] = []
+        for method in methods {
+            let provider = JSONValue.string(method == "emailLink" ? "password" : method)
+            if !providers.contains(provider) { providers.append(provider) }
+        }
+        body["allProviders"] = .array(providers)
+        body["signinMethods"] = .array(methods.map { .string($0) })
     }
 }
 

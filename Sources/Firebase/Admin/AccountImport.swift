@@ -1,0 +1,224 @@
+import EmulatorCore
+import JSON
+import Time
+
+// projects/P/accounts:batchCreate; uploadAccount
+// https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchCreate
+//
+// Quirks: a wrong account doesn't keep the others out: it is reported by its place in the list. Duplicates of addresses and
+// identities are only looked for with sanityCheck. Hashes are taken as they come; at an emulator's address those of the
+// official emulator (`fakeHash:…`) sign in, other ones never do.
+
+extension FirebaseProvider {
+    func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let list = try call.list("users")
+        guard !list.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT", because: "users is missing or empty") }
+        // https://firebase.google.com/docs/auth/admin/import-users: at most 1,000. The refusal isn't documented.
+        guard list.count <= 1_000 else {
+            throw .invalidArgument("users holds \(list.count) accounts; at most 1,000 are imported at once")
+        }
+        try call.checkRoom(for: list.count)
+        let upload = AccountImport(
+            isChecked: try call.flag("sanityCheck") ?? false, overwrites: try call.flag("allowOverwrite") ?? false,
+            oneAccountPerEmail: call.project.oneAccountPerEmail)
+        try upload.checkDuplicates(list)
+        var errors: [JSONValue] = []
+        for (place, item) in list.enumerated() {
+            do throws(FirebaseError) {
+                let user = try User(importing: item, takesFakes: call.isInEmulatorMode)
+                try call.update { (tables) throws(FirebaseError) in try upload.put(user, &tables) }
+            } catch {
+                let message = AccountImport.message(of: error)
+                errors.append(["index": .integer(Int64(place)), "message": .string(message)])
+            }
+        }
+        var body = JSONObject([("kind", "identitytoolkit#UploadAccountResponse")])
+        if !errors.isEmpty || call.isInEmulatorMode { body["error"] = .array(errors) }
+        return FirebaseAnswer(body: body)
+    }
+}
+
+/// How a list of accounts is imported.
+private struct AccountImport: Sendable {
+    /// `sanityCheck`
+    let isChecked: Bool
+    /// `allowOverwrite`
+    let overwrites: Bool
+    let oneAccountPerEmail: Bool
+
+    /// Checks the list for accounts that exclude one another.
+    ///
+    /// - Throws: `DUPLICATE_EMAIL`, `DUPLICATE_RAW_ID` or `DUPLICATE_LOCAL_ID`: nothing of the list is imported then.
+    func checkDuplicates(_ list: [FirebaseCall]) throws(FirebaseError) {
+        var (emails, identities, ids) = (Set<String>(), Set<[String]>(), Set<String>())
+        for item in list {
+            if isChecked, oneAccountPerEmail, let email = try item.text("email") {
+                guard emails.insert(email.lowercased()).inserted else {
+                    throw FirebaseError("DUPLICATE_EMAIL", email, because: "two of the accounts have this address")
+                }
+            }
+            for info in try isChecked ? item.list("providerUserInfo") : [] {
+                let (provider, rawId) = (try info.text("providerId") ?? "", try info.text("rawId") ?? "")
+                guard identities.insert([provider, rawId]).inserted else {
+                    throw FirebaseError(
+                        "DUPLICATE_RAW_ID", "Provider id(\(provider)), Raw id(\(rawId))",
+                        because: "two of the accounts have this identity")
+                }
+            }
+            let localId = try item.text("localId") ?? ""
+            guard overwrites || ids.insert(localId).inserted else {
+                throw FirebaseError(
+                    "DUPLICATE_LOCAL_ID", localId,
+                    because: "two of the accounts have this localId: send allowOverwrite for the last one to stay")
+            }
+        }
+    }
+
+    func put(_ user: User, _ tables: inout Transaction) throws(FirebaseError) {
+        if isChecked {
+            for link in user.links {
+                let identity = User.Identity(pool: user.pool, providerId: link.providerId, rawId: link.rawId)
+                guard let owner = tables.user(identity), owner.key != user.key else { continue }
+                throw FirebaseError(
+                    "raw id exists in other account in database", because: "user \"\(owner.localId)\" has it")
+            }
+            if oneAccountPerEmail, let email = user.email, let owner = tables.user(email: email, in: user.pool),
+                owner.key != user.key
+            {
+                throw FirebaseError(
+                    "email exists in other account in database", because: "user \"\(owner.localId)\" has it")
+            }
+        }
+        guard overwrites || tables.find(User.self, user.key) == nil else {
+            throw FirebaseError(
+                "localId belongs to an existing account - can not overwrite.", because: "send allowOverwrite")
+        }
+        tables.put(user)
+    }
+
+    /// In the list of errors, three codes are sentences.
+    static func message(of error: FirebaseError) -> String {
+        switch error.code {
+        case "INVALID_CLAIMS": "Invalid custom claims provided."
+        case "CLAIMS_TOO_LARGE": "Custom claims provided are too large."
+        case "FORBIDDEN_CLAIM": "Custom claims provided include a reserved claim."
+        default: error.message
+        }
+    }
+}
+
+extension User {
+    /// A user as `UserInfo` has one: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/UserInfo>
+    ///
+    /// - Parameter takesFakes: Whether a hash in the official emulator's form signs in.
+    init(importing item: FirebaseCall, takesFakes: Bool) throws(FirebaseError) {
+        guard let localId = try item.text("localId") else {
+            throw FirebaseError("localId is missing", because: "each user needs a localId")
+        }
+        let now = item.exchange.world.now
+        self.init(
+            localId: localId, in: item.pool, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
+        tenantId = item.tenant
+        if let tenant = try item.text("tenantId"), tenant != item.tenant {
+            throw FirebaseError(
+                "Tenant id in userInfo does not match the tenant id in request.",
+                because: "the account is of tenant \(Diagnosis.quote(tenant))")
+        }
+        try readContacts(item)
+        displayName = try item.text("displayName")
+        photoUrl = try item.text("photoUrl")
+        disabled = try item.flag("disabled") ?? false
+        hasEmailLink = try item.flag("emailLinkSignin") ?? false
+        isCustom = try item.flag("customAuth") ?? false
+        customClaims = CustomClaims(try AdminChange.claims(item.given("customAttributes")) ?? JSONObject())
+        if let last = try item.instant("lastLoginAt", { Instant(milliseconds: $0) }) { lastLoginAt = last }
+        if let since = try item.instant("validSince", { Instant(seconds: $0) }) { validSince = since }
+        if let last = try item.text("lastRefreshAt").flatMap({ Instant(withMilliseconds: $0) }) { lastRefreshAt = last }
+        let changed = try item.instant("passwordUpdatedAt") { Instant(milliseconds: $0) } ?? now
+        let salt = try item.text("salt")
+        if let hash = try item.text("passwordHash") {
+            password = Password(importedHash: hash, salt: salt, now: changed, takesFakes: takesFakes)
+        } else if let raw = try item.text("rawPassword") {
+            password = Password(raw, salt: salt ?? item.update { Password.randomSalt(&$0.random) }, now: changed)
+        }
+        try readLinks(item)
+        try readFactors(item, now: now)
+    }
+
+    private mutating func readContacts(_ item: FirebaseCall) throws(FirebaseError) {
+        email = try item.text("email")?.lowercased()
+        if let email, !TextRule.email.holds(email) {
+            throw FirebaseError("email is invalid", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
+        }
+        initialEmail = try item.text("initialEmail")?.lowercased()
+        emailVerified = try item.flag("emailVerified") ?? false
+        phoneNumber = try item.text("phoneNumber")
+        if let phoneNumber, !TextRule.phoneNumber.holds(phoneNumber) {
+            throw FirebaseError(
+                "phone number format is invalid", because: "\(Diagnosis.quote(phoneNumber)) isn't in E.164")
+        }
+    }
+
+    private mutating func readLinks(_ item: FirebaseCall) throws(FirebaseError) {
+        for info in try item.list("providerUserInfo") {
+            let (provider, rawId) = (try info.text("providerId"), try info.text("rawId"))
+            // These two follow from the user's other fields.
+            if ["password", "phone"].contains(provider) { continue }
+            guard let provider, let rawId else {
+                guard try info.text("federatedId") != nil else {
+                    throw FirebaseError(
+                        "federatedId or (providerId & rawId) is required",
+                        because: "an identity needs providerId and rawId")
+                }
+                // Production reads it. The words are the official emulator's, which doesn't, either.
+                throw FirebaseError(
+                    "((Parsing federatedId is not implemented in Auth Emulator; please specify providerId AND rawId as a "
+                        + "workaround.))", because: "an identity needs providerId and rawId")
+            }
+            links.append(try Link(info, providerId: provider, rawId: rawId))
+        }
+    }
+
+    private mutating func readFactors(_ item: FirebaseCall, now: Instant) throws(FirebaseError) {
+        let list = try item.list("mfaInfo")
+        guard !list.isEmpty else { return }
+        guard email != nil else {
+            throw FirebaseError(
+                "Second factor account requires email to be presented.", because: "mfaInfo needs an email")
+        }
+        guard emailVerified else {
+            throw FirebaseError(
+                "Second factor account requires email to be verified.", because: "mfaInfo needs emailVerified")
+        }
+        var ids: Set<String> = []
+        for info in list {
+            let id = try info.text("mfaEnrollmentId") ?? info.update { User.randomID(&$0.random) }
+            guard ids.insert(id).inserted else {
+                throw FirebaseError("Enrollment id already exists.", because: "two factors have the ID \"\(id)\"")
+            }
+            factors.append(try SecondFactor(importing: info, id: id, now: now))
+        }
+    }
+}
+
+extension SecondFactor {
+    /// Of an authenticator app the secret isn't in production's answers. Our own export has it.
+    fileprivate init(importing info: FirebaseCall, id: String, now: Instant) throws(FirebaseError) {
+        let secret = try info.nested("totpInfo")?.text("sharedSecretKey").flatMap { Base32.decode($0) }
+        let (whole, shown) = (try info.text("unobfuscatedPhoneInfo"), try info.text("phoneInfo"))
+        let kind: Kind
+        if let number = whole ?? shown {
+            guard TextRule.phoneNumber.holds(number) else {
+                throw FirebaseError("Phone number format is invalid", because: "phoneInfo isn't a number in E.164")
+            }
+            kind = .phone(number)
+        } else if let secret {
+            kind = .totp(secret)
+        } else {
+            throw FirebaseError("Second factor not supported.", because: "a factor needs phoneInfo")
+        }
+        self.init(
+            id: id, kind: kind, displayName: try info.text("displayName"),
+            enrolledAt: try info.text("enrolledAt").flatMap { Instant(withMilliseconds: $0) } ?? now)
+    }
+}
