@@ -29,6 +29,7 @@ let package = Package(
         .target(name: "Time", swiftSettings: strict),
         .target(name: "JSON", dependencies: ["CJansson", "Text", "Time"], swiftSettings: strict),
         .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Text", "Time"], swiftSettings: strict),
+        .target(name: "WebAuthn", dependencies: ["JSON", "JOSE"], swiftSettings: strict),
         .target(name: "CConnections"),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CConnections", "Text"], swiftSettings: strict),
         .target(name: "Proxy", dependencies: ["HTTPServer"], swiftSettings: strict),
@@ -46,7 +47,7 @@ let package = Package(
         .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Facebook", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "OpenID", dependencies: ["OAuth"], swiftSettings: strict),
-        .target(name: "Firebase", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(name: "Firebase", dependencies: ["OAuth", "WebAuthn"], swiftSettings: strict),
         .target(name: "Control", dependencies: ["EmulatorCore"], swiftSettings: strict),
         .plugin(name: "EmbedSeedData", capability: .buildTool()),
         .target(
@@ -78,6 +79,7 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "HTTPServerTests", dependencies: ["HTTPServer", "Proxy", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "WebAuthnTests", dependencies: ["WebAuthn", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "EmulatorCoreTests", dependencies: ["EmulatorCore", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "AppleTests",
@@ -97,7 +99,9 @@ let package = Package(
         ),
         .testTarget(
             name: "FirebaseTests",
-            dependencies: ["Firebase", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
+            dependencies: [
+                "Firebase", "TestSupport", .product(name: "JWTKit", package: "jwt-kit"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ControlTests",

@@ -162,6 +162,13 @@ extension FirebaseProvider {
             ("/mfaEnrollment:withdraw", { (call) async throws(FirebaseError) in try withdrawEnrollment(call) }),
             ("/mfaSignIn:start", { (call) async throws(FirebaseError) in try startSecondFactor(call) }),
             ("/mfaSignIn:finalize", { (call) async throws(FirebaseError) in try finalizeSecondFactor(call) }),
+            ("/passkeyEnrollment:start", { (call) async throws(FirebaseError) in try startPasskeyEnrollment(call) }),
+            (
+                "/passkeyEnrollment:finalize",
+                { (call) async throws(FirebaseError) in try finalizePasskeyEnrollment(call) }
+            ),
+            ("/passkeySignIn:start", { (call) async throws(FirebaseError) in try startPasskeySignIn(call) }),
+            ("/passkeySignIn:finalize", { (call) async throws(FirebaseError) in try finalizePasskeySignIn(call) }),
         ]
     }
 
@@ -224,9 +231,7 @@ extension FirebaseProvider {
     static let unplayed: [String] =
         [
             "/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter", "/v2/passwordPolicy",
-            "/v2/defaultSupportedIdps", "/v2/accounts/passkeyEnrollment:start",
-            "/v2/accounts/passkeyEnrollment:finalize",
-            "/v2/accounts/passkeySignIn:start", "/v2/accounts/passkeySignIn:finalize",
+            "/v2/defaultSupportedIdps",
         ]
         + ["/v2/projects/:project", "/v2/projects/:project/tenants/:tenant"].flatMap { scope in
             ["defaultSupportedIdpConfigs", "inboundSamlConfigs"].flatMap { name in

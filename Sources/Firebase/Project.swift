@@ -87,6 +87,7 @@ package struct Project: SchemaObject {
         case "password": providers.password
         case "anonymous": providers.anonymous
         case "phone": providers.phone?.isEnabled
+        case "passkey": providers.passkey?.isEnabled
         default: providers.source(method)?.isEnabled
         }
     }

@@ -29,6 +29,7 @@ package struct SignInMethods: SchemaObject {
     let password: Bool?
     let anonymous: Bool?
     let phone: Phone?
+    let passkey: PasskeySettings?
     private let sources: [any KnownSource]
     /// OpenID providers by their IDs, such as `oidc.corp`.
     let openID: [(id: String, provider: SeededOpenIDProvider)]
@@ -40,6 +41,7 @@ package struct SignInMethods: SchemaObject {
         password = true
         anonymous = true
         phone = Phone(isEnabled: true)
+        passkey = .plain
         sources = []
         openID = []
     }
@@ -48,6 +50,7 @@ package struct SignInMethods: SchemaObject {
         password = fields.optional("password", .object(Switch.self), "E-mail address and password.")?.isEnabled
         anonymous = fields.optional("anonymous", .object(Switch.self), "Anonymous users.")?.isEnabled
         phone = fields.optional("phone", .object(Phone.self), "Phone numbers.")
+        passkey = fields.optional("passkey", .object(PasskeySettings.self), "Passkeys.")
         var sources: [any KnownSource] = []
         for type in IdentitySources.all {
             if let source = SignInMethods.source(type, &fields) { sources.append(source) }

@@ -19,7 +19,7 @@ extension User: PoolRow {
         var keyText: String { String(keyParts: pool.project, pool.tenant, providerId, rawId) }
     }
 
-    static let table = Table<User>("firebase.user", indexes: [byPool, byIdentity], sortedBy: order)
+    static let table = Table<User>("firebase.user", indexes: [byPool, byIdentity, byPasskey], sortedBy: order)
 
     var key: Key { Key(pool: pool, localId: localId) }
 

@@ -34,6 +34,7 @@ struct User: Codable, Sendable {
     var factors: [SecondFactor] = []
     /// Whether there were factors once.
     var hasWithdrawnFactors = false
+    var passkeys: [Passkey] = []
     /// The tenant, for users whom an administrator or a custom token made: only they show it.
     var tenantId: String?
     let createdAt: Instant
@@ -171,6 +172,7 @@ struct User: Codable, Sendable {
             user["mfaInfo"] = .array(factors.map { $0.document(isMasked: false) })
         }
         if hasEmailLink { user["emailLinkSignin"] = true }
+        if !passkeys.isEmpty { user["passkeyInfo"] = .array(passkeys.map(\.document)) }
         user["lastRefreshAt"] = .string(lastRefreshAt.textWithMilliseconds)
         return .object(user)
     }

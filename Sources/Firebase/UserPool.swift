@@ -33,6 +33,7 @@ extension UserPool {
         [
             User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, OutOfBandCode.self, PhoneCode.self,
             TemporaryProof.self, PendingSecondFactor.self, PendingSecret.self, OAuthIdpConfig.self,
+            PasskeyChallenge.self,
         ]
     }
 

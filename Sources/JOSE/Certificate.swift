@@ -50,6 +50,19 @@ package enum Certificate {
         return try Key.written { PEM_write_bio_X509($0, certificate) }
     }
 
+    /// The public key of a certificate in DER. Who has signed the certificate isn't looked at.
+    package static func key(ofDER bytes: [UInt8]) throws(KeyError) -> Key {
+        OpenSSL.prepare()
+        let certificate = bytes.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var position = bytes.baseAddress
+            return d2i_X509(nil, &position, bytes.count)
+        }
+        guard let certificate else { throw KeyError("a certificate can't be read") }
+        defer { X509_free(certificate) }
+        guard let key = X509_get_pubkey(certificate) else { throw KeyError("a certificate's key can't be read") }
+        return try Key(owning: key, isPrivate: false)
+    }
+
     static func read(_ pem: String) throws(KeyError) -> OpaquePointer? {
         // The BIO reads the bytes in place, so they must not move while it exists.
         let certificate = Array(pem.utf8).withUnsafeBytes { bytes -> OpaquePointer? in

@@ -30,6 +30,7 @@ extension FirebaseProvider {
         var link: User.Link?
         /// Whether sessions that began before are to end.
         var endsSessions = false
+        var deletedPasskeys: [String] = []
 
         init(_ call: FirebaseCall) throws(FirebaseError) {
             email = try call.text("email")
@@ -41,6 +42,7 @@ extension FirebaseProvider {
             link = try call.linkedProvider()
             // Of a user's own request only that the field is there counts.
             endsSessions = call.has("validSince")
+            deletedPasskeys = try call.texts("deletePasskey")
             if let email, !TextRule.email.holds(email) {
                 throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
             }
@@ -93,6 +95,7 @@ extension FirebaseProvider {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has this address")
             }
             try change.apply(to: &user, hash, isAnonymous: signedIn.provider == "anonymous", tables)
+            if !user.delete(passkeys: change.deletedPasskeys), let error = call.missingPasskey() { throw error }
             // A new password ends every other session; the one that changed it goes on with new tokens.
             if needsTokens { user.validSince = tables.now.wholeSecond }
             tables.put(user)
@@ -114,7 +117,8 @@ extension FirebaseProvider {
         // Who was anonymous until now has signed in with the new password.
         let provider =
             change.password != nil && signedIn.provider == "anonymous" ? "password" : signedIn.provider
-        if try call.flag("returnSecureToken") ?? false || needsTokens {
+        // Apple's SDK reads tokens from the answer to a deletion, too.
+        if try call.flag("returnSecureToken") ?? false || needsTokens || !change.deletedPasskeys.isEmpty {
             try call.openSession(
                 changed, provider: provider, secondFactor: signedIn.secondFactor,
                 authTime: needsTokens ? nil : signedIn.authTime, attributes: signedIn.attributes

@@ -15,6 +15,7 @@ struct AdminChange: Sendable {
     private let claims: JSONObject?
     private let deletedAttributes: [String]
     private let deletedProviders: [String]
+    private let deletedPasskeys: [String]
     private let link: User.Link?
     private let factors: [FactorRequest]?
 
@@ -30,6 +31,7 @@ struct AdminChange: Sendable {
         validSince = try call.instant("validSince") { Instant(seconds: $0) }
         deletedAttributes = try call.texts("deleteAttribute")
         deletedProviders = try call.texts("deleteProvider")
+        deletedPasskeys = try call.texts("deletePasskey")
         claims = try AdminChange.claims(call.given("customAttributes"))
         link = try call.linkedProvider()
         if let mfa = try call.nested("mfa") {
@@ -104,6 +106,7 @@ struct AdminChange: Sendable {
             for factor in factors { user.factors.append(try factor.factor(among: known, now: tables.now)) }
         }
         user.delete(attributes: deletedAttributes, providers: deletedProviders)
+        _ = user.delete(passkeys: deletedPasskeys)
     }
 }
 

@@ -1,0 +1,96 @@
+import EmulatorCore
+import JOSE
+import JSON
+import WebAuthn
+
+// v2 accounts/passkeyEnrollment:start, :finalize
+// https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.passkeyEnrollment/start
+//
+// Quirks: passkeys are a preview: what is documented of them is Google's discovery document, and what the SDKs' branches
+// send and read. Where the project takes fake credentials, an answer that holds an `id` and nothing else is believed, as the
+// official emulator believes it.
+
+extension FirebaseProvider {
+    /// Milliseconds for which the client waits for the person; the official emulator's.
+    static let passkeyTimeout: JSONValue = 60_000
+
+    func startPasskeyEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let party = try call.relyingParty()
+        let user = try call.signedIn(call.text("idToken")).user
+        let known = user.passkeys.filter { $0.publicKey != nil }.compactMap { Base64URL.decode($0.id) }
+        let name = user.email ?? user.phoneNumber ?? user.localId
+        let options: JSONValue = [
+            "rp": ["name": .string(party.id), "id": .string(party.id)],
+            "user": [
+                "id": .string(Base64.encode(Passkey.userHandle(of: user.localId))), "name": .string(name),
+                "displayName": .string(user.displayName ?? name),
+            ],
+            "challenge": .string(call.makeChallenge(for: user.localId)),
+            "pubKeyCredParams": [
+                ["type": "public-key", "alg": -7], ["type": "public-key", "alg": -257],
+            ],
+            "timeout": FirebaseProvider.passkeyTimeout,
+            "excludeCredentials": .array(known.map { ["type": "public-key", "id": .string(Base64.encode($0))] }),
+            // Whoever signs in has named nobody, so the authenticator must know the user.
+            "authenticatorSelection": [
+                "residentKey": "required", "requireResidentKey": true, "userVerification": "required",
+            ],
+            "attestation": "none",
+        ]
+        return FirebaseAnswer(body: JSONObject([("credentialCreationOptions", options)]))
+    }
+
+    func finalizePasskeyEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let party = try call.relyingParty()
+        guard let idToken = try call.text("idToken") else {
+            throw FirebaseError("MISSING_ID_TOKEN", because: "idToken is missing")
+        }
+        guard let fields = try call.nested("authenticatorRegistrationResponse") else {
+            throw call.missingAuthenticatorResponse("authenticatorRegistrationResponse")
+        }
+        let signedIn = try call.signedIn(idToken)
+        let displayName = try call.text("displayName")
+        let name = try call.text("name") ?? displayName ?? "Unnamed Passkey"
+        guard name.unicodeScalars.count <= 256 else { throw .invalidArgument("name has more than 256 characters") }
+        let response = try PasskeyResponse(fields)
+        let passkey = try passkey(response, name, of: signedIn.user, at: party, call)
+        let user = try call.update { (tables) throws(FirebaseError) -> User in
+            guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
+            guard tables.user(passkey: passkey.id, in: call.pool) == nil else { throw call.passkeyExists() }
+            guard user.passkeys.count < Passkey.limit else {
+                throw FirebaseError(
+                    "PASSKEY_LIMIT_EXCEEDED", because: "a user has at most \(Passkey.limit) passkeys here")
+            }
+            user.passkeys.append(passkey)
+            tables.put(user)
+            return user
+        }
+        var body = JSONObject([("localId", .string(user.localId))])
+        try call.openSession(user, provider: "passkey", secondFactor: signedIn.secondFactor).add(to: &body)
+        return FirebaseAnswer(body: body)
+    }
+
+    /// The passkey that an authenticator has made.
+    private func passkey(
+        _ response: PasskeyResponse, _ name: String, of user: User, at party: RelyingParty, _ call: FirebaseCall
+    ) throws(FirebaseError) -> Passkey {
+        if response.isFake, call.project.takesFakes {
+            return Passkey(id: response.id, name: name, publicKey: nil, signCount: 0)
+        }
+        let client = try response.clientData()
+        let attestationObject = try response.bytes("attestationObject")
+        let challenge = try call.takeChallenge(client, for: user.localId)
+        let made: Registration
+        do {
+            made = try Registration(client, attestationObject: attestationObject, challenge: challenge, at: party)
+        } catch {
+            throw .invalidAuthenticator(error.description)
+        }
+        let id = Base64URL.encode(made.credentialID)
+        guard id == response.id else {
+            throw .invalidAuthenticator("id isn't the ID of the credential in attestationObject")
+        }
+        return Passkey(
+            id: id, name: name, publicKey: Base64URL.encode(made.publicKey), signCount: made.signCount)
+    }
+}

@@ -1,0 +1,129 @@
+import EmulatorCore
+import JOSE
+import Time
+import WebAuthn
+
+/// What a client sends of an authenticator's answer: `id`, and below `response` what the browser's `PublicKeyCredential` has.
+/// Google's discovery document has other names for the same. Bytes come in base64 or base64url.
+struct PasskeyResponse: Sendable {
+    let id: String
+    private let response: FirebaseCall?
+
+    /// - Throws: `INVALID_CREDENTIAL_ID`.
+    init(_ fields: FirebaseCall) throws(FirebaseError) {
+        let credentialID = try fields.text("credentialId")
+        guard let text = try fields.text("id") ?? credentialID, text.utf8.count <= Passkey.longestID * 4 / 3 else {
+            throw FirebaseError(
+                "INVALID_CREDENTIAL_ID", because: "the credential's id is missing or longer than 1,023 bytes")
+        }
+        id = Passkey.id(text)
+        let attestation = try fields.nested("authenticatorAttestationResponse")
+        let assertion = try fields.nested("authenticatorAssertionResponse")
+        response = try fields.nested("response") ?? attestation ?? assertion
+    }
+
+    /// Whether it is a name and nothing else, as the official emulator takes it.
+    var isFake: Bool { response == nil }
+
+    /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE`.
+    func clientData() throws(FirebaseError) -> ClientData {
+        let other = try response?.text("clientDataJson")
+        let bytes = try bytes("clientDataJSON", or: other)
+        do { return try ClientData(parsing: bytes) } catch { throw .invalidAuthenticator(error.description) }
+    }
+
+    /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE` where the field is missing or isn't in base64.
+    func bytes(_ name: String, or other: String? = nil) throws(FirebaseError) -> [UInt8] {
+        guard let text = try response?.text(name) ?? other else {
+            throw .invalidAuthenticator("the field \(name) is missing")
+        }
+        guard let bytes = Base64URL.decode(text) ?? Base64.decode(text) else {
+            throw .invalidAuthenticator("the field \(name) isn't base64url")
+        }
+        return bytes
+    }
+
+    /// The user that the authenticator names, if it names one.
+    func userHandle() throws(FirebaseError) -> [UInt8]? {
+        guard try response?.text("userHandle") != nil else { return nil }
+        return try bytes("userHandle")
+    }
+}
+
+extension FirebaseError {
+    /// The code is the Android SDK's `ERROR_INVALID_AUTHENTICATOR_RESPONSE`.
+    static func invalidAuthenticator(_ reason: String) -> FirebaseError {
+        FirebaseError("INVALID_AUTHENTICATOR_RESPONSE", because: reason)
+    }
+}
+
+extension FirebaseCall {
+    /// Whether the official emulator's words are expected, where they differ from production's.
+    private var isEmulated: Bool { exchange.address.form == .prefix }
+
+    /// - Throws: `PASSKEY_NOT_ENABLED`.
+    func relyingParty() throws(FirebaseError) -> RelyingParty {
+        guard let party = project.relyingParty else {
+            throw FirebaseError(
+                "PASSKEY_NOT_ENABLED",
+                because: "the project's provider \"passkey\" isn't there or isn't enabled in the seed")
+        }
+        return party
+    }
+
+    /// A challenge, as the answer has it: in base64 with padding, because Apple's SDK reads no other.
+    func makeChallenge(for localId: String? = nil) -> String {
+        update { tables in
+            let bytes = tables.random.bytes(32)
+            tables.put(
+                PasskeyChallenge(
+                    token: Base64URL.encode(bytes), pool: pool, localId: localId,
+                    expires: tables.now + PasskeyChallenge.lifetime))
+            return Base64.encode(bytes)
+        }
+    }
+
+    /// Uses up the challenge that an authenticator has signed.
+    ///
+    /// - Throws: `PASSKEY_CHALLENGE_TIMEOUT`, `INVALID_AUTHENTICATOR_RESPONSE`.
+    func takeChallenge(_ client: ClientData, for localId: String? = nil) throws(FirebaseError) -> String {
+        let found = update { tables -> (PasskeyChallenge, isLate: Bool)? in
+            guard let challenge = tables.find(PasskeyChallenge.self, client.challenge), challenge.pool == pool else {
+                return nil
+            }
+            tables.remove(PasskeyChallenge.self, challenge.token)
+            return (challenge, challenge.expires <= tables.now)
+        }
+        guard let (challenge, isLate) = found, challenge.localId == localId else {
+            throw .invalidAuthenticator(
+                "the challenge wasn't given out for this, or was used already: each may be signed once")
+        }
+        guard !isLate else {
+            throw FirebaseError(
+                "PASSKEY_CHALLENGE_TIMEOUT",
+                because: "the challenge is older than \(PasskeyChallenge.lifetime.seconds) seconds")
+        }
+        return challenge.token
+    }
+
+    func missingAuthenticatorResponse(_ name: String) -> FirebaseError {
+        FirebaseError("MISSING_AUTHENTICATOR_RESPONSE", because: "\(name) is missing")
+    }
+
+    /// The web SDK's code, and the official emulator's.
+    func passkeyExists() -> FirebaseError {
+        FirebaseError(
+            isEmulated ? "CREDENTIAL_ALREADY_IN_USE" : "PASSKEY_EXISTS",
+            because: "a user of the project has this passkey already")
+    }
+
+    /// The same.
+    func unknownPasskey(_ id: String) -> FirebaseError {
+        FirebaseError(
+            isEmulated ? "PASSKEY_CREDENTIAL_NOT_FOUND" : "PASSKEY_ENROLLMENT_NOT_FOUND",
+            because: "no user of the project has the passkey \(Diagnosis.quote(id))")
+    }
+
+    /// What is said to a user who deletes a passkey that isn't there: nothing by the official emulator.
+    func missingPasskey() -> FirebaseError? { isEmulated ? nil : unknownPasskey("that is to be deleted") }
+}
