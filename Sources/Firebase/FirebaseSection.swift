@@ -60,6 +60,7 @@ package struct FirebaseSection: SeedSection {
         var keys: [String: LocatedJSON] = [:]
         for project in references.root[name]?["projects"]?.items ?? [] {
             for key in project["apiKeys"]?.items ?? [] { references.claim(key, as: "API key", in: &keys) }
+            BlockingFunctions.check(project["blockingFunctions"], &references)
             for source in IdentitySources.all {
                 if let settings = project["providers"]?[source.id] { source.check(settings, &references) }
             }

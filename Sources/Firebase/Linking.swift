@@ -19,7 +19,7 @@ struct IdpRequest: Sendable {
         case done(User, isNew: Bool, pendingToken: String)
     }
 
-    func decide(_ tables: inout Transaction, _ call: FirebaseCall) -> Decision {
+    func decide(_ tables: inout Transaction, _ creation: Creation, _ call: FirebaseCall) -> Decision {
         let known = tables.user(
             User.Identity(pool: call.pool, providerId: identity.providerId, rawId: identity.rawId))
         if let known, known.disabled { return .refused(.userIsDisabled(known), pendingToken: nil) }
@@ -41,7 +41,7 @@ struct IdpRequest: Sendable {
         {
             return merge(into: owner, &tables, call)
         }
-        let user = create(&tables, call)
+        let user = create(&tables, creation, call)
         return .done(user, isNew: true, pendingToken: keep(&tables, call))
     }
 
@@ -69,8 +69,8 @@ struct IdpRequest: Sendable {
         return user
     }
 
-    private func create(_ tables: inout Transaction, _ call: FirebaseCall) -> User {
-        var user = User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
+    private func create(_ tables: inout Transaction, _ creation: Creation, _ call: FirebaseCall) -> User {
+        var user = creation.user(in: call.pool, &tables)
         // Where users may share an address, it stays with the provider's entry.
         // https://support.google.com/firebase/answer/9134820
         if call.project.oneAccountPerEmail, let email = identity.email {
@@ -80,6 +80,7 @@ struct IdpRequest: Sendable {
         user.displayName = identity.displayName
         user.photoUrl = identity.photoUrl
         user.links = [identity.link]
+        creation.finish(&user)
         tables.put(user)
         return user
     }

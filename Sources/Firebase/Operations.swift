@@ -119,11 +119,12 @@ extension FirebaseProvider {
             ),
             (
                 "signUp", "signupNewUser",
-                { (call) async throws(FirebaseError) in call.isAdmin ? try createAsAdmin(call) : try signUp(call) }
+                { (call) async throws(FirebaseError) in call.isAdmin ? try createAsAdmin(call) : try await signUp(call)
+                }
             ),
             (
                 "signInWithPassword", "verifyPassword",
-                { (call) async throws(FirebaseError) in try signInWithPassword(call) }
+                { (call) async throws(FirebaseError) in try await signInWithPassword(call) }
             ),
             (
                 "signInWithCustomToken", "verifyCustomToken",
@@ -131,7 +132,7 @@ extension FirebaseProvider {
             ),
             (
                 "signInWithEmailLink", "emailLinkSignin",
-                { (call) async throws(FirebaseError) in try signInWithEmailLink(call) }
+                { (call) async throws(FirebaseError) in try await signInWithEmailLink(call) }
             ),
             (
                 "sendOobCode", "getOobConfirmationCode",
@@ -144,7 +145,7 @@ extension FirebaseProvider {
             ),
             (
                 "signInWithPhoneNumber", "verifyPhoneNumber",
-                { (call) async throws(FirebaseError) in try signInWithPhoneNumber(call) }
+                { (call) async throws(FirebaseError) in try await signInWithPhoneNumber(call) }
             ),
             ("lookup", "getAccountInfo", { (call) async throws(FirebaseError) in try lookup(call) }),
             ("update", "setAccountInfo", { (call) async throws(FirebaseError) in try update(call) }),
@@ -161,14 +162,17 @@ extension FirebaseProvider {
             ("/mfaEnrollment:finalize", { (call) async throws(FirebaseError) in try finalizeEnrollment(call) }),
             ("/mfaEnrollment:withdraw", { (call) async throws(FirebaseError) in try withdrawEnrollment(call) }),
             ("/mfaSignIn:start", { (call) async throws(FirebaseError) in try startSecondFactor(call) }),
-            ("/mfaSignIn:finalize", { (call) async throws(FirebaseError) in try finalizeSecondFactor(call) }),
+            ("/mfaSignIn:finalize", { (call) async throws(FirebaseError) in try await finalizeSecondFactor(call) }),
             ("/passkeyEnrollment:start", { (call) async throws(FirebaseError) in try startPasskeyEnrollment(call) }),
             (
                 "/passkeyEnrollment:finalize",
                 { (call) async throws(FirebaseError) in try finalizePasskeyEnrollment(call) }
             ),
             ("/passkeySignIn:start", { (call) async throws(FirebaseError) in try startPasskeySignIn(call) }),
-            ("/passkeySignIn:finalize", { (call) async throws(FirebaseError) in try finalizePasskeySignIn(call) }),
+            (
+                "/passkeySignIn:finalize",
+                { (call) async throws(FirebaseError) in try await finalizePasskeySignIn(call) }
+            ),
         ]
     }
 

@@ -19,6 +19,7 @@ package struct Project: SchemaObject {
     var oneAccountPerEmail: Bool
     var hidesEmails: Bool
     var mfa: MFA
+    var blockingFunctions: BlockingFunctions
     let takesFakes: Bool
     package let providers: SignInMethods
     let idTokenSignature: IDTokenSignature
@@ -54,6 +55,9 @@ package struct Project: SchemaObject {
             "idTokenSignature", .choice(IDTokenSignature.self), default: .auto,
             "How Firebase ID tokens are signed.")
         mfa = fields.object("mfa", MFA.self, "Multi-factor authentication.")
+        blockingFunctions = fields.object(
+            "blockingFunctions", BlockingFunctions.self,
+            "Functions that are asked before a user is created or signs in.")
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
         isSeeded = true
     }
@@ -71,6 +75,7 @@ package struct Project: SchemaObject {
         providers = .plain
         idTokenSignature = .auto
         mfa = .all
+        blockingFunctions = .none
         takesFakes = true
         users = []
         isSeeded = false
@@ -123,6 +128,7 @@ struct ProjectSettings: Row {
     var oneAccountPerEmail: Bool?
     var hidesEmails: Bool?
     var mfa: MFA?
+    var blockingFunctions: BlockingFunctions?
 
     var key: String { project }
 
@@ -131,6 +137,7 @@ struct ProjectSettings: Row {
         if let oneAccountPerEmail { project.oneAccountPerEmail = oneAccountPerEmail }
         if let hidesEmails { project.hidesEmails = hidesEmails }
         if let mfa { project.mfa = mfa }
+        if let blockingFunctions { project.blockingFunctions = blockingFunctions }
         return project
     }
 }

@@ -36,7 +36,13 @@ extension FirebaseProvider {
             identity: identity, signedIn: signedIn,
             returnsCredential: try call.flag("returnIdpCredential") ?? false,
             createsUsers: try call.flag("autoCreate") ?? true)
-        let decision = call.update { request.decide(&$0, call) }
+        let event = SignInEvent(method: identity.providerId, identity: identity)
+        let (decision, agreed) = try await call.decide(event, asksForFactor: signedIn == nil) {
+            (tables, creation) throws(FirebaseError) in
+            request.decide(&tables, creation, call)
+        } who: {
+            if case .done(let user, let isNew, _) = $0 { (user: user, isNew: isNew) } else { nil }
+        }
         switch decision {
         case .refused(let error, let pendingToken):
             guard request.returnsCredential, let pendingToken else { throw error }
@@ -56,7 +62,8 @@ extension FirebaseProvider {
                 "the address is user \"\(owner.localId)\"'s, and \(identity.providerId) can't prove that it is this person's: "
                     + "sign in as before and link, or sign in with a trusted provider")
             return FirebaseAnswer(body: body, diagnosis: diagnosis)
-        case .done(let user, let isNew, let pendingToken):
+        case .done(let decided, let isNew, let pendingToken):
+            let (user, claims) = (agreed?.user ?? decided, agreed?.claims ?? JSONObject())
             var body = identity.document
             body["emailVerified"] = user.email == nil ? nil : .bool(user.emailVerified)
             body["localId"] = .string(user.localId)
@@ -65,10 +72,12 @@ extension FirebaseProvider {
             if let signedIn {
                 let tokens = try call.openSession(
                     user, provider: identity.providerId, secondFactor: signedIn.secondFactor,
-                    attributes: identity.attributes)
+                    customClaims: claims, attributes: identity.attributes)
                 tokens.add(to: &body)
             } else {
-                try call.signIn(user, provider: identity.providerId, attributes: identity.attributes).add(to: &body)
+                try call.signIn(
+                    user, provider: identity.providerId, customClaims: claims, attributes: identity.attributes
+                ).add(to: &body)
             }
             return FirebaseAnswer(body: body)
         }

@@ -4,15 +4,18 @@ import Synchronization
 /// A server that keeps what is posted to it.
 package final class Receiver: Sendable {
     private let kept = Mutex<[Request]>([])
-    private let statuses: Mutex<[Int]>
     private let server = Mutex<Server?>(nil)
 
     /// Answers with `statuses` in turn, then with 200.
-    package init(statuses: [Int] = []) throws {
-        self.statuses = Mutex(statuses)
+    package convenience init(statuses: [Int] = []) throws {
+        let statuses = Mutex(statuses)
+        try self.init { _ in .now(Response(status: statuses.withLock { $0.isEmpty ? 200 : $0.removeFirst() })) }
+    }
+
+    package init(answering answer: @escaping @Sendable (Request) -> Reply) throws {
         let server = try Server(Server.Options()) { [self] request in
             kept.withLock { $0.append(request) }
-            return .now(Response(status: self.statuses.withLock { $0.isEmpty ? 200 : $0.removeFirst() }))
+            return answer(request)
         }
         self.server.withLock { $0 = server }
     }

@@ -24,6 +24,20 @@ package struct OutgoingMessage: Sendable {
             body: Array(Form(fields: fields).encoded.utf8))
     }
 
+    /// What a server answered that was asked something.
+    package struct Answer: Sendable {
+        package let status: Int
+        package let body: [UInt8]
+    }
+
+    /// What became of a question.
+    package enum Reply: Sendable {
+        case answered(Answer)
+        /// There was no answer in time.
+        case late
+        case failed(String)
+    }
+
     /// What became of it.
     package struct Delivery: Sendable {
         package let attempts: Int
@@ -46,8 +60,19 @@ package struct OutgoingMessage: Sendable {
     }
 }
 
+extension OutgoingMessage.Reply {
+    fileprivate var failure: String? {
+        switch self {
+        case .answered: nil
+        case .late: "no answer in time"
+        case .failed(let reason): reason
+        }
+    }
+}
+
 extension Exchange {
     private static let outgoing = DispatchQueue(label: "understudy.outgoing", attributes: .concurrent)
+    private static let questions = DispatchQueue(label: "understudy.questions", attributes: .concurrent)
     /// Seconds that an attempt may take.
     private static let patience = 5
 
@@ -57,6 +82,32 @@ extension Exchange {
     {
         await withCheckedContinuation { continuation in
             attempt(message, number: 1, pauses) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Posts a message whose answer matters, and waits for it, at most `seconds` from now, without holding a thread of the
+    /// server.
+    package func ask(_ message: OutgoingMessage, seconds: Int) async -> OutgoingMessage.Reply {
+        await withCheckedContinuation { continuation in
+            let began = MachineClock.microseconds
+            Exchange.questions.async { [self] in
+                // Other questions may have kept this one waiting.
+                let left = Int64(seconds) - (MachineClock.microseconds - began) / 1_000_000
+                let reply: OutgoingMessage.Reply
+                var response = Response(status: 0)
+                do throws(OutgoingRequest.Failure) {
+                    let answer = try OutgoingRequest.send(
+                        "POST", to: message.url, contentType: message.contentType, body: message.body,
+                        seconds: Int(max(0, left)))
+                    response = Response(status: answer.status, body: answer.body)
+                    reply = .answered(OutgoingMessage.Answer(status: answer.status, body: answer.body))
+                } catch {
+                    let isLate = MachineClock.microseconds - began >= Int64(seconds) * 1_000_000
+                    reply = isLate ? .late : .failed(error.description)
+                }
+                record(message, response, failure: reply.failure, began)
+                continuation.resume(returning: reply)
+            }
         }
     }
 
@@ -83,7 +134,7 @@ extension Exchange {
             }
             let status = failure == nil ? response.status : nil
             let delivery = OutgoingMessage.Delivery(attempts: number, status: status, failure: failure)
-            record(message, response, delivery, began)
+            record(message, response, failure: failure, began)
             guard !delivery.isDelivered, number <= pauses.count else { return done(delivery) }
             Exchange.outgoing.asyncAfter(deadline: .now() + pauses[number - 1]) { [self] in
                 attempt(message, number: number + 1, pauses, done: done)
@@ -92,7 +143,7 @@ extension Exchange {
     }
 
     private func record(
-        _ message: OutgoingMessage, _ response: Response, _ delivery: OutgoingMessage.Delivery, _ began: Int64
+        _ message: OutgoingMessage, _ response: Response, failure: String?, _ began: Int64
     ) {
         let rest = message.url.firstRange(of: "://").map { message.url[$0.upperBound...] } ?? message.url[...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
@@ -102,8 +153,8 @@ extension Exchange {
                 (name: "Host", value: String(authority)), (name: "Content-Type", value: message.contentType),
             ], body: message.body)
         var response = response
-        if !delivery.isDelivered {
-            let reason = delivery.failure ?? "the client's server answered \(response.status)"
+        if failure != nil || !(200..<300).contains(response.status) {
+            let reason = failure ?? "the client's server answered \(response.status)"
             response = response.diagnosed(Diagnosis("the message wasn't delivered: \(reason)"))
         }
         world.recording.add(

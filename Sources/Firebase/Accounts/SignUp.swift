@@ -8,7 +8,7 @@ import EmulatorCore
 // is how the iOS SDK links one. With email enumeration protection a wrong password and an unknown address are the same.
 
 extension FirebaseProvider {
-    func signUp(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func signUp(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         // An empty address isn't a missing one: it makes no anonymous user.
         let email = try call.given("email")
         let password = try call.text("password")
@@ -34,28 +34,36 @@ extension FirebaseProvider {
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         let displayName = try call.text("displayName")
         let hash = call.hashed(password)
-        let made = try call.update { (tables) throws(FirebaseError) -> User in
+        // Who gets a password beside another way to sign in isn't asked about.
+        let (made, agreed) = try await call.decide(SignInEvent(method: "password"), asksForFactor: false) {
+            (tables, creation) throws(FirebaseError) -> User in
             let owner = tables.user(email: email, in: call.pool)
             guard owner == nil || owner?.localId == signedIn?.user.localId else {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address \(Diagnosis.quote(email))")
             }
             var user =
                 signedIn.flatMap { tables.find(User.self, $0.user.key) }
-                ?? User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
+                ?? creation.user(in: call.pool, &tables)
             if user.email != email.lowercased() { user.emailVerified = false }
             user.email = email.lowercased()
             user.password = hash
             if let displayName { user.displayName = displayName }
             for factor in factors { user.factors.append(try factor.factor(among: [], now: tables.now)) }
+            creation.finish(&user)
             tables.put(user)
             return user
+        } who: {
+            signedIn == nil ? (user: $0, isNew: true) : nil
         }
-        let tokens = try call.openSession(made, provider: "password", secondFactor: signedIn?.secondFactor)
+        let user = agreed?.user ?? made
+        let tokens = try call.openSession(
+            user, provider: "password", secondFactor: signedIn?.secondFactor,
+            customClaims: agreed?.claims ?? JSONObject())
         var body = JSONObject([
-            ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(made.localId)),
-            ("email", .string(made.email ?? email)),
+            ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(user.localId)),
+            ("email", .string(user.email ?? email)),
         ])
-        body["displayName"] = made.displayName.map { .string($0) }
+        body["displayName"] = user.displayName.map { .string($0) }
         tokens.add(to: &body)
         return FirebaseAnswer(body: body)
     }
@@ -87,7 +95,7 @@ extension FirebaseProvider {
             because: "the password has \(password.utf8.count) characters")
     }
 
-    func signInWithPassword(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func signInWithPassword(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         guard call.project.isEnabled("password") == true else {
             throw FirebaseError(
                 "PASSWORD_LOGIN_DISABLED",
@@ -114,14 +122,15 @@ extension FirebaseProvider {
             throw FirebaseError(code, because: reason)
         }
         guard !user.disabled else { throw .userIsDisabled(user) }
-        let tokens = try call.signIn(user, provider: "password")
+        let agreed = try await call.agreeing(user, SignInEvent(method: "password"))
+        let tokens = try call.signIn(agreed.user, provider: "password", customClaims: agreed.claims)
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyPasswordResponse"), ("localId", .string(user.localId)),
-            ("email", .string(user.email ?? email)), ("displayName", .string(user.displayName ?? "")),
+            ("email", .string(user.email ?? email)), ("displayName", .string(agreed.user.displayName ?? "")),
             ("registered", true),
         ])
-        body["profilePicture"] = user.photoUrl.map { .string($0) }
-        body["photoUrl"] = user.photoUrl.map { .string($0) }
+        body["profilePicture"] = agreed.user.photoUrl.map { .string($0) }
+        body["photoUrl"] = agreed.user.photoUrl.map { .string($0) }
         tokens.add(to: &body)
         return FirebaseAnswer(body: body)
     }

@@ -22,6 +22,7 @@ extension FirebaseProvider {
                 ("authorizedDomains", .array(domains.map { .string($0) })),
                 ("mfa", FirebaseProvider.document(project.mfa)),
                 ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(project.hidesEmails)]),
+                ("blockingFunctions", .object(project.blockingFunctions.document)),
             ]))
     }
 
@@ -52,15 +53,28 @@ extension FirebaseProvider {
         let privacy = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
         let setsPrivacy = mask?.names("emailPrivacyConfig.enableImprovedEmailPrivacy") ?? (privacy != nil)
         let mfa = try mask?.isFullUpdate ?? true ? call.nested("mfa").map(MFA.init) : changedMFA(call, mask)
+        let functions = try changedFunctions(call, mask)
         return call.update { tables in
             var settings =
                 tables.find(ProjectSettings.self, call.project.id) ?? ProjectSettings(project: call.project.id)
             if setsDuplicates { settings.oneAccountPerEmail = !(duplicates ?? false) }
             if setsPrivacy { settings.hidesEmails = privacy ?? false }
             if let mfa { settings.mfa = mfa }
+            if let functions { settings.blockingFunctions = functions }
             tables.put(settings)
             return settings
         }
+    }
+
+    /// `nil` where nothing of `blockingFunctions` is meant. An update without a mask empties it in the official emulator.
+    private func changedFunctions(
+        _ call: FirebaseCall, _ mask: UpdateMask?
+    ) throws(FirebaseError) -> BlockingFunctions? {
+        let given = try call.nested("blockingFunctions")
+        guard let mask, mask.touches("blockingFunctions"),
+            given != nil || call.isInEmulatorMode || !mask.isFullUpdate
+        else { return nil }
+        return try call.project.blockingFunctions.changed(by: given) { mask.names($0) }
     }
 
     /// `nil` where the mask names nothing of `mfa`.

@@ -127,7 +127,7 @@ extension FirebaseProvider {
 
     // MARK: - Signing in with a link
 
-    func signInWithEmailLink(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func signInWithEmailLink(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         try call.checkRoom()
         guard call.project.isEnabled("password") == true else {
             throw FirebaseError("OPERATION_NOT_ALLOWED", because: "the project's provider \"password\" isn't enabled")
@@ -143,7 +143,9 @@ extension FirebaseProvider {
         }
         let idToken = try call.text("idToken")
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
-        let (user, isNew) = try call.update { (tables) throws(FirebaseError) -> (User, Bool) in
+        // A function that refuses leaves the link as it was; what production does isn't documented.
+        let ((user, isNew), agreed) = try await call.decide(SignInEvent(method: "emailLink")) {
+            (tables, creation) throws(FirebaseError) -> (User, Bool) in
             try tables.use(mail.code, mail.kind, in: call.pool)
             let owner = tables.user(email: email, in: call.pool)
             if let signedIn, let owner, owner.localId != signedIn.user.localId {
@@ -152,7 +154,7 @@ extension FirebaseProvider {
             if let owner, owner.disabled { throw .userIsDisabled(owner) }
             var user =
                 owner ?? signedIn.flatMap { tables.find(User.self, $0.user.key) }
-                ?? User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
+                ?? creation.user(in: call.pool, &tables)
             // The official emulator leaves the password alone; nothing public says what production does.
             if owner != nil, !user.emailVerified, !call.isInEmulatorMode {
                 // The link proves whose the address is. What was linked before anybody had proved it is removed.
@@ -162,15 +164,21 @@ extension FirebaseProvider {
             user.email = email
             user.emailVerified = true
             user.hasEmailLink = true
+            let isNew = owner == nil && signedIn == nil
+            if isNew { creation.finish(&user) }
             tables.put(user)
-            return (user, owner == nil && signedIn == nil)
+            return (user, isNew)
+        } who: {
+            (user: $0.0, isNew: $0.1)
         }
         var body = JSONObject([
             ("kind", "identitytoolkit#EmailLinkSigninResponse"), ("localId", .string(user.localId)),
             ("email", .string(email)),
         ])
         body["isNewUser"] = .bool(isNew)
-        try call.signIn(user, provider: "password").add(to: &body)
+        try call.signIn(
+            agreed?.user ?? user, provider: "password", customClaims: agreed?.claims ?? JSONObject()
+        ).add(to: &body)
         return FirebaseAnswer(body: body)
     }
 }

@@ -76,7 +76,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject([("sessionInfo", .string(try call.sendCode(to: phoneNumber)))]))
     }
 
-    func signInWithPhoneNumber(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func signInWithPhoneNumber(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         try call.checkRoom()
         try requirePhone(call)
         let phoneNumber: String
@@ -98,7 +98,13 @@ extension FirebaseProvider {
         let request = PhoneSignIn(
             phoneNumber: phoneNumber, signedIn: signedIn, hasProof: call.has("temporaryProof"),
             isReauthentication: ["REAUTH", "2"].contains(call.value("operation")))
-        switch try call.update({ (tables) throws(FirebaseError) in try request.decide(&tables, call.pool) }) {
+        let (decision, agreed) = try await call.decide(SignInEvent(method: "phone")) {
+            (tables, creation) throws(FirebaseError) in
+            try request.decide(&tables, creation, call.pool)
+        } who: {
+            if case .done(let user, let isNew) = $0 { (user: user, isNew: isNew) } else { nil }
+        }
+        switch decision {
         case .numberIsTaken(let proof):
             return FirebaseAnswer(
                 body: JSONObject([
@@ -109,7 +115,9 @@ extension FirebaseProvider {
             var body = JSONObject([
                 ("localId", .string(user.localId)), ("isNewUser", .bool(isNew)), ("phoneNumber", .string(phoneNumber)),
             ])
-            try call.signIn(user, provider: "phone").add(to: &body)
+            try call.signIn(
+                agreed?.user ?? user, provider: "phone", customClaims: agreed?.claims ?? JSONObject()
+            ).add(to: &body)
             return FirebaseAnswer(body: body)
         }
     }
@@ -129,7 +137,9 @@ private struct PhoneSignIn: Sendable {
     let hasProof: Bool
     let isReauthentication: Bool
 
-    func decide(_ tables: inout Transaction, _ pool: UserPool) throws(FirebaseError) -> Decision {
+    func decide(
+        _ tables: inout Transaction, _ creation: Creation, _ pool: UserPool
+    ) throws(FirebaseError) -> Decision {
         let unknown = FirebaseError("USER_NOT_FOUND", because: "no user has this number, and none is to be made")
         let owner = tables.user(phoneNumber: phoneNumber, in: pool)
         if let owner, owner.disabled {
@@ -155,8 +165,9 @@ private struct PhoneSignIn: Sendable {
         }
         if let owner { return .done(owner, isNew: false) }
         guard !isReauthentication else { throw unknown }
-        var user = User(localId: User.randomID(&tables.random), in: pool, now: tables.now)
+        var user = creation.user(in: pool, &tables)
         user.phoneNumber = phoneNumber
+        creation.finish(&user)
         tables.put(user)
         return .done(user, isNew: true)
     }

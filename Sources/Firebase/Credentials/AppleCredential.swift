@@ -84,8 +84,10 @@ struct AppleSource: KnownSource {
                 Diagnosis("access_token came without a value: leave it out, or pass the authorization code"))
         }
         var text = credential["id_token"]
+        var answer = JSONObject()
         if let code = credential["code"], let redirectURI = credential.redirectURI {
-            text = try await tokens(code: code, redirectURI: redirectURI, in: call)["id_token"]?.string
+            answer = try await tokens(code: code, redirectURI: redirectURI, in: call)
+            text = answer["id_token"]?.string
         }
         guard let text else { throw FirebaseProvider.noCredential(credential) }
         let audiences = (servicesID.map { [$0] } ?? []) + bundleIDs
@@ -95,6 +97,7 @@ struct AppleSource: KnownSource {
         let token = try await call.verify(text, rule)
         let subject = token.claims["sub"]?.string ?? ""
         var identity = FederatedIdentity(providerId: "apple.com", rawId: subject)
+        identity.keep(answer)
         // In the web flow the nonce never left the server.
         if credential["code"] == nil || credential.redirectURI == nil {
             identity.nonce = try call.checkNonce(

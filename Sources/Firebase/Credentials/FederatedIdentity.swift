@@ -19,6 +19,10 @@ struct FederatedIdentity: Codable, Sendable {
     var rawUserInfo: String = "{}"
     var accessToken: String?
     var idToken: String?
+    /// Of the answer to a code: Firebase tells it to nobody but functions.
+    private(set) var refreshToken: String?
+    /// Seconds for which the access token is good, if the provider said so.
+    private(set) var expiresIn: Int64?
     /// The token's nonce.
     var nonce: String?
     /// What stands in `firebase.sign_in_attributes` of the sessions that it opens.
@@ -41,6 +45,12 @@ struct FederatedIdentity: Codable, Sendable {
         User.Link(
             providerId: providerId, rawId: rawId, displayName: displayName, photoUrl: photoUrl, email: email,
             screenName: screenName)
+    }
+
+    /// Keeps what a token endpoint answered beside the tokens that sign in.
+    mutating func keep(_ answer: JSONObject) {
+        refreshToken = answer["refresh_token"]?.string
+        expiresIn = answer["expires_in"]?.integer
     }
 
     /// What every answer about the identity holds.

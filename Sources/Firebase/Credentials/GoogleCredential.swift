@@ -53,8 +53,10 @@ struct GoogleSource: KnownSource {
         of credential: Credential, in call: FirebaseCall
     ) async throws(FirebaseError) -> FederatedIdentity {
         var (idToken, accessToken) = (credential["id_token"], credential["access_token"])
+        var answer = JSONObject()
         if let code = credential["code"], let redirectURI = credential.redirectURI {
             let tokens = try await tokens(code: code, redirectURI: redirectURI, call)
+            answer = tokens
             (idToken, accessToken) = (tokens["id_token"]?.string, tokens["access_token"]?.string)
         }
         var info: JSONObject
@@ -69,6 +71,7 @@ struct GoogleSource: KnownSource {
             throw .invalidIdP("Invalid Idp Response: no user ID", Diagnosis("Google's answer has no sub"))
         }
         var identity = FederatedIdentity(providerId: "google.com", rawId: subject)
+        identity.keep(answer)
         identity.email = info["email"]?.string
         identity.isEmailVerified = info["email_verified"].map { $0.bool ?? ($0.string == "true") } ?? false
         identity.displayName = info["name"]?.string

@@ -116,9 +116,11 @@ struct OpenIDSource: IdentitySource {
         }
         let issuer = try await issuer(call.exchange)
         var (text, accessToken) = (credential["id_token"] ?? "", credential["access_token"])
+        var answer = JSONObject()
         if let code, let redirectURI = credential.redirectURI {
             let tokens = try await tokens(code: code, redirectURI: redirectURI, from: issuer, in: call)
             (text, accessToken) = (tokens["id_token"]?.string ?? "", tokens["access_token"]?.string)
+            answer = tokens
         }
         guard let keys = issuer.endpoint("jwks_uri") else { throw unreachable("it has no jwks_uri") }
         // Not documented: which algorithms Firebase takes. An HMAC, which is refused, is recorded.
@@ -127,6 +129,7 @@ struct OpenIDSource: IdentitySource {
         let token = try await call.verify(text, rule)
         let claims = token.claims
         var identity = FederatedIdentity(providerId: config.id, rawId: claims["sub"]?.string ?? "")
+        identity.keep(answer)
         identity.nonce = try nonce(of: token, credential, identity.rawId, call)
         identity.email = claims["email"]?.string
         identity.isEmailVerified = claims["email_verified"]?.bool ?? false

@@ -58,9 +58,6 @@ extension FirebaseError {
 }
 
 extension FirebaseCall {
-    /// Whether the official emulator's words are expected, where they differ from production's.
-    private var isEmulated: Bool { exchange.address.form == .prefix }
-
     /// - Throws: `PASSKEY_NOT_ENABLED`.
     func relyingParty() throws(FirebaseError) -> RelyingParty {
         guard let party = project.relyingParty else {
@@ -113,17 +110,17 @@ extension FirebaseCall {
     /// The web SDK's code, and the official emulator's.
     func passkeyExists() -> FirebaseError {
         FirebaseError(
-            isEmulated ? "CREDENTIAL_ALREADY_IN_USE" : "PASSKEY_EXISTS",
+            isInEmulatorMode ? "CREDENTIAL_ALREADY_IN_USE" : "PASSKEY_EXISTS",
             because: "a user of the project has this passkey already")
     }
 
     /// The same.
     func unknownPasskey(_ id: String) -> FirebaseError {
         FirebaseError(
-            isEmulated ? "PASSKEY_CREDENTIAL_NOT_FOUND" : "PASSKEY_ENROLLMENT_NOT_FOUND",
+            isInEmulatorMode ? "PASSKEY_CREDENTIAL_NOT_FOUND" : "PASSKEY_ENROLLMENT_NOT_FOUND",
             because: "no user of the project has the passkey \(Diagnosis.quote(id))")
     }
 
     /// What is said to a user who deletes a passkey that isn't there: nothing by the official emulator.
-    func missingPasskey() -> FirebaseError? { isEmulated ? nil : unknownPasskey("that is to be deleted") }
+    func missingPasskey() -> FirebaseError? { isInEmulatorMode ? nil : unknownPasskey("that is to be deleted") }
 }

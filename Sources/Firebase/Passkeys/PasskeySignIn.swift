@@ -19,7 +19,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject([("credentialRequestOptions", options)]))
     }
 
-    func finalizePasskeySignIn(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func finalizePasskeySignIn(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         let party = try call.relyingParty()
         guard let fields = try call.nested("authenticatorAuthenticationResponse") else {
             throw call.missingAuthenticatorResponse("authenticatorAuthenticationResponse")
@@ -44,8 +44,9 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
+        let agreed = try await call.agreeing(user, SignInEvent(method: "passkey"))
         var body = JSONObject()
-        try call.openSession(user, provider: "passkey").add(to: &body)
+        try call.openSession(agreed.user, provider: "passkey", customClaims: agreed.claims).add(to: &body)
         return FirebaseAnswer(body: body)
     }
 

@@ -43,7 +43,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject([("phoneResponseInfo", ["sessionInfo": .string(session)])]))
     }
 
-    func finalizeSecondFactor(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func finalizeSecondFactor(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         let (pending, user) = try pending(call)
         let factor: SecondFactor
         if let phone = try call.nested("phoneVerificationInfo") {
@@ -61,9 +61,12 @@ extension FirebaseProvider {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
         call.update { _ = $0.remove(PendingSecondFactor.self, pending.token) }
+        let agreed = try await call.agreeing(
+            user, SignInEvent(method: pending.provider, secondFactor: factor.claim))
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
         let tokens = try call.openSession(
-            user, provider: pending.provider, secondFactor: use, attributes: pending.attributes)
+            agreed.user, provider: pending.provider, secondFactor: use, customClaims: agreed.claims,
+            attributes: pending.attributes)
         return FirebaseAnswer(
             body: JSONObject([("idToken", .string(tokens.idToken)), ("refreshToken", .string(tokens.refreshToken))]))
     }

@@ -1,0 +1,157 @@
+import EmulatorCore
+import JOSE
+import JSON
+
+// How a project's functions are asked: {"data": {"jwt": …}} is posted, outside the world's lock.
+// https://cloud.google.com/identity-platform/docs/blocking-functions
+//
+// Quirks: a new user is asked about twice, before the creation and before the sign-in. Who must show a second factor is asked
+// about after that. A link to another provider counts as a sign-in. Anonymous users, custom tokens and administrators aren't
+// asked about.
+
+/// How a user is made where a function may have been asked before.
+struct Creation: Sendable {
+    fileprivate var localId: String?
+    fileprivate var change = FunctionChange()
+
+    /// A new user, with the ID that the function was told.
+    func user(in pool: UserPool, _ tables: inout Transaction) -> User {
+        User(localId: localId ?? User.randomID(&tables.random), in: pool, now: tables.now)
+    }
+
+    /// Does what the function said.
+    func finish(_ user: inout User) { change.apply(to: &user) }
+}
+
+/// Who signs in, once the functions have agreed.
+struct AgreedSignIn: Sendable {
+    let user: User
+    /// Claims that the session's tokens are to have.
+    var claims = JSONObject()
+}
+
+extension FirebaseCall {
+    /// Seconds that a function has.
+    private static let patience = 7
+
+    /// Decides in a transaction who signs in, and asks the project's functions about it. Where there is a function, the
+    /// decision is made twice: first to know whom it is about, which changes nothing, and then with the function's answer.
+    ///
+    /// - Parameters:
+    ///   - asksForFactor: whether a user who has a second factor has to show it before the sign-in is one.
+    ///   - who: the user whom a decision is about; `nil` where nobody signs in.
+    func decide<Decision: Sendable>(
+        _ event: SignInEvent, asksForFactor: Bool = true,
+        _ body: (inout Transaction, Creation) throws(FirebaseError) -> Decision,
+        who: (Decision) -> (user: User, isNew: Bool)?
+    ) async throws(FirebaseError) -> (Decision, AgreedSignIn?) {
+        func needsFactor(_ user: User) -> Bool {
+            asksForFactor && !secondFactors(of: user, after: event.method).isEmpty
+        }
+        var creation = Creation()
+        var change: FunctionChange?
+        var asked: User?
+        if !project.blockingFunctions.isEmpty, let draft = who(try draft(body)) {
+            asked = draft.user
+            if draft.isNew {
+                creation = Creation(
+                    localId: draft.user.localId, change: try await ask(.beforeCreate, about: draft.user, event))
+            } else if !needsFactor(draft.user), !draft.user.disabled {
+                change = try await ask(.beforeSignIn, about: draft.user, event)
+            }
+        }
+        let (approved, expected) = (creation, asked)
+        let decision = try update { (tables) throws(FirebaseError) -> Decision in
+            let decision = try body(&tables, approved)
+            guard expected == nil || expected?.localId == who(decision)?.user.localId else {
+                throw FirebaseError(
+                    "USER_NOT_FOUND", because: "while the function was asked, other requests changed who signs in")
+            }
+            return decision
+        }
+        guard let (user, isNew) = who(decision) else { return (decision, nil) }
+        guard !user.disabled else { throw .userIsDisabled(user) }
+        if isNew, !needsFactor(user) { change = try await ask(.beforeSignIn, about: user, event) }
+        return (decision, try agreed(user, change))
+    }
+
+    /// Asks about a user whose first factor was right, unless a second one has to be shown.
+    func agreeing(_ user: User, _ event: SignInEvent) async throws(FirebaseError) -> AgreedSignIn {
+        guard project.blockingFunctions.uri(of: .beforeSignIn) != nil,
+            event.secondFactor != nil || secondFactors(of: user, after: event.method).isEmpty
+        else { return AgreedSignIn(user: user) }
+        return try agreed(user, try await ask(.beforeSignIn, about: user, event))
+    }
+
+    /// What the transaction would decide, without changing anything.
+    private func draft<Decision: Sendable>(
+        _ body: (inout Transaction, Creation) throws(FirebaseError) -> Decision
+    ) throws(FirebaseError) -> Decision {
+        do throws(Undone<Decision>) {
+            let never = try update { (tables) throws(Undone<Decision>) -> Never in
+                let outcome: Result<Decision, FirebaseError>
+                do throws(FirebaseError) { outcome = .success(try body(&tables, Creation())) } catch {
+                    outcome = .failure(error)
+                }
+                throw Undone(outcome: outcome)
+            }
+            switch never {}
+        } catch {
+            return try error.outcome.get()
+        }
+    }
+
+    private func agreed(_ user: User, _ change: FunctionChange?) throws(FirebaseError) -> AgreedSignIn {
+        guard let change else { return AgreedSignIn(user: user) }
+        let changed = try update { (tables) throws(FirebaseError) -> User in
+            guard var user = tables.find(User.self, user.key) else { throw .userIsGone }
+            change.apply(to: &user)
+            tables.put(user)
+            return user
+        }
+        guard !changed.disabled else { throw .userIsDisabled(changed) }
+        return AgreedSignIn(user: changed, claims: change.sessionClaims)
+    }
+
+    // MARK: - One function
+
+    private func ask(
+        _ event: BlockingFunctions.Event, about user: User, _ signIn: SignInEvent
+    ) async throws(FirebaseError) -> FunctionChange {
+        guard let uri = project.blockingFunctions.uri(of: event) else { return FunctionChange() }
+        let body: JSONValue = ["data": ["jwt": .string(try functionToken(event, for: uri, about: user, signIn))]]
+        let message = OutgoingMessage(to: uri, contentType: "application/json", body: Array(body.text.utf8))
+        switch await exchange.ask(message, seconds: FirebaseCall.patience) {
+        case .late:
+            throw .function(
+                "((Deadline exceeded making request to \(uri).))",
+                "the function gave no answer within \(FirebaseCall.patience) seconds", status: 500)
+        case .failed(let reason):
+            throw .function(
+                "((Failed to make request to \(uri).))", "the function can't be asked: \(reason)", status: 500)
+        case .answered(let answer):
+            guard (200..<300).contains(answer.status) else { throw refusal(uri, answer) }
+            guard let text = try? JSONValue(parsing: answer.body, limits: .answer), let object = text.object else {
+                throw .function(
+                    "((Response body is not valid JSON.))", "the function's answer isn't a JSON object", status: 500)
+            }
+            return try FunctionChange(object, to: event)
+        }
+    }
+
+    /// The function's refusal, which SDKs show to the app: Apple's reads the `error.message` of the object in it.
+    /// <https://github.com/firebase/firebase-js-sdk/issues/5386>
+    private func refusal(_ uri: String, _ answer: OutgoingMessage.Answer) -> FirebaseError {
+        let text = String(decoding: answer.body, as: UTF8.self)
+        let detail =
+            exchange.address.form == .prefix
+            ? "((HTTP request to \(uri) returned HTTP error \(answer.status): \(text)))"
+            : "HTTP Cloud Function returned an error: \(text)"
+        return .function(detail, "the function \(uri) refused with status \(answer.status)")
+    }
+}
+
+/// A transaction's decision, thrown so that nothing of it is kept.
+private struct Undone<Decision: Sendable>: Error {
+    let outcome: Result<Decision, FirebaseError>
+}

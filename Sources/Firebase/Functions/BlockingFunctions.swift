@@ -1,0 +1,161 @@
+import EmulatorCore
+import JSON
+import OAuth
+
+/// The functions that a project has asked before a user is created or signs in, shaped as the administrator's
+/// `blockingFunctions`. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#blockingfunctionsconfig>
+struct BlockingFunctions: SchemaObject, Codable {
+    /// `beforeSendEmail` and `beforeSendSms`, which the service has as well, aren't asked here.
+    enum Event: String, CaseIterable, Codable {
+        case beforeCreate
+        case beforeSignIn
+    }
+
+    private struct Trigger: SchemaObject {
+        let functionURI: String
+
+        init(_ fields: inout Fields) {
+            functionURI = fields(
+                "functionUri", .text(.url), "Where the function is: at this machine, or at one of `allowedHosts`.")
+        }
+    }
+
+    private struct Triggers: SchemaObject {
+        let uris: [Event: String]
+
+        init(_ fields: inout Fields) {
+            let create = fields.optional(
+                Event.beforeCreate.rawValue, .object(Trigger.self), "Asked before a user is created.")
+            let signIn = fields.optional(
+                Event.beforeSignIn.rawValue, .object(Trigger.self), "Asked before a user signs in.")
+            var uris: [Event: String] = [:]
+            uris[.beforeCreate] = create?.functionURI
+            uris[.beforeSignIn] = signIn?.functionURI
+            self.uris = uris
+        }
+    }
+
+    /// Which of a provider's tokens the functions are told.
+    struct Forwarding: SchemaObject, Codable {
+        var accessToken = false
+        var idToken = false
+        var refreshToken = false
+
+        init() {}
+
+        init(_ fields: inout Fields) {
+            accessToken = fields("accessToken", .boolean, default: false, "OAuth access tokens.")
+            idToken = fields("idToken", .boolean, default: false, "ID tokens.")
+            refreshToken = fields("refreshToken", .boolean, default: false, "OAuth refresh tokens.")
+        }
+    }
+
+    private var uris: [Event: String] = [:]
+    private(set) var forwarding = Forwarding()
+    /// Only a seed can name them, so that nobody else makes the daemon call other machines.
+    private let allowedHosts: [String]
+
+    static let none = BlockingFunctions()
+
+    private init() { allowedHosts = [] }
+
+    init(_ fields: inout Fields) {
+        uris = fields.object("triggers", Triggers.self, "The functions, by event.").uris
+        forwarding = fields.object(
+            "forwardInboundCredentials", Forwarding.self, "Which tokens of a provider the functions are told.")
+        allowedHosts = fields(
+            "allowedHosts", .set(of: .text(.nonEmpty)), default: [],
+            "Host names, beside this machine's, at which functions may be, without ports.")
+    }
+
+    var isEmpty: Bool { uris.isEmpty }
+
+    func uri(of event: Event) -> String? { uris[event] }
+
+    static func check(_ settings: LocatedJSON?, _ references: inout SeedReferences) {
+        let hosts = settings?["allowedHosts"]?.items.compactMap(\.string) ?? []
+        for event in Event.allCases {
+            guard let json = settings?["triggers"]?[event.rawValue]?["functionUri"], let uri = json.string,
+                let address = WebAddress(uri), !isAllowed(address, hosts)
+            else { continue }
+            references.add(json, "the function is at another machine: add \"\(address.host)\" to allowedHosts")
+        }
+    }
+
+    private static func isAllowed(_ address: WebAddress, _ hosts: [String]) -> Bool {
+        address.isLoopback || address.isLocalhost || hosts.contains { $0.lowercased() == address.host }
+    }
+
+    // MARK: - At run time
+
+    /// As `getConfig` answers: what isn't set is left out.
+    var document: JSONObject {
+        var body = JSONObject()
+        let triggers = Event.allCases.compactMap { event in
+            uris[event].map { (event.rawValue, JSONValue.object(JSONObject([("functionUri", .string($0))]))) }
+        }
+        if !triggers.isEmpty { body["triggers"] = .object(JSONObject(triggers)) }
+        let flags = [
+            ("idToken", forwarding.idToken), ("accessToken", forwarding.accessToken),
+            ("refreshToken", forwarding.refreshToken),
+        ].filter(\.1)
+        if !flags.isEmpty {
+            body["forwardInboundCredentials"] = .object(JSONObject(flags.map { ($0.0, .bool(true)) }))
+        }
+        return body
+    }
+
+    /// What becomes of it when an administrator sends `blockingFunctions`, of which the fields at `names` are meant.
+    ///
+    /// - Throws: `INVALID_BLOCKING_FUNCTION`.
+    func changed(
+        by fields: FirebaseCall?, names: (_ path: String) -> Bool
+    ) throws(FirebaseError) -> BlockingFunctions {
+        var changed = self
+        let triggers = try fields?.map("triggers") ?? []
+        var given: [Event: String] = [:]
+        for (name, trigger) in triggers {
+            guard let event = Event(rawValue: name) else {
+                throw .invalidFunction("Event type is invalid.", "\(Diagnosis.quote(name)) isn't played")
+            }
+            let uri = (trigger["functionUri"] ?? trigger["function_uri"])?.string ?? ""
+            // The Functions emulator registers a function that isn't there with an empty address.
+            if uri.isEmpty { continue }
+            given[event] = try checked(uri)
+        }
+        for event in Event.allCases where names("blockingFunctions.triggers.\(event.rawValue)") {
+            changed.uris[event] = given[event]
+        }
+        let credentials = try fields?.nested("forwardInboundCredentials")
+        func set(_ name: String, _ flag: WritableKeyPath<Forwarding, Bool>) throws(FirebaseError) {
+            guard names("blockingFunctions.forwardInboundCredentials.\(name)") else { return }
+            changed.forwarding[keyPath: flag] = try credentials?.flag(name) ?? false
+        }
+        try set("accessToken", \.accessToken)
+        try set("idToken", \.idToken)
+        try set("refreshToken", \.refreshToken)
+        return changed
+    }
+
+    private func checked(_ uri: String) throws(FirebaseError) -> String {
+        guard let address = WebAddress(uri), ["http", "https"].contains(address.scheme), TextRule.url.holds(uri) else {
+            throw .invalidFunction(
+                "Expected an absolute URI with valid scheme and host.",
+                "\(Diagnosis.quote(uri)) isn't an http or https URL")
+        }
+        guard BlockingFunctions.isAllowed(address, allowedHosts) else {
+            throw .invalidFunction(
+                "The host isn't allowed.",
+                "the function is at another machine: add \(Diagnosis.quote(address.host)) to "
+                    + "blockingFunctions.allowedHosts of the project in the seed")
+        }
+        return uri
+    }
+}
+
+extension FirebaseError {
+    /// In the official emulator's form; production's isn't documented.
+    fileprivate static func invalidFunction(_ detail: String, _ reason: String) -> FirebaseError {
+        FirebaseError("INVALID_BLOCKING_FUNCTION", "((\(detail)))", because: reason)
+    }
+}

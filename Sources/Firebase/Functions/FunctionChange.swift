@@ -1,0 +1,83 @@
+import EmulatorCore
+import JOSE
+import JSON
+
+/// What a function wants changed about a user, and about the session that begins.
+/// <https://cloud.google.com/identity-platform/docs/blocking-functions#modifying_a_user>
+struct FunctionChange: Sendable {
+    /// A name or address that is set, or taken away.
+    private enum Text: Sendable {
+        case kept
+        case set(String?)
+    }
+
+    private var displayName = Text.kept
+    private var photoUrl = Text.kept
+    private var disabled: Bool?
+    private var emailVerified: Bool?
+    private var customClaims: CustomClaims?
+    /// Claims of the session alone.
+    private(set) var sessionClaims = JSONObject()
+
+    /// Nothing.
+    init() {}
+
+    /// Reads a function's answer: `{"userRecord": {"updateMask": "displayName,…", "displayName": …}}`, or an empty object.
+    init(_ answer: JSONObject, to event: BlockingFunctions.Event) throws(FirebaseError) {
+        guard let record = answer["userRecord"], !record.isNull else { return }
+        guard let mask = record["updateMask"]?.string else {
+            throw .function(
+                "((Response UserRecord is missing updateMask.))",
+                "the function's userRecord has no updateMask, the names of the fields that it sets")
+        }
+        for field in mask.split(separator: ",").prefix(FunctionChange.limit).map(String.init) {
+            let value = record[field] ?? .null
+            switch field {
+            case "displayName": displayName = .set(try FunctionChange.text(value, field))
+            // firebase-functions writes it as its own type does.
+            case "photoUrl", "photoURL": photoUrl = .set(try FunctionChange.text(value, "photoUrl"))
+            case "disabled": disabled = value.bool ?? false
+            case "emailVerified": emailVerified = value.bool ?? false
+            case "customClaims": customClaims = CustomClaims(try FunctionChange.claims(value))
+            case "sessionClaims" where event == .beforeSignIn:
+                guard value.isNull || value.object != nil else {
+                    throw .function(
+                        "((Response has malformed session claims.))", "the function's sessionClaims aren't an object")
+                }
+                sessionClaims = try FunctionChange.claims(value)
+            // Others are ignored, as the official emulator ignores them.
+            default: continue
+            }
+        }
+    }
+
+    /// More names than there are fields.
+    private static let limit = 100
+
+    private static func text(_ value: JSONValue, _ field: String) throws(FirebaseError) -> String? {
+        let text = value.string ?? value.integer.map(String.init) ?? value.bool.map { "\($0)" }
+        if let text { try TextLimits.check(text, field) }
+        return text.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static func claims(_ value: JSONValue) throws(FirebaseError) -> JSONObject {
+        value.isNull ? JSONObject() : try AdminChange.claims(value.text) ?? JSONObject()
+    }
+
+    func apply(to user: inout User) {
+        if case .set(let text) = displayName { user.displayName = text }
+        if case .set(let text) = photoUrl { user.photoUrl = text }
+        if let disabled { user.disabled = disabled }
+        if let emailVerified { user.emailVerified = emailVerified }
+        if let customClaims { user.customClaims = customClaims }
+    }
+}
+
+extension FirebaseError {
+    /// What a function did wrong. Where only the official emulator's words are known, they are answered everywhere.
+    static func function(_ detail: String, _ reason: String, status: Int = 400) -> FirebaseError {
+        var error = FirebaseError("BLOCKING_FUNCTION_ERROR_RESPONSE", detail, status: status, because: reason)
+        if status == 500 { error.statusName = "INTERNAL" }
+        return error
+    }
+}
