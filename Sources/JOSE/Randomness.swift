@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// Random bytes, from the system or from a seed. With a seed, two runs get the same bytes.
-package enum Randomness: Sendable {
+package enum Randomness: Codable, Sendable {
     case system(SystemGenerator)
     case seeded(SeededGenerator)
 
@@ -47,7 +47,12 @@ package enum Randomness: Sendable {
 }
 
 /// OpenSSL's generator. Many bytes are drawn at once, because each call is expensive. No byte is used twice.
-package struct SystemGenerator: Sendable {
+package struct SystemGenerator: Codable, Sendable {
+    /// The pool isn't written down: whoever reads it back would draw the same bytes once more.
+    private enum CodingKeys: CodingKey {
+        case isUsed
+    }
+
     private static let poolSize = 1024
     private var pool: [UInt8] = []
     private(set) var isUsed = false
@@ -67,7 +72,7 @@ package struct SystemGenerator: Sendable {
 }
 
 /// SHA-256 in counter mode over a seed. It is reproducible, and not for secrets.
-package struct SeededGenerator: Sendable {
+package struct SeededGenerator: Codable, Sendable {
     private let seed: [UInt8]
     private var counter: UInt64 = 0
     private var pool: [UInt8] = []

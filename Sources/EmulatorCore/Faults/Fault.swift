@@ -54,6 +54,23 @@ package struct Fault: SchemaObject {
     fileprivate var isSpent: Bool { times.map { done >= $0 } ?? false }
 }
 
+extension Fault: Codable {
+    /// It is written as a text of JSON: decoders forget the order of members, and an answer's body and headers have one.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(json.text)
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let order = try JSONValue(parsing: container.decode(String.self), limits: .answer)
+        self.init(reading: order)
+        id = order["id"]?.string ?? ""
+        seen = order["seen"]?.integer.map { Int(clamping: $0) } ?? 0
+        done = order["done"]?.integer.map { Int(clamping: $0) } ?? 0
+    }
+}
+
 /// Ordered faults, first come first served.
 package struct FaultQueue: WorldValue {
     package static let limit = 1_000

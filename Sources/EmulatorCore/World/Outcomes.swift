@@ -1,7 +1,7 @@
 import JSON
 
 /// What the next matching authorization does, ordered in advance, so that no browser is needed.
-package struct Outcome: Sendable, Equatable {
+package struct Outcome: Codable, Sendable, Equatable {
     package enum Kind: String, Codable, Sendable, CaseIterable {
         case approve
         case cancel
@@ -9,7 +9,7 @@ package struct Outcome: Sendable, Equatable {
     }
 
     /// What an outcome and an interaction say beside the kind.
-    package struct Details: SchemaObject, Equatable {
+    package struct Details: SchemaObject, Codable, Equatable {
         /// The error's name, for `error`.
         package var error: String?
         package var shareEmail: Bool?

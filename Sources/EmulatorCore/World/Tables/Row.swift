@@ -69,8 +69,8 @@ package final class SortedIndex<R: Row>: Sendable {
     }
 }
 
-/// Something that a world has one of, such as its clock.
-package protocol WorldValue: Sendable {
+/// Something that a world has one of, such as its clock: like a row, a value that can be written down.
+package protocol WorldValue: Codable, Sendable {
     /// As it is in a new world.
     init(_ seed: Seed)
 }
