@@ -47,7 +47,10 @@ let package = Package(
         .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Facebook", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "OpenID", dependencies: ["OAuth"], swiftSettings: strict),
-        .target(name: "Firebase", dependencies: ["OAuth", "WebAuthn"], swiftSettings: strict),
+        .plugin(name: "EmbedScripts", capability: .buildTool()),
+        .target(
+            name: "Firebase", dependencies: ["OAuth", "WebAuthn"], exclude: ["WebFlow/Scripts"], swiftSettings: strict,
+            plugins: ["EmbedScripts"]),
         .target(name: "Control", dependencies: ["EmulatorCore"], swiftSettings: strict),
         .plugin(name: "EmbedSeedData", capability: .buildTool()),
         .target(

@@ -31,8 +31,8 @@ extension UserPool {
     /// What belongs to a pool. Sessions belong to their users.
     private static var rowTypes: [any PoolRow.Type] {
         [
-            User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, OutOfBandCode.self, PhoneCode.self,
-            TemporaryProof.self, PendingSecondFactor.self, PendingSecret.self, OAuthIdpConfig.self,
+            User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, KeptAnswer.self, OutOfBandCode.self,
+            PhoneCode.self, TemporaryProof.self, PendingSecondFactor.self, PendingSecret.self, OAuthIdpConfig.self,
             PasskeyChallenge.self,
         ]
     }

@@ -3,7 +3,9 @@
 import http.server
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import threading
 import unittest
 import urllib.parse
@@ -126,3 +128,39 @@ class BrowserTestCase(unittest.TestCase):
     def fits(self, driver, width):
         """Nothing to scroll to the side."""
         self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), width)
+
+
+class AuthorityTestCase(BrowserTestCase):
+    """Beside the daemon of the other tests one with an authority and a proxy, for the real names."""
+
+    def setUp(self):
+        super().setUp()
+        self.home = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
+        self.environment = os.environ | {"HOME": self.home}
+        authority = ["--ca-directory", f"{self.home}/ca"]
+        subprocess.run([BINARY, "ca", "init", *authority], check=True, capture_output=True)
+        hints = subprocess.run([BINARY, "ca", "install-hint", *authority], check=True, capture_output=True, text=True)
+        self.hints = hints.stdout.split("# ")
+        daemon = subprocess.Popen(
+            [BINARY, "serve", "--port", "0", "--tls-port", "0", "--proxy-port", "0", *authority],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.terminate)
+        self.addCleanup(daemon.stdout.close)
+        words = daemon.stdout.readline().split()
+        self.tls, self.proxy = words[5].rstrip(","), words[-1]
+
+    def follow_hint(self, place):
+        commands = next(hint for hint in self.hints if hint.startswith(place)).split("\n", 1)[1]
+        subprocess.run(["bash", "-e", "-c", commands], check=True, env=self.environment, capture_output=True)
+
+    def chromium(self):
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--proxy-server={self.proxy}"]:
+            options.add_argument(argument)
+        driver = webdriver.Chrome(
+            options=options, service=webdriver.ChromeService("/usr/bin/chromedriver", env=self.environment))
+        self.addCleanup(driver.quit)
+        return driver

@@ -1,50 +1,14 @@
 """The pages under the real names, in browsers that trust the authority as `ca install-hint` says."""
 
 import os
-import shutil
 import subprocess
-import tempfile
 import unittest
 
-from selenium import webdriver
-from support import BINARY, App, BrowserTestCase, wait
+from support import App, AuthorityTestCase, wait
+from web_app import WebAppTestCase
 
 
-class RealNames(BrowserTestCase):
-    """Beside the daemon of the other tests one with an authority and a proxy."""
-
-    def setUp(self):
-        super().setUp()
-        self.home = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
-        self.environment = os.environ | {"HOME": self.home}
-        authority = ["--ca-directory", f"{self.home}/ca"]
-        subprocess.run([BINARY, "ca", "init", *authority], check=True, capture_output=True)
-        hints = subprocess.run([BINARY, "ca", "install-hint", *authority], check=True, capture_output=True, text=True)
-        self.hints = hints.stdout.split("# ")
-        daemon = subprocess.Popen(
-            [BINARY, "serve", "--port", "0", "--tls-port", "0", "--proxy-port", "0", *authority],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.addCleanup(daemon.wait)
-        self.addCleanup(daemon.terminate)
-        self.addCleanup(daemon.stdout.close)
-        words = daemon.stdout.readline().split()
-        self.tls, self.proxy = words[5].rstrip(","), words[-1]
-
-    def follow_hint(self, place):
-        commands = next(hint for hint in self.hints if hint.startswith(place)).split("\n", 1)[1]
-        subprocess.run(["bash", "-e", "-c", commands], check=True, env=self.environment, capture_output=True)
-
-    def chromium(self):
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--proxy-server={self.proxy}"]:
-            options.add_argument(argument)
-        driver = webdriver.Chrome(
-            options=options, service=webdriver.ChromeService("/usr/bin/chromedriver", env=self.environment))
-        self.addCleanup(driver.quit)
-        return driver
-
+class RealNames(AuthorityTestCase):
     def test_chromium_trusts_it_when_told(self):
         url = "https://appleid.apple.com/auth/keys"
         driver = self.chromium()
@@ -90,6 +54,28 @@ class RealNames(BrowserTestCase):
                 ["timeout", "5", "tstclnt", "-h", "127.0.0.1", "-a", "appleid.apple.com", "-p", port, "-d", f"sql:{profile}"],
                 input="GET /auth/keys HTTP/1.0\r\nHost: appleid.apple.com\r\n\r\n", capture_output=True, text=True)
             self.assertEqual("HTTP/1.1 200 OK" in result.stdout, is_told, result)
+
+
+class PopUpsUnderTheRealNames(AuthorityTestCase, WebAppTestCase):
+    """The app's page is on localhost, and names no daemon."""
+
+    def app_page(self):
+        self.follow_hint("Chromium")
+        driver = self.chromium()
+        driver.get(f"http://localhost:{self.web.server_port}/app")
+        return driver
+
+    def test_popups(self):
+        driver = self.app_page()
+        for provider in ["github.com", "facebook.com"]:
+            signed_in = self.popup(driver, provider)
+            self.assertEqual(signed_in.get("providerId"), provider, signed_in)
+        source = driver.execute_script("return document.querySelector('iframe').src")
+        self.assertTrue(source.startswith("https://demo-app.firebaseapp.com/__/auth/iframe?"), source)
+
+    def test_a_redirect_to_another_site_has_no_result(self):
+        """As in production: the browser keeps the frame's storage in this page apart."""
+        self.assertEqual(self.redirect(self.app_page(), "github.com"), {"error": "auth/no-auth-event", "urlResponse": None})
 
 
 if __name__ == "__main__":

@@ -61,6 +61,7 @@ struct AuthorityTests {
             "appleid.apple.com", "github.com", "api.github.com", "accounts.google.com", "oauth2.googleapis.com",
             "openidconnect.googleapis.com", "www.googleapis.com", "www.facebook.com", "graph.facebook.com",
             "identitytoolkit.googleapis.com", "securetoken.googleapis.com", "demo-app.firebaseapp.com",
+            "apis.google.com",
         ] {
             #expect(lines.contains("127.0.0.2 \(host)"))
         }

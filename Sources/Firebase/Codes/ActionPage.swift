@@ -17,8 +17,6 @@ extension FirebaseProvider {
         ]
     }
 
-    private static let banner = "Understudy: a stand-in for Firebase Authentication, for tests only"
-
     private func action(_ exchange: Exchange, _ form: Form) -> Response {
         do throws(FirebaseError) {
             let key = form["apiKey"] ?? ""

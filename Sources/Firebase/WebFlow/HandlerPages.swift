@@ -17,16 +17,18 @@ extension FirebaseProvider {
         [
             Operation("GET", hosts, "\(prefix)/handler", .page) { await handler($0, $0.request.queryForm) },
             Operation("POST", hosts, "\(prefix)/handler", .page) { await handler($0, $0.request.bodyForm) },
-            Operation("GET", hosts, "\(prefix)/iframe", .page) { FirebaseProvider.iframe($0) },
+            Operation("GET", hosts, "\(prefix)/iframe", .page) { frame($0) },
         ]
     }
 
-    private static let banner = "Understudy: a stand-in for Firebase Authentication, for tests only"
+    static let banner = "Understudy: a stand-in for Firebase Authentication, for tests only"
 
-    private static func problem(_ status: Int, _ title: String, _ diagnosis: Diagnosis) -> Response {
+    private static func problem(
+        _ status: Int, _ title: String, _ diagnosis: Diagnosis, then answer: [HTML] = []
+    ) -> Response {
         Page.response(
             title: title, status: status, banner: banner,
-            [.tag("h1", [], title), .tag("h2", [], "Why"), .tag("p", [], diagnosis.line)]
+            [.tag("h1", [], title), .tag("h2", [], "Why"), .tag("p", [], diagnosis.line)] + answer
         ).diagnosed(diagnosis)
     }
 
@@ -52,7 +54,8 @@ extension FirebaseProvider {
         }
         let destination: WebFlow.Destination
         do { destination = try WebFlow.Destination(form, project) } catch {
-            return FirebaseProvider.problem(400, error.message, error.diagnosis)
+            return FirebaseProvider.problem(
+                400, error.message, error.diagnosis, then: refusal(exchange, form, project, error.message))
         }
         let scopes = (form["scopes"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
         let source: Result<WebAuthorization, FirebaseError> = await authorization(providerId, scopes, project, exchange)
@@ -146,7 +149,7 @@ extension FirebaseProvider {
             Diagnosis(isCancel ? "the person cancelled at \(flow.providerId)" : "\(flow.providerId) answered \(error)"))
     }
 
-    private enum Outcome {
+    enum Outcome {
         case success(String)
         case failure(Failure)
     }
@@ -154,7 +157,7 @@ extension FirebaseProvider {
     private func finish(_ exchange: Exchange, _ flow: WebFlow, _ outcome: Outcome) -> Response {
         switch flow.destination {
         case .app(let scheme): return toApp(exchange, flow, scheme: scheme, outcome)
-        case .page(let redirectURL): return toPage(flow, redirectURL, outcome)
+        case .page(let redirectURL): return toPage(exchange, flow, redirectURL, outcome)
         case .client:
             return FirebaseProvider.problem(
                 400, "Nobody waits here", Diagnosis("createAuthUri names its own continueUri"))
@@ -177,82 +180,5 @@ extension FirebaseProvider {
             "\(exchange.address.base(of: WebAddress(flow.redirectURI)?.host ?? ""))/__/auth/callback?\(query)"
         return .redirect(
             to: "\(scheme)://firebaseauth/link?deep_link_id=\(PercentCoding.encode(Array(callback.utf8)))")
-    }
-
-    /// A page that hands the event on: to the frame that the SDK keeps in the opener, or by session storage.
-    private func toPage(_ flow: WebFlow, _ redirectURL: String?, _ outcome: Outcome) -> Response {
-        var event = JSONObject([
-            ("type", .string(flow.authType)), ("eventId", .string(flow.eventId)), ("urlResponse", .null),
-            ("sessionId", .null), ("postBody", .null), ("tenantId", flow.tenantId.map { .string($0) } ?? .null),
-            ("error", .null),
-        ])
-        switch outcome {
-        case .success(let link): event["urlResponse"] = .string(link)
-        case .failure(let failure):
-            event["error"] = ["code": .string(failure.code), "message": .string(failure.message)]
-        }
-        return Page.response(
-            title: "Signing in…", banner: FirebaseProvider.banner,
-            [
-                .tag("h1", [], "Back to the app"),
-                .tag(
-                    "p",
-                    [
-                        ("id", "answer"), ("data-event", JSONValue.object(event).text), ("data-key", flow.apiKey),
-                        ("data-app", flow.appName), ("data-url", redirectURL ?? ""),
-                        // The opener's origin isn't known here, but that of the page that asked for the sign-in is.
-                        ("data-origin", redirectURL.flatMap { WebAddress($0)?.origin } ?? ""),
-                    ], "The answer goes to the window that opened this one."),
-                .script(
-                    """
-                    (function(){var d=document.getElementById('answer').dataset,event=JSON.parse(d.event),\
-                    key=d.key+':'+d.app;\
-                    function say(t){document.getElementById('answer').textContent=t}\
-                    if(window.opener){var sent=0,frames=window.opener.frames;\
-                    for(var i=0;i<frames.length;i++){try{var q=new URLSearchParams(frames[i].location.search);\
-                    if(q.get('apiKey')===d.key&&(!d.app||q.get('appName')===d.app)){\
-                    frames[i].postMessage({eventType:'sendAuthEvent',eventId:String(Date.now()),\
-                    data:{authEvent:event,storageKey:key}},location.origin);sent++}}catch(e){}}\
-                    if(!sent&&d.origin){window.opener.postMessage({eventType:'sendAuthEvent',data:{authEvent:event}},d.origin)}\
-                    say('You can close this window.');setTimeout(function(){window.close()},200)}\
-                    else{try{sessionStorage.setItem(key,JSON.stringify(event))}catch(e){}\
-                    if(/^https?:/.test(d.url)){location.replace(d.url)}else{say('No window opened this one.')}}})()
-                    """),
-            ])
-    }
-
-    // MARK: - The frame
-
-    /// The frame that web SDKs keep in the app's page. They talk to it with Google's `gapi.iframes`, which the SDK itself
-    /// loads from apis.google.com; so does the frame, and without a network neither can.
-    private static func iframe(_ exchange: Exchange) -> Response {
-        let query = exchange.request.queryForm
-        return Page.response(
-            title: "Sign-in frame", banner: banner,
-            [
-                .tag(
-                    "p", [("id", "frame"), ("data-key", "\(query["apiKey"] ?? ""):\(query["appName"] ?? "")")],
-                    "This frame carries sign-in events to the page around it."),
-                .script(
-                    """
-                    (function(){var key=document.getElementById('frame').dataset.key,outer=null;\
-                    function send(event){if(outer){outer.send('authEvent',{type:'authEvent',authEvent:event},null,\
-                    gapi.iframes.CROSS_ORIGIN_IFRAMES_FILTER)}\
-                    else{parent.postMessage({type:'authEvent',authEvent:event},'*')}}\
-                    window.addEventListener('message',function(e){var m=e.data;\
-                    if(e.origin!==location.origin||!m||m.eventType!=='sendAuthEvent'||m.data.storageKey!==key)return;\
-                    send(m.data.authEvent);\
-                    e.source.postMessage({eventType:'sendAuthEvent',eventId:m.eventId,status:'ack',response:[{fulfilled:true}]},\
-                    e.origin)});\
-                    window.understudyFrame=function(){gapi.load('gapi.iframes',function(){\
-                    outer=gapi.iframes.getContext().getParentIframe();\
-                    outer.register('webStorageSupport',function(){return{status:'ACK',webStorageSupport:true}},\
-                    gapi.iframes.CROSS_ORIGIN_IFRAMES_FILTER);\
-                    var kept=sessionStorage.getItem(key);sessionStorage.removeItem(key);\
-                    send(kept?JSON.parse(kept):{type:'unknown',eventId:null,urlResponse:null,sessionId:null,postBody:null,\
-                    tenantId:null,error:{code:'auth/no-auth-event',message:'An internal error has occurred.'}})})}})()
-                    """),
-                .tag("script", [("src", "https://apis.google.com/js/api.js?onload=understudyFrame"), ("async", nil)]),
-            ])
     }
 }

@@ -1,0 +1,133 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+import Time
+
+// The handler's last page in a sign-in of a web page. It hands an event on: of a pop-up to the frame that the SDK keeps in the
+// page that opened it, of a redirect by session storage, in which that frame finds it when the browser is back.
+//
+// Browsers give a frame in a page of another site storage of its own, so that production's redirects end with no result there:
+// https://firebase.google.com/docs/auth/web/redirect-best-practices. It is so here where the real host was named. In emulator
+// mode, where the daemon is 127.0.0.1 and the app localhost without anybody having chosen two sites, the daemon keeps the event.
+// Under which name, the frame learns from `document.referrer` of the page around it: the address of the handler's page.
+
+/// The answer to a redirect, kept until the frame asks.
+struct KeptAnswer: TokenRow {
+    static let table = Table<KeptAnswer>(
+        "firebase.keptAnswer", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
+    static let byPool = Index<KeptAnswer, UserPool>("pool") { $0.pool }
+
+    /// Its name, which can't be guessed.
+    let token: String
+    let pool: UserPool
+    let expires: Instant
+    /// For which of the SDK's apps it is: the world, the API key and the app's name.
+    let storageKey: String
+    /// The event as JSON.
+    let event: String
+}
+
+extension WebFlow {
+    var isPopup: Bool { authType.hasSuffix("ViaPopup") }
+    var isRedirect: Bool { authType.hasSuffix("ViaRedirect") }
+
+    /// What the SDK calls an `AuthEvent`: firebase-js-sdk, packages/auth/src/model/popup_redirect.ts.
+    func event(_ outcome: FirebaseProvider.Outcome) -> JSONValue {
+        var event = JSONObject([
+            ("type", .string(authType)), ("eventId", eventId.isEmpty ? .null : .string(eventId)),
+            ("urlResponse", .null), ("sessionId", .null), ("postBody", .null),
+            ("tenantId", tenantId.map { .string($0) } ?? .null), ("error", .null),
+        ])
+        switch outcome {
+        case .success(let link): event["urlResponse"] = .string(link)
+        case .failure(let failure):
+            event["error"] = ["code": .string(failure.code), "message": .string(failure.message)]
+        }
+        return .object(event)
+    }
+}
+
+extension FirebaseProvider {
+    func toPage(_ exchange: Exchange, _ flow: WebFlow, _ redirectURL: String?, _ outcome: Outcome) -> Response {
+        let event = flow.event(outcome).text
+        let own = WebAddress(exchange.address.base(of: "\(flow.pool.project).firebaseapp.com"))
+        let page = redirectURL.flatMap { WebAddress($0) }
+        var isElsewhere = false
+        if flow.isRedirect, let own, let page { isElsewhere = !own.isSameSite(as: page) }
+        let isEmulated = exchange.address.form != .real
+        let name = isElsewhere && isEmulated ? keep(event, of: flow, exchange) : nil
+        var response = Page.response(
+            title: "Signing in…", banner: FirebaseProvider.banner,
+            [.tag("h1", [], "Back to the app")]
+                + FirebaseProvider.handOver(exchange, flow, event, redirectURL, keptAs: name))
+        if name != nil { response.headers.append((name: "Referrer-Policy", value: "unsafe-url")) }
+        guard isElsewhere, !isEmulated, let own, let page else { return response }
+        return response.diagnosed(
+            Diagnosis(
+                received: "a redirect for \(Diagnosis.quote(page.origin))",
+                "browsers keep the storage of \(own.host) in a page of another site apart, so getRedirectResult() finds "
+                    + "nothing there, as in production: give the app an authDomain on its own site"))
+    }
+
+    /// The elements of a page that hands an event over, its script among them.
+    private static func handOver(
+        _ exchange: Exchange, _ flow: WebFlow, _ event: String, _ redirectURL: String?, keptAs name: String? = nil
+    ) -> [HTML] {
+        [
+            .tag(
+                "p",
+                [
+                    ("id", "answer"), ("data-event", event), ("data-api-key", flow.apiKey), ("data-app", flow.appName),
+                    ("data-key", storageKey(exchange, apiKey: flow.apiKey, app: flow.appName)),
+                    ("data-flow", flow.isPopup ? "popup" : flow.isRedirect ? "redirect" : ""),
+                    ("data-url", redirectURL ?? ""), ("data-kept-as", name ?? ""),
+                    // The opener's origin isn't known here, but that of the page that asked for the sign-in is.
+                    ("data-origin", redirectURL.flatMap { WebAddress($0)?.origin } ?? ""),
+                ], "The answer goes to the window that opened this one."),
+            .script(Scripts.handler),
+        ]
+    }
+
+    /// What a page that refuses to begin a sign-in does beside saying so: in emulator mode it tells the page that opened it,
+    /// because there the SDK doesn't ask which domains are authorized.
+    func refusal(_ exchange: Exchange, _ form: Form, _ project: Project, _ message: String) -> [HTML] {
+        let flow = WebFlow(form, project, token: "", destination: .page(redirectURL: nil), now: exchange.world.now)
+        guard flow.isPopup, exchange.address.form != .real else { return [] }
+        let event = flow.event(.failure((code: "auth/unauthorized-domain", message: message))).text
+        return FirebaseProvider.handOver(exchange, flow, event, nil)
+    }
+
+    /// Under which name the handler and the frame keep an event. Worlds share an origin.
+    static func storageKey(_ exchange: Exchange, apiKey: String, app: String) -> String {
+        let world = exchange.address.world
+        return "\(world == "default" ? "" : "~\(world):")\(apiKey):\(app)"
+    }
+
+    /// Keeps an event for the frame that names it.
+    private func keep(_ event: String, of flow: WebFlow, _ exchange: Exchange) -> String {
+        let key = FirebaseProvider.storageKey(exchange, apiKey: flow.apiKey, app: flow.appName)
+        return exchange.world.update { tables in
+            let token = Hex.encode(tables.random.bytes(16))
+            tables.put(
+                KeptAnswer(
+                    token: token, pool: flow.pool, expires: tables.now + WebFlow.lifetime, storageKey: key, event: event
+                ))
+            return token
+        }
+    }
+
+    /// The event that is kept under the name in the frame's address, once.
+    func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) -> String? {
+        guard let token = exchange.request.queryForm["understudy_answer"] else { return nil }
+        return exchange.world.update { tables in
+            // It may be of a tenant, of which the frame knows nothing.
+            guard let kept = tables.find(KeptAnswer.self, token), kept.pool.project == project.id,
+                kept.storageKey == storageKey, kept.expires > tables.now
+            else { return nil }
+            tables.remove(KeptAnswer.self, token)
+            return kept.event
+        }
+    }
+}
