@@ -84,18 +84,24 @@ extension FirebaseProvider {
     func source(_ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange)
         throws(FirebaseError) -> any IdentitySource
     {
-        let source: (any IdentitySource)? =
-            id.hasPrefix(OAuthIdpConfig.prefix)
-            ? exchange.world.read { $0.find(OAuthIdpConfig.self, OAuthIdpConfig.Key(pool: pool, id: id)) }
-                .map { OpenIDSource($0) }
-            : project.providers.source(id)
-        guard let source else { throw FirebaseProvider.notConfigured(id) }
+        guard let source = configuredSource(id, of: project, pool, in: exchange) else {
+            throw FirebaseProvider.notConfigured(id)
+        }
         guard source.isEnabled else {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
                 because: "the provider \(Diagnosis.quote(id)) is configured with \"enabled\": false")
         }
         return source
+    }
+
+    /// The provider of a project or tenant that has this ID, enabled or not.
+    func configuredSource(
+        _ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange
+    ) -> (any IdentitySource)? {
+        guard id.hasPrefix(OAuthIdpConfig.prefix) else { return project.providers.source(id) }
+        return exchange.world.read { $0.find(OAuthIdpConfig.self, OAuthIdpConfig.Key(pool: pool, id: id)) }
+            .map { OpenIDSource($0) }
     }
 }
 

@@ -23,7 +23,7 @@ extension FirebaseProvider {
 
     static let banner = "Understudy: a stand-in for Firebase Authentication, for tests only"
 
-    private static func problem(
+    static func problem(
         _ status: Int, _ title: String, _ diagnosis: Diagnosis, then answer: [HTML] = []
     ) -> Response {
         Page.response(
@@ -34,6 +34,7 @@ extension FirebaseProvider {
 
     /// Begins a sign-in, or takes a provider's answer.
     private func handler(_ exchange: Exchange, _ form: Form) async -> Response {
+        if let (request, answer) = personPages(nil).read(form) { return personAnswered(exchange, request, answer) }
         let isAnswer = ["code", "id_token", "error"].contains { form[$0] != nil }
         if form["state"] != nil, isAnswer { return answered(exchange, form) }
         if exchange.request.method == "GET", form.fields.isEmpty { return FirebaseProvider.fragmentPage }
@@ -77,6 +78,9 @@ extension FirebaseProvider {
             return response.diagnosed(
                 Diagnosis("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
         case .failure(let error):
+            if project.takesFakes, configuredSource(providerId, of: project, flow.pool, in: exchange) == nil {
+                return fakeSignIn(exchange, flow, project)
+            }
             return finish(
                 exchange, flow, .failure((code: "auth/operation-not-allowed", message: error.message))
             ).diagnosed(error.diagnosis)
@@ -122,21 +126,33 @@ extension FirebaseProvider {
     typealias Failure = (code: String, message: String)
 
     private func answered(_ exchange: Exchange, _ form: Form) -> Response {
-        let state = form["state"] ?? ""
-        let id = String(state.prefix { $0 != "." })
-        let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address)
-        let flow = project.flatMap { project in
-            exchange.world.read { $0.valid(WebFlow.self, state, in: project.pool) }
-        }
-        guard let project, let flow else {
-            return FirebaseProvider.problem(
-                400, "No such sign-in",
-                Diagnosis("state belongs to no sign-in under way: it is over, an hour old, or of another world"))
+        guard let (project, flow) = signInUnderWay(exchange, form["state"] ?? "") else {
+            return FirebaseProvider.noSuchSignIn()
         }
         guard let error = form["error"] else {
             let link = "\(project.handler)?\(form.encoded)"
             return finish(exchange, flow, .success(link))
         }
+        return failed(exchange, flow, error, form["error_description"])
+    }
+
+    /// The sign-in that `state` names, and its project.
+    func signInUnderWay(_ exchange: Exchange, _ state: String) -> (Project, WebFlow)? {
+        let id = String(state.prefix { $0 != "." })
+        let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address)
+        return project.flatMap { project in
+            exchange.world.read { $0.valid(WebFlow.self, state, in: project.pool) }.map { (project, $0) }
+        }
+    }
+
+    static func noSuchSignIn() -> Response {
+        problem(
+            400, "No such sign-in",
+            Diagnosis("state belongs to no sign-in under way: it is over, an hour old, or of another world"))
+    }
+
+    /// Ends a sign-in that ended with OAuth's `error` at the provider.
+    func failed(_ exchange: Exchange, _ flow: WebFlow, _ error: String, _ description: String?) -> Response {
         exchange.world.update { _ = $0.remove(WebFlow.self, flow.token) }
         let isCancel = ["access_denied", "user_cancelled_authorize"].contains(error)
         let failure: Failure =
@@ -144,7 +160,7 @@ extension FirebaseProvider {
             ? (
                 code: "auth/user-cancelled",
                 message: "The user did not grant your application the permissions it requested."
-            ) : (code: "auth/internal-error", message: form["error_description"] ?? error)
+            ) : (code: "auth/internal-error", message: description ?? error)
         return finish(exchange, flow, .failure(failure)).diagnosed(
             Diagnosis(isCancel ? "the person cancelled at \(flow.providerId)" : "\(flow.providerId) answered \(error)"))
     }
@@ -154,7 +170,7 @@ extension FirebaseProvider {
         case failure(Failure)
     }
 
-    private func finish(_ exchange: Exchange, _ flow: WebFlow, _ outcome: Outcome) -> Response {
+    func finish(_ exchange: Exchange, _ flow: WebFlow, _ outcome: Outcome) -> Response {
         switch flow.destination {
         case .app(let scheme): return toApp(exchange, flow, scheme: scheme, outcome)
         case .page(let redirectURL): return toPage(exchange, flow, redirectURL, outcome)
