@@ -109,6 +109,22 @@ class PopUpsAndRedirects(WebAppTestCase):
         theirs = f"http://localhost:{self.web.server_port}/app"
         self.assertEqual(self.popup(driver, "google.com", "signInViaPopup", None, theirs), refused)
 
+    def test_fake_credentials(self):
+        """A project that no seed has: the handler asks by itself who signs in."""
+        driver = self.open(self.page(key="demo-unseeded"))
+        for provider in ["google.com", "twitter.com"]:
+            signed_in = self.popup(driver, provider)
+            self.assertEqual((signed_in.get("providerId"), signed_in.get("email")), (provider, "ada@example.com"), signed_in)
+        self.assertEqual(self.redirect(driver, "google.com").get("email"), "ada@example.com")
+        driver.quit()
+        for width, name in [(1280, "wide"), (390, "phone")]:
+            driver = self.browser(width=width, height=844)
+            query = {"apiKey": "demo-unseeded", "providerId": "oidc.any", "authType": "signInViaPopup"}
+            driver.get(f"{self.origin}/emulator/auth/handler?{urllib.parse.urlencode(query)}")
+            self.assertIn("Who signs in?", driver.page_source)
+            self.fits(driver, width)
+            self.shot(driver, f"firebase-fake-{name}")
+
     def test_pages(self):
         """The pages that a person may see for longer than a moment."""
         for width, name in [(1280, "wide"), (390, "phone")]:
