@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -86,3 +88,19 @@ pid_t understudy_launch(char *const *command, char *const *environment, int stan
 }
 
 void understudy_return_free_memory(void) { malloc_trim(0); }
+
+int understudy_exchange(const char *first, const char *second) {
+  if (renameat2(AT_FDCWD, first, AT_FDCWD, second, RENAME_EXCHANGE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  char aside[PATH_MAX];
+  if (snprintf(aside, sizeof aside, "%s.old", second) >= (int)sizeof aside) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  if (rename(second, aside) != 0) return -1;
+  if (rename(first, second) == 0) return rename(aside, first);
+  int reason = errno;
+  rename(aside, second);
+  errno = reason;
+  return -1;
+}

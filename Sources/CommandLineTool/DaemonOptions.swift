@@ -22,6 +22,17 @@ struct DaemonOptions: ParsableArguments {
             valueName: "id"))
     var project: String?
 
+    @Option(
+        name: .customLong("import"),
+        help: ArgumentHelp(
+            "A directory that \"firebase emulators:export\" wrote: worlds begin with its users.", valueName: "path"))
+    var importDirectory: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write such a directory at the end. (default: without a path, that of --import)", valueName: "path"))
+    var exportOnExit: String?
+
     @Option(help: "The IP address to listen on, or localhost. (default: 127.0.0.1 and ::1)")
     var host: String?
 
@@ -100,6 +111,7 @@ struct DaemonOptions: ParsableArguments {
         options.proxyPassesThrough =
             try proxyPassthrough
             || Environment.value("PROXY_PASSTHROUGH", as: Bool.self, expected: "true or false") ?? false
+        options.importDirectory = try importedDirectory()
         options.authority = authority
         options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios
         options.masksSecrets =

@@ -45,6 +45,7 @@ struct ExecCommand: ParsableCommand {
     private static let shownRefusals = 5
 
     func run() throws {
+        let export = try options.exportDirectory()
         var signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD])
         // Only possible while the process has one thread.
         let watcher = Watcher()
@@ -86,9 +87,10 @@ struct ExecCommand: ParsableCommand {
             complaints.write("understudy: \(command[0]) exited with \(code)\(place)")
         }
         server.stop()
+        let isExported = DaemonOptions.export(server, to: export, complaints)
         LineWriter.standardError.flush()
         if code == 0 { log.discard() }
-        throw ExitCode(code)
+        throw ExitCode(code == 0 && !isExported ? 1 : code)
     }
 
     private func runCommand(

@@ -11,6 +11,7 @@ struct ServeCommand: ParsableCommand {
 
     func run() throws {
         var signals = Signals([SIGINT, SIGTERM, SIGHUP])
+        let export = try options.exportDirectory()
         let server = try options.start(defaultPort: 9099) { $0.listeningSockets = SocketActivation.sockets() }
         let secure = server.tlsURL.map { $0 == server.url ? "" : " and \($0)" } ?? ""
         let proxy = server.proxyURL.map { ", proxy on \($0)" } ?? ""
@@ -21,6 +22,8 @@ struct ServeCommand: ParsableCommand {
         ResidentMemory.releaseCode()
         _ = signals.wait()
         server.stop()
+        let isExported = DaemonOptions.export(server, to: export)
         LineWriter.standardError.flush()
+        if !isExported { throw ExitCode(1) }
     }
 }

@@ -20,6 +20,7 @@ struct UnderstudyCommand: ParsableCommand {
         var count: Int32 = 0
         let values = understudy_arguments(&count)
         // Swift's list of arguments comes from /proc, and is empty where /proc isn't mounted.
-        self.main((1..<max(Int(count), 1)).compactMap { values[$0].map { String(cString: $0) } })
+        let arguments = (1..<max(Int(count), 1)).compactMap { values[$0].map { String(cString: $0) } }
+        self.main(DaemonOptions.completed(arguments))
     }
 }

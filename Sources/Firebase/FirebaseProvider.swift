@@ -35,7 +35,9 @@ package struct FirebaseProvider: Provider {
     package let name = "firebase"
     let projects: ProjectDirectory
 
-    package init(seed: Seed) { projects = ProjectDirectory(seed[FirebaseSection.self]) }
+    package init(seed: Seed) {
+        projects = ProjectDirectory(seed[FirebaseSection.self], imported: seed.export(AccountExport.self))
+    }
 
     /// The variable that Firebase's Admin SDKs read: a host and a port, without a scheme.
     /// <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>

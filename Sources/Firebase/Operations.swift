@@ -8,7 +8,7 @@ extension FirebaseProvider {
     typealias Method = @Sendable (FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer
 
     package var operations: [Operation] {
-        methods + publicDocuments + tokenOperations + keySets + pages + scripts + emulatorOperations
+        methods + publicDocuments + tokenOperations + keySets + pages + scripts + emulatorOperations + exportCalls
     }
 
     private var methods: [Operation] {

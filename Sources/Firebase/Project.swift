@@ -26,6 +26,11 @@ package struct Project: SchemaObject {
     let users: [SeededUser]
     /// Whether a seed holds it.
     let isSeeded: Bool
+    /// What was imported to it.
+    var imported: AccountExport?
+
+    /// Whether it begins with anything, in each world.
+    var hasContents: Bool { isSeeded || imported != nil }
 
     var issuer: String { FirebaseProvider.issuerPrefix + id }
     var host: String { "\(id).firebaseapp.com" }

@@ -15,9 +15,15 @@ struct ProjectDirectory: Sendable {
     private let keys: [String: String]
     private let defaultID: String?
     private let unknownKeys: UnknownKeys
+    private let imported: AccountExport?
 
-    init(_ section: FirebaseSection) {
-        let seeded = section.projects
+    init(_ section: FirebaseSection, imported: AccountExport?) {
+        self.imported = imported
+        let seeded = section.projects.map { project in
+            var project = project
+            if project.id == imported?.project { project.imported = imported }
+            return project
+        }
         projects = Dictionary(seeded.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         keys = Dictionary(
             seeded.flatMap { project in project.apiKeys.map { ($0, project.id) } },
@@ -32,7 +38,7 @@ struct ProjectDirectory: Sendable {
 
     /// A seeded project, the default one, or one whose ID begins with `demo-`.
     func project(id: String) -> Project? {
-        projects[id] ?? (id == defaultID || ProjectDirectory.isDemo(id) ? Project(unseeded: id) : nil)
+        projects[id] ?? (id == defaultID || ProjectDirectory.isDemo(id) ? unseeded(id) : nil)
     }
 
     /// A project that nobody seeded has its ID as its API key, and so has a seeded one without keys.
@@ -45,13 +51,19 @@ struct ProjectDirectory: Sendable {
 
     /// A project that nobody knows and that is taken on trust at this address.
     func trustedProject(id: String, at address: Address) -> Project? {
-        takesUnknown(at: address) && ProjectDirectory.isID(id) ? Project(unseeded: id) : nil
+        takesUnknown(at: address) && ProjectDirectory.isID(id) ? unseeded(id) : nil
     }
 
     /// The project of an API key that nobody knows and that is taken on trust at this address.
     func trustedProject(forKey key: String, at address: Address) -> Project? {
         let isKey = (1...200).contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         return isKey && takesUnknown(at: address) ? defaultProject : nil
+    }
+
+    private func unseeded(_ id: String) -> Project {
+        var project = Project(unseeded: id)
+        if id == imported?.project { project.imported = imported }
+        return project
     }
 
     private func takesUnknown(at address: Address) -> Bool {

@@ -73,7 +73,7 @@ extension World {
         return isAdmitted
     }
 
-    /// Makes sure that the project's users and OpenID providers are among the world's.
+    /// Makes sure that the project's users and OpenID providers are among the world's, and what was imported to it.
     func populate(_ project: Project) {
         guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
         let now = now
@@ -85,6 +85,7 @@ extension World {
             for seeded in project.providers.openID {
                 tables.put(OAuthIdpConfig(seeded.provider, id: seeded.id, in: project.pool))
             }
+            if let imported = project.imported { imported.put(&tables) }
             tables.put(PopulatedProject(id: project.id))
         }
     }
@@ -138,7 +139,8 @@ extension Exchange {
     ///
     /// - Throws: `QUOTA_EXCEEDED` when no seed holds it, and there are too many of them.
     func admit(_ project: Project, tenant: String? = nil) throws(FirebaseError) {
-        guard tenant != nil || !project.isSeeded else { return world.populate(project) }
+        if project.hasContents { world.populate(project) }
+        guard tenant != nil || !project.isSeeded else { return }
         let allowance = world.budget.projects
         guard !world.admit(UserPool(project: project.id, tenant: tenant), counting: allowance) else { return }
         world.budget.notices.tell(

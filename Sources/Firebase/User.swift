@@ -141,7 +141,9 @@ struct User: Codable, Sendable {
     var document: JSONValue { document(in: nil) }
 
     /// The same for an administrator's call. At an emulator's address it has the password's hash, as at the official emulator.
-    func document(in call: FirebaseCall?) -> JSONValue {
+    func document(in call: FirebaseCall?) -> JSONValue { document(showsHash: call?.isInEmulatorMode ?? false) }
+
+    func document(showsHash: Bool) -> JSONValue {
         var user = JSONObject([("localId", .string(localId))])
         user["email"] = email.map { .string($0) }
         user["initialEmail"] = initialEmail.map { .string($0) }
@@ -149,7 +151,7 @@ struct User: Codable, Sendable {
         user["photoUrl"] = photoUrl.map { .string($0) }
         user["screenName"] = links.lazy.compactMap(\.screenName).first.map { .string($0) }
         if let password {
-            let showsHash = password.isForeign || call?.isInEmulatorMode ?? false
+            let showsHash = showsHash || password.isForeign
             user["passwordHash"] = .string(showsHash ? password.hash : Password.redacted)
             if showsHash { user["salt"] = password.salt.map { .string($0) } }
             user["passwordUpdatedAt"] = .integer(password.updatedAt.milliseconds)

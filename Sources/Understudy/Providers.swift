@@ -28,5 +28,18 @@ package enum Providers {
     /// A seed that names the default project and nothing else.
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 
+    /// The seed with what providers' own tools have exported to a directory.
+    static func importing(_ directory: String, to seed: Seed) throws(StartError) -> Seed {
+        do throws(Issues) {
+            var data: [any ExportedData] = []
+            for provider in all {
+                if let read = try provider.exportedData(at: directory, for: seed) { data.append(read) }
+            }
+            return seed.beginning(with: data)
+        } catch {
+            throw StartError(description: error.description)
+        }
+    }
+
     static func playing(_ seed: Seed) -> [any Provider] { all.map { $0.init(seed: seed) } }
 }

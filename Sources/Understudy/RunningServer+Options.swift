@@ -29,6 +29,8 @@ extension RunningServer {
         public var controlHosts: [String] = []
         /// Scenarios that every world begins with: names of built-in ones, or paths of files.
         public var scenarios: [String] = []
+        /// A directory that `firebase emulators:export` wrote: every world begins with its users, in the default project.
+        public var importDirectory: String?
         /// Whether the recording shows secrets as `masked-` and their length.
         public var masksSecrets = false
         /// Bytes that the recordings of all worlds may take together; beyond it, the oldest exchanges go. At least 1 MB.

@@ -8,7 +8,8 @@ extension RunningServer {
     ///
     /// - Throws: ``StartError`` with every fault of the seeds, or with why it can't listen.
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
-        let seed = try SeedInput.load(seeds)
+        var seed = try SeedInput.load(seeds)
+        if let directory = options.importDirectory { seed = try Providers.importing(directory, to: seed) }
         let worlds = WorldRegistry(
             seed: seed, generator: KeyGenerator(),
             budget: ProcessBudget(recordingLimit: max(1_000_000, options.recordingLimit), logger: options.logger))

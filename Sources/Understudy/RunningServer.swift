@@ -51,6 +51,22 @@ public final class RunningServer: Sendable {
         }
     }
 
+    /// Writes the default project's users and settings of the default world, as `firebase emulators:export` does: wholly, or
+    /// not at all. What is in the directory beside them stays.
+    ///
+    /// - Throws: ``StartError`` that says what can't be written, and why.
+    public func export(to directory: String) throws {
+        var isWritten = false
+        do throws(File.Failure) {
+            for provider in Providers.playing(worlds.main.seed) {
+                if try provider.export(worlds.main, to: directory) { isWritten = true }
+            }
+        } catch {
+            throw StartError(description: error.description)
+        }
+        guard isWritten else { throw StartError(description: "\(directory): there is no project to export") }
+    }
+
     /// Stops accepting and finishes the requests in flight, for at most two seconds. Further calls do nothing.
     public func stop() {
         proxy?.stop()

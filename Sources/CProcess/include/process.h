@@ -1,4 +1,4 @@
-// What Swift's Glibc doesn't offer for processes.
+// What Swift's Glibc doesn't offer for processes and files.
 #ifndef UNDERSTUDY_CPROCESS_H
 #define UNDERSTUDY_CPROCESS_H
 
@@ -23,6 +23,10 @@ int understudy_message_pair(int pair[_Nonnull 2]);
 
 // From now on, this process is the parent of orphaned descendants, and learns when they end.
 int understudy_adopt_orphans(void);
+
+// Two files or directories take each other's places, in one step (renameat2). Where the file system can't do that, in two. Returns
+// 0, or -1 with the reason in errno.
+int understudy_exchange(const char *_Nonnull first, const char *_Nonnull second);
 
 // Returns memory that was freed to the system, which malloc keeps otherwise.
 void understudy_return_free_memory(void);

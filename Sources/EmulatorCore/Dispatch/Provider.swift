@@ -10,6 +10,11 @@ package protocol Provider: ValueExplainer, Sendable {
     /// What programs recognize the provider's own emulator by, among what `/` answers at the daemon's address.
     static var emulatorStatus: JSONObject { get }
 
+    /// Reads what the provider's own tools have exported to a directory; `nil` from a provider that has no such tools.
+    ///
+    /// - Throws: Everything that is wrong in the directory, with file and path.
+    static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)?
+
     init(seed: Seed)
 
     /// Environment variables by which a program finds the provider at the daemon whose address is `url`.
@@ -35,6 +40,8 @@ package protocol Provider: ValueExplainer, Sendable {
     func client(of exchange: Exchange) -> String?
     /// What no seed holds and the provider has taken in this world all the same, a phrase each, for the status page.
     func takenOnTrust(in world: World) -> [String]
+    /// Writes what those tools would export of a world, wholly or not at all. `false` when there is nothing to export.
+    func export(_ world: World, to directory: String) throws(File.Failure) -> Bool
     /// An account has just been removed from the exchange's world.
     func accountDeleted(_ account: String, in exchange: Exchange)
 }
@@ -45,6 +52,10 @@ extension Provider {
     package static var emulatorStatus: JSONObject { JSONObject() }
 
     package static func variables(daemon url: String) -> [(name: String, value: String)] { [] }
+
+    package static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)? { nil }
+
+    package func export(_ world: World, to directory: String) throws(File.Failure) -> Bool { false }
 
     package var aliases: [HostAlias] { [] }
 

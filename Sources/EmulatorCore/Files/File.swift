@@ -1,3 +1,4 @@
+import CProcess
 import Glibc
 
 /// Files by their paths. Every failure names the path and the system's reason.
@@ -119,6 +120,27 @@ package enum File {
         close(descriptor)
         unlink(draft)
         return failure
+    }
+
+    /// Puts a directory in the place of another one, or of none, in one step. The other one is removed.
+    package static func replaceDirectory(_ path: String, by draft: String) throws(Failure) {
+        let what = "can't be written"
+        guard exists(path) else {
+            guard rename(draft, path) == 0 else { throw Failure(path, what) }
+            return
+        }
+        guard understudy_exchange(draft, path) == 0 else { throw Failure(path, what) }
+        try removeDirectory(draft)
+    }
+
+    /// Removes a directory and everything in it. Does nothing when there is none.
+    package static func removeDirectory(_ path: String) throws(Failure) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        if status.st_mode & S_IFMT == S_IFDIR {
+            for name in try names(in: path) { try removeDirectory("\(path)/\(name)") }
+        }
+        guard remove(path) == 0 else { throw Failure(path, "can't be removed") }
     }
 
     /// Makes a directory, with those above it that don't exist.

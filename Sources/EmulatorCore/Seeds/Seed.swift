@@ -18,6 +18,8 @@ package struct Seed: Sendable {
     package let writtenFaults: [LocatedJSON]
     /// The keys in it, by their PEM text.
     package let keys: [String: Key]
+    /// What providers' own tools have exported, with which they begin, too.
+    var exports: [any ExportedData] = []
 
     package struct Clock: SchemaObject {
         package let set: Instant?

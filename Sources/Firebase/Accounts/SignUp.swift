@@ -48,7 +48,7 @@ extension FirebaseProvider {
             user.email = email.lowercased()
             user.password = hash
             if let displayName { user.displayName = displayName }
-            for factor in factors { user.factors.append(try factor.factor(among: [], now: tables.now)) }
+            for factor in factors { user.factors.append(try factor.factor(among: [:], &tables)) }
             creation.finish(&user)
             tables.put(user)
             return user

@@ -1,4 +1,5 @@
 import EmulatorCore
+import JOSE
 import JSON
 import Time
 
@@ -25,8 +26,12 @@ extension FirebaseProvider {
         var errors: [JSONValue] = []
         for (place, item) in list.enumerated() {
             do throws(FirebaseError) {
-                let user = try User(importing: item, takesFakes: call.isInEmulatorMode)
-                try call.update { (tables) throws(FirebaseError) in try upload.put(user, &tables) }
+                try call.update { (tables) throws(FirebaseError) in
+                    let user = try User(
+                        importing: item, in: call.pool, now: tables.now, takesFakes: call.isInEmulatorMode,
+                        &tables.random)
+                    try upload.put(user, &tables)
+                }
             } catch {
                 let message = AccountImport.message(of: error)
                 errors.append(["index": .integer(Int64(place)), "message": .string(message)])
@@ -49,7 +54,7 @@ private struct AccountImport: Sendable {
     /// Checks the list for accounts that exclude one another.
     ///
     /// - Throws: `DUPLICATE_EMAIL`, `DUPLICATE_RAW_ID` or `DUPLICATE_LOCAL_ID`: nothing of the list is imported then.
-    func checkDuplicates(_ list: [FirebaseCall]) throws(FirebaseError) {
+    func checkDuplicates(_ list: [MessageFields]) throws(FirebaseError) {
         var (emails, identities, ids) = (Set<String>(), Set<[String]>(), Set<String>())
         for item in list {
             if isChecked, oneAccountPerEmail, let email = try item.text("email") {
@@ -111,20 +116,21 @@ extension User {
     /// A user as `UserInfo` has one: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/UserInfo>
     ///
     /// - Parameter takesFakes: Whether a hash in the official emulator's form signs in.
-    init(importing item: FirebaseCall, takesFakes: Bool) throws(FirebaseError) {
+    init(
+        importing item: MessageFields, in pool: UserPool, now: Instant, takesFakes: Bool, _ random: inout Randomness
+    ) throws(FirebaseError) {
         guard let localId = try item.text("localId") else {
             throw FirebaseError("localId is missing", because: "each user needs a localId")
         }
-        let now = item.exchange.world.now
         self.init(
-            localId: localId, in: item.pool, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
-        tenantId = item.tenant
-        if let tenant = try item.text("tenantId"), tenant != item.tenant {
+            localId: localId, in: pool, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
+        tenantId = pool.tenant
+        if let tenant = try item.text("tenantId"), tenant != pool.tenant {
             throw FirebaseError(
                 "Tenant id in userInfo does not match the tenant id in request.",
                 because: "the account is of tenant \(Diagnosis.quote(tenant))")
         }
-        try readContacts(item)
+        try readContacts(item, takesFakes: takesFakes)
         displayName = try item.text("displayName")
         photoUrl = try item.text("photoUrl")
         disabled = try item.flag("disabled") ?? false
@@ -139,13 +145,15 @@ extension User {
         if let hash = try item.text("passwordHash") {
             password = Password(importedHash: hash, salt: salt, now: changed, takesFakes: takesFakes)
         } else if let raw = try item.text("rawPassword") {
-            password = Password(raw, salt: salt ?? item.update { Password.randomSalt(&$0.random) }, now: changed)
+            password = Password(raw, salt: salt ?? Password.randomSalt(&random), now: changed)
         }
         try readLinks(item)
-        try readFactors(item, now: now)
+        try readFactors(item, now: now, &random)
+        // What only our own exports have.
+        if takesFakes { try readApps(item, now: now) }
     }
 
-    private mutating func readContacts(_ item: FirebaseCall) throws(FirebaseError) {
+    private mutating func readContacts(_ item: MessageFields, takesFakes: Bool) throws(FirebaseError) {
         email = try item.text("email")?.lowercased()
         if let email, !TextRule.email.holds(email) {
             throw FirebaseError("email is invalid", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
@@ -153,13 +161,14 @@ extension User {
         initialEmail = try item.text("initialEmail")?.lowercased()
         emailVerified = try item.flag("emailVerified") ?? false
         phoneNumber = try item.text("phoneNumber")
-        if let phoneNumber, !TextRule.phoneNumber.holds(phoneNumber) {
+        // The official emulator takes whatever begins with a plus sign.
+        if let phoneNumber, !TextRule.phoneNumber.holds(phoneNumber), !takesFakes || !phoneNumber.hasPrefix("+") {
             throw FirebaseError(
                 "phone number format is invalid", because: "\(Diagnosis.quote(phoneNumber)) isn't in E.164")
         }
     }
 
-    private mutating func readLinks(_ item: FirebaseCall) throws(FirebaseError) {
+    private mutating func readLinks(_ item: MessageFields) throws(FirebaseError) {
         for info in try item.list("providerUserInfo") {
             let (provider, rawId) = (try info.text("providerId"), try info.text("rawId"))
             // These two follow from the user's other fields.
@@ -179,7 +188,9 @@ extension User {
         }
     }
 
-    private mutating func readFactors(_ item: FirebaseCall, now: Instant) throws(FirebaseError) {
+    private mutating func readFactors(
+        _ item: MessageFields, now: Instant, _ random: inout Randomness
+    ) throws(FirebaseError) {
         let list = try item.list("mfaInfo")
         guard !list.isEmpty else { return }
         guard email != nil else {
@@ -192,7 +203,7 @@ extension User {
         }
         var ids: Set<String> = []
         for info in list {
-            let id = try info.text("mfaEnrollmentId") ?? info.update { User.randomID(&$0.random) }
+            let id = try info.text("mfaEnrollmentId") ?? User.randomID(&random)
             guard ids.insert(id).inserted else {
                 throw FirebaseError("Enrollment id already exists.", because: "two factors have the ID \"\(id)\"")
             }
@@ -201,24 +212,37 @@ extension User {
     }
 }
 
-extension SecondFactor {
-    /// Of an authenticator app the secret isn't in production's answers. Our own export has it.
-    fileprivate init(importing info: FirebaseCall, id: String, now: Instant) throws(FirebaseError) {
-        let secret = try info.nested("totpInfo")?.text("sharedSecretKey").flatMap { Base32.decode($0) }
-        let (whole, shown) = (try info.text("unobfuscatedPhoneInfo"), try info.text("phoneInfo"))
-        let kind: Kind
-        if let number = whole ?? shown {
-            guard TextRule.phoneNumber.holds(number) else {
-                throw FirebaseError("Phone number format is invalid", because: "phoneInfo isn't a number in E.164")
+extension User {
+    /// `authenticatorApps`: second factors with their secrets.
+    private mutating func readApps(_ item: MessageFields, now: Instant) throws(FirebaseError) {
+        let known = Set(factors.map(\.id))
+        for app in try item.list("authenticatorApps") {
+            guard let id = try app.text("mfaEnrollmentId"), !known.contains(id),
+                let secret = try app.text("sharedSecretKey").flatMap({ Base32.decode($0) })
+            else {
+                throw FirebaseError(
+                    "Second factor not supported.",
+                    because: "an authenticator app needs a mfaEnrollmentId of its own and a sharedSecretKey in base32")
             }
-            kind = .phone(number)
-        } else if let secret {
-            kind = .totp(secret)
-        } else {
+            factors.append(
+                SecondFactor(
+                    id: id, kind: .totp(secret), displayName: try app.text("displayName"),
+                    enrolledAt: try app.text("enrolledAt").flatMap { Instant(withMilliseconds: $0) } ?? now))
+        }
+    }
+}
+
+extension SecondFactor {
+    fileprivate init(importing info: MessageFields, id: String, now: Instant) throws(FirebaseError) {
+        let (whole, shown) = (try info.text("unobfuscatedPhoneInfo"), try info.text("phoneInfo"))
+        guard let number = whole ?? shown else {
             throw FirebaseError("Second factor not supported.", because: "a factor needs phoneInfo")
         }
+        guard TextRule.phoneNumber.holds(number) else {
+            throw FirebaseError("Phone number format is invalid", because: "phoneInfo isn't a number in E.164")
+        }
         self.init(
-            id: id, kind: kind, displayName: try info.text("displayName"),
+            id: id, kind: .phone(number), displayName: try info.text("displayName"),
             enrolledAt: try info.text("enrolledAt").flatMap { Instant(withMilliseconds: $0) } ?? now)
     }
 }

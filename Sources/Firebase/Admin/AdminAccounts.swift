@@ -21,7 +21,7 @@ extension FirebaseProvider {
             }
             var user = User(localId: wanted ?? User.randomID(&tables.random), in: call.pool, now: tables.now)
             user.tenantId = call.tenant
-            try change.apply(to: &user, tables, call.project)
+            try change.apply(to: &user, &tables, call.project)
             tables.put(user)
             return user
         }
@@ -73,7 +73,7 @@ extension FirebaseProvider {
         let change = try AdminChange(call)
         let user = try call.update { (tables) throws(FirebaseError) -> User in
             guard var user = tables.user(localId, in: call.pool) else { throw .noUser(localId) }
-            try change.apply(to: &user, tables, call.project)
+            try change.apply(to: &user, &tables, call.project)
             tables.put(user)
             return user
         }

@@ -74,7 +74,7 @@ struct AdminChange: Sendable {
 
     /// Changes `user`, unless another user has the address, the number or the identity already.
     func apply(
-        to user: inout User, _ tables: borrowing Transaction, _ project: Project
+        to user: inout User, _ tables: inout Transaction, _ project: Project
     ) throws(FirebaseError) {
         if let email, email != user.email {
             if project.oneAccountPerEmail, let owner = tables.user(email: email, in: user.pool), owner.key != user.key {
@@ -101,9 +101,9 @@ struct AdminChange: Sendable {
         if let validSince { user.validSince = validSince }
         if let claims { user.customClaims = CustomClaims(claims) }
         if let factors {
-            let known = user.factors
+            let known = Dictionary(user.factors.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
             user.factors = []
-            for factor in factors { user.factors.append(try factor.factor(among: known, now: tables.now)) }
+            for factor in factors { user.factors.append(try factor.factor(among: known, &tables)) }
         }
         user.delete(attributes: deletedAttributes, providers: deletedProviders)
         _ = user.delete(passkeys: deletedPasskeys)
@@ -126,7 +126,7 @@ extension FirebaseCall {
 
 extension User.Link {
     /// `ProviderUserInfo`: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/ProviderUserInfo>
-    init(_ info: FirebaseCall, providerId: String, rawId: String) throws(FirebaseError) {
+    init(_ info: MessageFields, providerId: String, rawId: String) throws(FirebaseError) {
         self.init(
             providerId: providerId, rawId: rawId, displayName: try info.text("displayName"),
             photoUrl: try info.text("photoUrl"), email: try info.text("email"),

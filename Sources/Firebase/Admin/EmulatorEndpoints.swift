@@ -37,10 +37,12 @@ extension FirebaseProvider {
 
     private func configOperations(_ path: String) -> [Operation] {
         [
-            operation("GET", path) { (call) throws(FirebaseError) in emulatorConfig(call) },
+            operation("GET", path) { (call) throws(FirebaseError) in
+                FirebaseAnswer(body: FirebaseProvider.emulatorConfig(of: call.project))
+            },
             operation("PATCH", path) { (call) throws(FirebaseError) in
                 let project = try change(call, nil).apply(to: call.project)
-                return emulatorConfig(FirebaseCall(call.exchange, project: project, body: JSONObject()))
+                return FirebaseAnswer(body: FirebaseProvider.emulatorConfig(of: project))
             },
         ]
     }

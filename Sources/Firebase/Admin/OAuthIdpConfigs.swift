@@ -162,7 +162,7 @@ extension FirebaseProvider {
         var config = try openIDConfig(call)
         let query = call.exchange.request.queryForm
         let mask = (query["updateMask"] ?? query["update_mask"]).map { text in
-            Set(text.split(separator: ",").map { FirebaseCall.camelCase(String($0.prefix { $0 != "." })) })
+            Set(text.split(separator: ",").map { MessageFields.camelCase(String($0.prefix { $0 != "." })) })
         }
         try config.change(call) { name in mask?.contains(name) ?? call.has(name) }
         let changed = config

@@ -90,24 +90,23 @@ extension FirebaseProvider {
     }
 
     /// The Emulator Suite's shorter form.
-    func emulatorConfig(_ call: FirebaseCall) -> FirebaseAnswer {
-        FirebaseAnswer(
-            body: JSONObject([
-                ("signIn", ["allowDuplicateEmails": .bool(!call.project.oneAccountPerEmail)]),
-                ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(call.project.hidesEmails)]),
-            ]))
+    static func emulatorConfig(of project: Project) -> JSONObject {
+        JSONObject([
+            ("signIn", ["allowDuplicateEmails": .bool(!project.oneAccountPerEmail)]),
+            ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(project.hidesEmails)]),
+        ])
     }
 }
 
 extension MFA {
     /// As version 2 writes it.
-    fileprivate init(_ call: FirebaseCall) throws(FirebaseError) {
-        let isTOTP = try call.list("providerConfigs").contains {
+    fileprivate init(_ config: MessageFields) throws(FirebaseError) {
+        let isTOTP = try config.list("providerConfigs").contains {
             $0.has("totpProviderConfig") && $0.value("state") == "ENABLED"
         }
-        let isPhone = try call.texts("enabledProviders").contains("PHONE_SMS")
+        let isPhone = try config.texts("enabledProviders").contains("PHONE_SMS")
         self.init(
-            state: call.value("state") ?? "DISABLED",
+            state: config.value("state") ?? "DISABLED",
             providers: (isPhone ? ["phone"] : []) + (isTOTP ? ["totp"] : []))
     }
 }

@@ -37,6 +37,15 @@ struct Tenant: Row {
     }
 }
 
+extension Tenant {
+    /// One that nobody has set up, as the official emulator makes one when it is named: everything is enabled.
+    init(unconfigured id: String, of project: String) {
+        self.init(
+            project: project, id: id, displayName: id, allowsPasswords: true, allowsEmailLinks: true,
+            allowsAnonymous: true, isImplicit: true)
+    }
+}
+
 extension FirebaseProvider {
     /// - Throws: `TENANT_NOT_FOUND`.
     func tenant(_ id: String, of project: Project, in exchange: Exchange) throws(FirebaseError) -> Tenant {
@@ -52,9 +61,7 @@ extension FirebaseProvider {
             else {
                 throw FirebaseError("TENANT_NOT_FOUND", because: "the project has no tenant \(Diagnosis.quote(id))")
             }
-            let tenant = Tenant(
-                project: project.id, id: id, displayName: id, allowsPasswords: true, allowsEmailLinks: true,
-                allowsAnonymous: true, isImplicit: true)
+            let tenant = Tenant(unconfigured: id, of: project.id)
             tables.put(tenant)
             return tenant
         }

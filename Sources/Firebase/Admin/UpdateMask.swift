@@ -17,7 +17,7 @@ struct UpdateMask: Sendable {
 
     init(_ text: String) {
         paths = text.split(separator: ",").prefix(UpdateMask.limit).map { path in
-            path.split(separator: ".").map { FirebaseCall.camelCase(String($0)) }.joined(separator: ".")
+            path.split(separator: ".").map { MessageFields.camelCase(String($0)) }.joined(separator: ".")
         }
     }
 

@@ -58,7 +58,7 @@ extension FirebaseProvider {
             kind = .phone(number)
         } else if let totp = try call.nested("totpVerificationInfo") {
             try requireFactor("totp", call)
-            kind = .totp(try enrolledSecret(totp))
+            kind = .totp(try enrolledSecret(totp, call))
         } else {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
@@ -138,11 +138,11 @@ extension FirebaseProvider {
             because: "add \"\(name)\" to mfa.providers of the project, and set mfa.state to ENABLED")
     }
 
-    private func enrolledSecret(_ totp: FirebaseCall) throws(FirebaseError) -> [UInt8] {
+    private func enrolledSecret(_ totp: MessageFields, _ call: FirebaseCall) throws(FirebaseError) -> [UInt8] {
         let session = try totp.text("sessionInfo") ?? ""
         let code = try totp.text("verificationCode") ?? ""
-        let (pending, now) = totp.read { tables in
-            (tables.valid(PendingSecret.self, session, in: totp.pool), tables.now)
+        let (pending, now) = call.read { tables in
+            (tables.valid(PendingSecret.self, session, in: call.pool), tables.now)
         }
         guard let secret = pending?.secret else {
             throw FirebaseError(
@@ -153,7 +153,7 @@ extension FirebaseProvider {
                 "INVALID_CODE",
                 because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")
         }
-        totp.update { _ = $0.remove(PendingSecret.self, session) }
+        call.update { _ = $0.remove(PendingSecret.self, session) }
         return secret
     }
 }

@@ -5,7 +5,8 @@ import Time
 /// A second factor that a request gives to a user.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update#MfaInfo>
 struct FactorRequest: Sendable {
-    let id: String
+    /// `nil` where one is to be made.
+    let id: String?
     /// `nil` for an authenticator app, which the user must have already: its secret isn't part of a request.
     let phoneNumber: String?
     let displayName: String?
@@ -22,7 +23,7 @@ struct FactorRequest: Sendable {
     /// A number that occurs twice is one factor.
     ///
     /// - Throws: `INVALID_MFA_PHONE_NUMBER`, `INVALID_MFA_ENROLLMENT_ID`, `DUPLICATE_MFA_ENROLLMENT_ID`.
-    static func list(_ items: [FirebaseCall], _ ids: IDs) throws(FirebaseError) -> [FactorRequest] {
+    static func list(_ items: [MessageFields], _ ids: IDs) throws(FirebaseError) -> [FactorRequest] {
         var (factors, numbers, known) = ([FactorRequest](), Set<String>(), Set<String>())
         for item in items {
             let number = try item.text("phoneInfo")
@@ -32,13 +33,13 @@ struct FactorRequest: Sendable {
                     "INVALID_MFA_PHONE_NUMBER", "Invalid format.", because: "phoneInfo isn't a number in E.164")
             }
             if let number, !numbers.insert(number).inserted { continue }
-            let id = ids == .made ? item.update { User.randomID(&$0.random) } : try item.text("mfaEnrollmentId")
-            guard let id else {
+            let id = try ids == .given ? item.text("mfaEnrollmentId") : nil
+            guard id != nil || ids == .made else {
                 throw FirebaseError(
                     "INVALID_MFA_ENROLLMENT_ID", "mfaEnrollmentId must be defined.",
                     because: "a factor has no mfaEnrollmentId")
             }
-            guard known.insert(id).inserted else {
+            if let id, !known.insert(id).inserted {
                 throw FirebaseError(
                     "DUPLICATE_MFA_ENROLLMENT_ID", because: "two factors have the ID \(Diagnosis.quote(id))")
             }
@@ -50,9 +51,12 @@ struct FactorRequest: Sendable {
         return factors
     }
 
-    /// `known` are the factors that the user has. A factor that stays keeps the time of its enrolment.
-    func factor(among known: [SecondFactor], now: Instant) throws(FirebaseError) -> SecondFactor {
-        let former = known.first { $0.id == id }
+    /// `known` are the factors that the user has, by their IDs. A factor that stays keeps the time of its enrolment.
+    func factor(
+        among known: [String: SecondFactor], _ tables: inout Transaction
+    ) throws(FirebaseError) -> SecondFactor {
+        let former = id.flatMap { known[$0] }
+        let id = id ?? User.randomID(&tables.random)
         let kind: SecondFactor.Kind
         if let phoneNumber {
             kind = .phone(phoneNumber)
@@ -64,7 +68,7 @@ struct FactorRequest: Sendable {
                 "MFA_ENROLLMENT_NOT_FOUND", because: "the user has no authenticator app \(Diagnosis.quote(id))")
         }
         return SecondFactor(
-            id: id, kind: kind, displayName: displayName, enrolledAt: enrolledAt ?? former?.enrolledAt ?? now)
+            id: id, kind: kind, displayName: displayName, enrolledAt: enrolledAt ?? former?.enrolledAt ?? tables.now)
     }
 }
 

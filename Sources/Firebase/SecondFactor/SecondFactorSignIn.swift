@@ -72,7 +72,7 @@ extension FirebaseProvider {
     }
 
     private func authenticator(
-        _ user: User, _ call: FirebaseCall, _ totp: FirebaseCall
+        _ user: User, _ call: FirebaseCall, _ totp: MessageFields
     ) throws(FirebaseError) -> SecondFactor {
         guard let id = try call.text("mfaEnrollmentId") else {
             throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Glibc
+import Understudy
+
+// Data of `firebase emulators:export`, as `firebase emulators:start` takes and leaves it: --import, --export-on-exit.
+// https://firebase.google.com/docs/emulator-suite/install_and_configure#export_and_import_emulator_data
+
+extension DaemonOptions {
+    private static let exportOption = "--export-on-exit"
+
+    /// `--export-on-exit` may come without a value, which the parser of arguments doesn't know: it gets `true`, as in the
+    /// environment.
+    static func completed(_ arguments: [String]) -> [String] {
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        return arguments.enumerated().map { place, argument in
+            guard argument == exportOption, place < end else { return argument }
+            let isLast = place + 1 == end
+            return isLast || arguments[place + 1].hasPrefix("-") ? "\(exportOption)=true" : argument
+        }
+    }
+
+    /// Where the users are to be written at the end; `nil` when nowhere.
+    func exportDirectory() throws -> String? {
+        guard let wanted = exportOnExit ?? Environment.value("EXPORT_ON_EXIT"), wanted != "false" else { return nil }
+        guard wanted == "true" else { return wanted }
+        guard let directory = namedImport else {
+            throw ValidationError("--export-on-exit needs a directory, its own or that of --import.")
+        }
+        return directory
+    }
+
+    private var namedImport: String? { importDirectory ?? Environment.value("IMPORT") }
+
+    /// What is to be imported. Where the end will write the directory, there need not be one at the beginning.
+    func importedDirectory() throws -> String? {
+        guard let directory = namedImport else { return nil }
+        guard access(directory, F_OK) != 0, try exportDirectory() == directory else { return directory }
+        LineWriter.standardError.write("understudy: \(directory) isn't there yet: nothing is imported")
+        return nil
+    }
+
+    /// Writes the users, if that was asked for. `false` when they couldn't be written.
+    static func export(
+        _ server: RunningServer, to directory: String?, _ output: LineWriter = .standardError
+    ) -> Bool {
+        guard let directory else { return true }
+        do {
+            try server.export(to: directory)
+            return true
+        } catch {
+            output.write("understudy: \(error)")
+            return false
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import EmulatorCore
+import JOSE
+import JSON
+import Time
+
+// What `firebase emulators:export` writes of Authentication, and `emulators:start --import` reads: a folder of JSON files.
+// https://firebase.google.com/docs/emulator-suite/install_and_configure#export_and_import_emulator_data
+//
+// Quirks: it has the users of one project, and doesn't say of which. A tenant is known only by its users' file: its settings
+// aren't exported, and it comes into being with everything enabled.
+
+/// Users and settings of a project, as they were exported.
+struct AccountExport: ExportedData {
+    /// The project that is to have them: the default one.
+    let project: String
+    /// Of the project and of its tenants.
+    let users: [User]
+    let tenants: [String]
+    let settings: ProjectSettings
+
+    /// The file at the root of an export. It says where the parts are.
+    static let metadataName = "firebase-export-metadata.json"
+    /// The folder that the official emulator writes.
+    static let folder = "auth_export"
+    static let configName = "config.json"
+
+    /// The name of the file with the users of a tenant, or of the project itself.
+    static func accountsName(tenant: String?) -> String { tenant.map { "accounts-\($0).json" } ?? "accounts.json" }
+
+    /// Reads an export: its root, with or without the metadata, or the folder with the accounts.
+    ///
+    /// - Throws: Everything that is wrong, each with its file and path.
+    init(at directory: String, for seed: Seed) throws(Issues) {
+        let section = seed[FirebaseSection.self]
+        guard let project = section.defaultProject ?? section.projects.first?.id else {
+            throw Issues(file: directory, "no project to import to: name one with --project")
+        }
+        let folder = try AccountExport.folder(of: directory)
+        let names: [String]
+        do { names = try File.names(in: folder) } catch {
+            throw Issues(file: folder, "the folder can't be read: \(error.reason)")
+        }
+        let files = names.filter { $0 == "accounts.json" || $0.hasPrefix("accounts-") && $0.hasSuffix(".json") }
+        guard !files.isEmpty else { throw Issues(file: folder, "no accounts.json in this folder") }
+        var reader = AccountFiles(
+            project: project, now: seed.clock.set ?? MachineClock.now, random: Randomness(seed: seed.randomSeed))
+        if names.contains(AccountExport.configName) { reader.readConfig("\(folder)/\(AccountExport.configName)") }
+        for name in files {
+            let tenant = String(name.dropLast(".json".count).dropFirst("accounts-".count))
+            reader.readAccounts("\(folder)/\(name)", tenant: tenant.isEmpty ? nil : tenant)
+        }
+        guard reader.issues.isEmpty else { throw Issues(reader.issues) }
+        self.project = project
+        users = reader.users
+        tenants = reader.tenants
+        settings = reader.settings
+    }
+
+    /// Puts it into a world, over what the seed has put there.
+    func put(_ tables: inout Transaction) {
+        for id in tenants where tables.find(Tenant.self, UserPool(project: project, tenant: id)) == nil {
+            tables.put(Tenant(unconfigured: id, of: project))
+        }
+        for user in users { tables.put(user) }
+        tables.put(settings)
+    }
+
+    /// Where the accounts are.
+    private static func folder(of directory: String) throws(Issues) -> String {
+        let metadata = "\(directory)/\(metadataName)"
+        guard File.exists(metadata) else {
+            let inside = "\(directory)/\(folder)"
+            return File.exists(inside) ? inside : directory
+        }
+        let json = try AccountFiles.json(at: metadata)
+        guard let auth = json["auth"] else {
+            throw Issues(file: metadata, "no accounts were exported: \"auth\" is missing")
+        }
+        guard let path = auth["path"]?.string, !path.isEmpty else {
+            throw Issues([Issue(auth, "\"path\" is missing, the folder with the accounts")])
+        }
+        return path.hasPrefix("/") ? path : "\(directory)/\(path)"
+    }
+}
+
+/// Reads the files of an export, and collects what is wrong with them.
+private struct AccountFiles {
+    let project: String
+    /// Where a file doesn't say when a user was made.
+    let now: Instant
+    var random: Randomness
+    var users: [User] = []
+    var tenants: [String] = []
+    var settings: ProjectSettings
+    var issues: [Issue] = []
+
+    init(project: String, now: Instant, random: Randomness) {
+        self.project = project
+        self.now = now
+        self.random = random
+        settings = ProjectSettings(project: project)
+    }
+
+    static func json(at path: String) throws(Issues) -> LocatedJSON {
+        let bytes: [UInt8]
+        do { bytes = try File.read(path) } catch {
+            throw Issues(file: path, "the file can't be read: \(error.reason)")
+        }
+        let value: JSONValue
+        do { value = try JSONValue(parsing: bytes, limits: .file) } catch {
+            throw Issues(file: path, "not JSON: \(error)")
+        }
+        guard value.object != nil else { throw Issues(file: path, "expected an object, found \(value.kindName)") }
+        return LocatedJSON(value, file: path)
+    }
+
+    /// The file's fields; `nil`, and an issue, when it can't be read.
+    private mutating func fields(of path: String) -> (json: LocatedJSON, fields: MessageFields)? {
+        do throws(Issues) {
+            let json = try AccountFiles.json(at: path)
+            return (json, MessageFields(json.value.object ?? JSONObject()))
+        } catch {
+            issues += error.all
+            return nil
+        }
+    }
+
+    mutating func readConfig(_ path: String) {
+        guard let (json, fields) = fields(of: path) else { return }
+        do throws(FirebaseError) {
+            settings.oneAccountPerEmail = try fields.nested("signIn")?.flag("allowDuplicateEmails").map { !$0 }
+            settings.hidesEmails = try fields.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
+        } catch {
+            issues.append(Issue(json, "\(error.message) (\(error.diagnosis.line))"))
+        }
+    }
+
+    mutating func readAccounts(_ path: String, tenant: String?) {
+        if let tenant {
+            guard tenant.utf8.count <= 64, TextRule.identifier.holds(tenant) else {
+                issues.append(Issue(file: path, path: "$", message: "no tenant can be called \"\(tenant)\""))
+                return
+            }
+            tenants.append(tenant)
+        }
+        guard let (json, fields) = fields(of: path) else { return }
+        let list: [MessageFields]
+        do throws(FirebaseError) { list = try fields.list("users") } catch {
+            issues.append(Issue(json, "\(error.message) (\(error.diagnosis.line))"))
+            return
+        }
+        let pool = UserPool(project: project, tenant: tenant)
+        var ids: Set<String> = []
+        for (item, place) in zip(list, json["users"]?.items ?? []) {
+            do throws(FirebaseError) {
+                let user = try User(importing: item, in: pool, now: now, takesFakes: true, &random)
+                users.append(user)
+                if !ids.insert(user.localId).inserted {
+                    issues.append(Issue(place, "the localId \"\(user.localId)\" is another user's, too"))
+                }
+            } catch {
+                issues.append(Issue(place, "\(error.message) (\(error.diagnosis.line))"))
+            }
+        }
+    }
+}

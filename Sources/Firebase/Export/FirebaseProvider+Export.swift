@@ -1,0 +1,128 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+// GET /_understudy/v1/firebase/export, and the export when the daemon ends.
+
+extension FirebaseProvider {
+    package static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)? {
+        try AccountExport(at: directory, for: seed)
+    }
+
+    var exportCalls: [Operation] { [.control("GET", "firebase/export") { exportArchive($0) }] }
+
+    /// An archive of the project that `project` names, or of the default one.
+    private func exportArchive(_ exchange: Exchange) -> Response {
+        let id = exchange.request.queryForm["project"] ?? projects.defaultProject?.id ?? ""
+        // A project that was taken on trust is one from then on.
+        let pool = UserPool(project: id, tenant: nil)
+        let isMade = exchange.world.read { $0.find(UnseededPool.self, pool) != nil }
+        guard let project = projects.project(id: id) ?? (isMade ? Project(unseeded: id) : nil) else {
+            return ControlAnswer.error(
+                404, "noSuchProject", "there is no project \(Diagnosis.quote(id))", path: "$.project")
+        }
+        var archive = TarArchive(time: exchange.world.now.seconds)
+        let metadata = FirebaseProvider.metadata(over: JSONObject())
+        archive.add(AccountExport.metadataName, Array((metadata.indented() + "\n").utf8))
+        for file in files(of: project, in: exchange.world) {
+            archive.add("\(AccountExport.folder)/\(file.name)", file.bytes)
+        }
+        return Response(
+            status: 200,
+            headers: [
+                (name: "Content-Type", value: "application/x-tar"),
+                (name: "Content-Disposition", value: "attachment; filename=\"firebase-export.tar\""),
+            ], body: archive.bytes)
+    }
+
+    /// Writes the default project's users and settings. Whoever reads the directory sees the former export or this one,
+    /// never a part. What other emulators have exported there stays.
+    package func export(_ world: World, to directory: String) throws(File.Failure) -> Bool {
+        guard let project = projects.defaultProject else { return false }
+        let files = files(of: project, in: world)
+        let place = "\(directory)/\(AccountExport.folder)"
+        let draft = "\(place).new"
+        try File.makeDirectory(directory, mode: 0o777)
+        try File.removeDirectory(draft)
+        try File.makeDirectory(draft, mode: 0o777)
+        for file in files { try File.write(file.bytes, to: "\(draft)/\(file.name)", mode: 0o644) }
+        try File.replaceDirectory(place, by: draft)
+        let path = "\(directory)/\(AccountExport.metadataName)"
+        let known = (try? File.read(path)).flatMap { try? JSONValue(parsing: $0, limits: .file) }?.object
+        let metadata = FirebaseProvider.metadata(over: known ?? JSONObject())
+        try File.write((metadata.indented() + "\n").utf8, to: path, mode: 0o644)
+        return true
+    }
+
+    /// `known`, with where the accounts are.
+    private static func metadata(over known: JSONObject) -> JSONValue {
+        var metadata = known
+        if metadata["version"] == nil { metadata["version"] = "understudy" }
+        metadata["auth"] = ["version": "understudy", "path": .string(AccountExport.folder)]
+        return .object(metadata)
+    }
+
+    /// The files in the folder of the accounts.
+    private func files(of project: Project, in world: World) -> [(name: String, bytes: [UInt8])] {
+        if project.hasContents { world.populate(project) }
+        let settings = world.read { $0.find(ProjectSettings.self, project.id) }
+        let config = FirebaseProvider.emulatorConfig(of: settings?.apply(to: project) ?? project)
+        var files = [(name: AccountExport.configName, bytes: JSONValue.object(config).serialized())]
+        let tenants: [String?] = [nil] + world.tenants(of: project)
+        for tenant in tenants {
+            let accounts = world.exportedUsers(of: UserPool(project: project.id, tenant: tenant))
+            files.append((name: AccountExport.accountsName(tenant: tenant), bytes: accounts))
+        }
+        return files
+    }
+}
+
+extension World {
+    /// The IDs of a project's tenants.
+    fileprivate func tenants(of project: Project) -> [String] {
+        let place = Tenant.place(of: project.id)
+        var ids: [String] = []
+        while true {
+            let page = read { [ids] tables in
+                tables.rows(Tenant.order, prefix: place, after: place + (ids.last ?? ""), limit: 1_000).map(\.row.id)
+            }
+            guard !page.isEmpty else { return ids }
+            ids += page
+        }
+    }
+
+    /// A pool's users as `accounts:batchGet` answers them. They are read some at a time, so that other requests get their turn.
+    fileprivate func exportedUsers(of pool: UserPool) -> [UInt8] {
+        var text = Array(#"{"kind":"identitytoolkit#DownloadAccountResponse","users":["#.utf8)
+        var last: String?
+        while true {
+            let page = read { [last] tables in tables.users(of: pool, after: last ?? "", limit: 1_000) }
+            guard !page.isEmpty else { return text + Array("]}\n".utf8) }
+            for user in page {
+                if last != nil { text.append(UInt8(ascii: ",")) }
+                last = user.localId
+                text += user.exported.serialized()
+            }
+        }
+    }
+}
+
+extension User {
+    /// As exports have it. The official emulator can't read authenticator apps among `mfaInfo`, and skips fields that it
+    /// doesn't know.
+    fileprivate var exported: JSONValue {
+        guard case .object(var user) = document(showsHash: true) else { return [:] }
+        let phones = factors.filter { $0.claim == "phone" }
+        user["mfaInfo"] = phones.isEmpty ? nil : .array(phones.map { $0.document(isMasked: false) })
+        let apps = factors.compactMap { factor -> JSONValue? in
+            guard case .totp(let secret) = factor.kind, case .object(var app) = factor.document(isMasked: false) else {
+                return nil
+            }
+            app["totpInfo"] = nil
+            app["sharedSecretKey"] = .string(Base32.encode(secret))
+            return .object(app)
+        }
+        if !apps.isEmpty { user["authenticatorApps"] = .array(apps) }
+        return .object(user)
+    }
+}

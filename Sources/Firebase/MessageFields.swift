@@ -1,0 +1,109 @@
+import JSON
+import Time
+
+/// The fields of a message in protobuf's JSON form, read as Google's API does: a number may be a text, null is the same as
+/// nothing.
+/// <https://protobuf.dev/programming-guides/json/>
+struct MessageFields: Sendable {
+    private let body: JSONObject
+
+    /// Names come in camel case or with underscores; both mean the same to Google's API.
+    init(_ object: JSONObject) {
+        self.init(named: JSONObject(object.members.map { (MessageFields.camelCase($0.key), $0.value) }))
+    }
+
+    /// Names are in camel case already.
+    init(named object: JSONObject) { body = object }
+
+    static func camelCase(_ name: String) -> String {
+        guard name.contains("_") else { return name }
+        let words = name.split(separator: "_")
+        return words.enumerated().map { place, word in
+            place == 0 ? String(word) : word.prefix(1).uppercased() + word.dropFirst()
+        }.joined()
+    }
+
+    private static func snakeCase(_ name: String) -> String {
+        name.map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }.joined()
+    }
+
+    /// `nil` when the field is missing, null or empty, which is the same to Google's API.
+    func text(_ name: String) throws(FirebaseError) -> String? {
+        guard let value = body[name], !value.isNull else { return nil }
+        guard let text = value.string else {
+            throw .wrongType(MessageFields.snakeCase(name), "TYPE_STRING", value)
+        }
+        try TextLimits.check(text, name)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The same, but an empty text is a value of its own: it clears a name.
+    func given(_ name: String) throws(FirebaseError) -> String? {
+        body[name]?.string == "" ? "" : try text(name)
+    }
+
+    func flag(_ name: String) throws(FirebaseError) -> Bool? {
+        guard let value = body[name], !value.isNull else { return nil }
+        guard let flag = value.bool else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_BOOL", value) }
+        return flag
+    }
+
+    func texts(_ name: String) throws(FirebaseError) -> [String] {
+        guard let value = body[name], !value.isNull else { return [] }
+        guard let list = value.array else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_STRING", value) }
+        var texts: [String] = []
+        for item in list {
+            guard let text = item.string else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_STRING", item) }
+            try TextLimits.check(text, name)
+            texts.append(text)
+        }
+        return texts
+    }
+
+    func map(_ name: String) throws(FirebaseError) -> [(key: String, value: JSONValue)] {
+        guard let value = body[name], !value.isNull else { return [] }
+        guard let object = value.object else { throw .wrongType(MessageFields.snakeCase(name), "Map", value) }
+        return object.members
+    }
+
+    /// An enumeration's value, by name or number.
+    func value(_ name: String) -> String? {
+        body[name].flatMap { value in value.string ?? value.integer.map(String.init) }
+    }
+
+    /// The fields of a nested message.
+    func nested(_ name: String) throws(FirebaseError) -> MessageFields? {
+        guard let value = body[name], !value.isNull else { return nil }
+        guard let object = value.object else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_MESSAGE", value) }
+        return MessageFields(object)
+    }
+
+    /// The elements of a list of messages.
+    func list(_ name: String) throws(FirebaseError) -> [MessageFields] {
+        guard let value = body[name], !value.isNull else { return [] }
+        guard let items = value.array else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_MESSAGE", value) }
+        return items.map { MessageFields($0.object ?? JSONObject()) }
+    }
+
+    func has(_ name: String) -> Bool { body[name].map { !$0.isNull } ?? false }
+
+    func isNull(_ name: String) -> Bool { body[name]?.isNull ?? false }
+
+    /// A whole number, written as one or as a text.
+    func integer(_ name: String) throws(FirebaseError) -> Int64? {
+        guard let value = body[name], !value.isNull else { return nil }
+        guard let number = value.integer ?? value.string.flatMap({ Int64($0) }) else {
+            throw .wrongType(MessageFields.snakeCase(name), "TYPE_INT64", value)
+        }
+        return number
+    }
+
+    /// A time, in the unit that `read` takes. What the service says to one that no calendar has isn't documented.
+    func instant(_ name: String, _ read: (Int64) -> Instant?) throws(FirebaseError) -> Instant? {
+        guard let number = try integer(name) else { return nil }
+        guard let instant = read(number) else {
+            throw .wrongType(MessageFields.snakeCase(name), "TYPE_INT64", .integer(number))
+        }
+        return instant
+    }
+}
