@@ -46,7 +46,9 @@ private final class ExportFolder {
         """,
         "auth_export/accounts-corp.json": """
         {"users":[{"localId":"t1","email":"tom@example.org","tenantId":"corp","salt":"s",
-        "passwordHash":"fakeHash:salt=s:password=tenant1"}]}
+        "passwordHash":"fakeHash:salt=s:password=tenant1"},
+        {"localId":"t2","email":"una@example.org","emailVerified":false,"phoneNumber":"+1 555 555 0101",
+        "mfaInfo":[{"phoneInfo":"+1 555 0100","mfaEnrollmentId":"m2"}]}]}
         """,
     ]
 }
@@ -86,6 +88,12 @@ struct AccountExportTests {
         let first = try signIn(server, ["email": "ada@example.org", "password": "hawaii"])
         #expect(first["localId"] == "u1")
         #expect((first.json["mfaInfo"] as? [[String: Any]])?.first?["mfaEnrollmentId"] as? String == "m1")
+        // The official emulator lets in numbers and factors that its own importer refuses.
+        let una = try TestClient(port: server.port).request(
+            "POST",
+            "/identitytoolkit.googleapis.com/v1/projects/\(AccountExportTests.project)/tenants/corp/accounts:lookup",
+            headers: ["Authorization": "Bearer owner"], body: Array(#"{"localId":["t2"]}"#.utf8))
+        #expect(una.text.contains("+1 555 0100"))
         let tom = ["email": "tom@example.org", "password": "tenant1", "tenantId": "corp"]
         #expect(try signIn(server, tom)["localId"] == "t1")
         #expect(try signIn(server, tom, world: "/~other")["localId"] == "t1")

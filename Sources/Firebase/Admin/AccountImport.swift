@@ -28,8 +28,8 @@ extension FirebaseProvider {
             do throws(FirebaseError) {
                 try call.update { (tables) throws(FirebaseError) in
                     let user = try User(
-                        importing: item, in: call.pool, now: tables.now, takesFakes: call.isInEmulatorMode,
-                        &tables.random)
+                        importing: item, in: call.pool, now: tables.now,
+                        from: call.isInEmulatorMode ? .emulator : .production, &tables.random)
                     try upload.put(user, &tables)
                 }
             } catch {
@@ -112,12 +112,22 @@ private struct AccountImport: Sendable {
     }
 }
 
+/// Where accounts come from.
+enum ImportOrigin: Sendable {
+    /// A request to production: hashes in the official emulator's form are like any other ones.
+    case production
+    /// A request to an emulator, whose hashes sign in.
+    case emulator
+    /// A file that an emulator wrote: what it has let in is taken, such as a second factor without a verified address.
+    case export
+}
+
 extension User {
     /// A user as `UserInfo` has one: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/UserInfo>
     ///
-    /// - Parameter takesFakes: Whether a hash in the official emulator's form signs in.
     init(
-        importing item: MessageFields, in pool: UserPool, now: Instant, takesFakes: Bool, _ random: inout Randomness
+        importing item: MessageFields, in pool: UserPool, now: Instant, from origin: ImportOrigin,
+        _ random: inout Randomness
     ) throws(FirebaseError) {
         guard let localId = try item.text("localId") else {
             throw FirebaseError("localId is missing", because: "each user needs a localId")
@@ -130,7 +140,7 @@ extension User {
                 "Tenant id in userInfo does not match the tenant id in request.",
                 because: "the account is of tenant \(Diagnosis.quote(tenant))")
         }
-        try readContacts(item, takesFakes: takesFakes)
+        try readContacts(item, origin)
         displayName = try item.text("displayName")
         photoUrl = try item.text("photoUrl")
         disabled = try item.flag("disabled") ?? false
@@ -143,17 +153,17 @@ extension User {
         let changed = try item.instant("passwordUpdatedAt") { Instant(milliseconds: $0) } ?? now
         let salt = try item.text("salt")
         if let hash = try item.text("passwordHash") {
-            password = Password(importedHash: hash, salt: salt, now: changed, takesFakes: takesFakes)
+            password = Password(importedHash: hash, salt: salt, now: changed, takesFakes: origin != .production)
         } else if let raw = try item.text("rawPassword") {
             password = Password(raw, salt: salt ?? Password.randomSalt(&random), now: changed)
         }
         try readLinks(item)
-        try readFactors(item, now: now, &random)
+        try readFactors(item, origin, now: now, &random)
         // What only our own exports have.
-        if takesFakes { try readApps(item, now: now) }
+        if origin != .production { try readApps(item, now: now) }
     }
 
-    private mutating func readContacts(_ item: MessageFields, takesFakes: Bool) throws(FirebaseError) {
+    private mutating func readContacts(_ item: MessageFields, _ origin: ImportOrigin) throws(FirebaseError) {
         email = try item.text("email")?.lowercased()
         if let email, !TextRule.email.holds(email) {
             throw FirebaseError("email is invalid", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
@@ -162,7 +172,9 @@ extension User {
         emailVerified = try item.flag("emailVerified") ?? false
         phoneNumber = try item.text("phoneNumber")
         // The official emulator takes whatever begins with a plus sign.
-        if let phoneNumber, !TextRule.phoneNumber.holds(phoneNumber), !takesFakes || !phoneNumber.hasPrefix("+") {
+        if let phoneNumber, !TextRule.phoneNumber.holds(phoneNumber),
+            origin == .production || !phoneNumber.hasPrefix("+")
+        {
             throw FirebaseError(
                 "phone number format is invalid", because: "\(Diagnosis.quote(phoneNumber)) isn't in E.164")
         }
@@ -189,15 +201,15 @@ extension User {
     }
 
     private mutating func readFactors(
-        _ item: MessageFields, now: Instant, _ random: inout Randomness
+        _ item: MessageFields, _ origin: ImportOrigin, now: Instant, _ random: inout Randomness
     ) throws(FirebaseError) {
         let list = try item.list("mfaInfo")
         guard !list.isEmpty else { return }
-        guard email != nil else {
+        guard email != nil || origin == .export else {
             throw FirebaseError(
                 "Second factor account requires email to be presented.", because: "mfaInfo needs an email")
         }
-        guard emailVerified else {
+        guard emailVerified || origin == .export else {
             throw FirebaseError(
                 "Second factor account requires email to be verified.", because: "mfaInfo needs emailVerified")
         }
@@ -207,7 +219,7 @@ extension User {
             guard ids.insert(id).inserted else {
                 throw FirebaseError("Enrollment id already exists.", because: "two factors have the ID \"\(id)\"")
             }
-            factors.append(try SecondFactor(importing: info, id: id, now: now))
+            factors.append(try SecondFactor(importing: info, id: id, origin, now: now))
         }
     }
 }
@@ -233,12 +245,14 @@ extension User {
 }
 
 extension SecondFactor {
-    fileprivate init(importing info: MessageFields, id: String, now: Instant) throws(FirebaseError) {
+    fileprivate init(
+        importing info: MessageFields, id: String, _ origin: ImportOrigin, now: Instant
+    ) throws(FirebaseError) {
         let (whole, shown) = (try info.text("unobfuscatedPhoneInfo"), try info.text("phoneInfo"))
         guard let number = whole ?? shown else {
             throw FirebaseError("Second factor not supported.", because: "a factor needs phoneInfo")
         }
-        guard TextRule.phoneNumber.holds(number) else {
+        guard TextRule.phoneNumber.holds(number) || origin == .export && number.hasPrefix("+") else {
             throw FirebaseError("Phone number format is invalid", because: "phoneInfo isn't a number in E.164")
         }
         self.init(

@@ -153,7 +153,7 @@ private struct AccountFiles {
         var ids: Set<String> = []
         for (item, place) in zip(list, json["users"]?.items ?? []) {
             do throws(FirebaseError) {
-                let user = try User(importing: item, in: pool, now: now, takesFakes: true, &random)
+                let user = try User(importing: item, in: pool, now: now, from: .export, &random)
                 users.append(user)
                 if !ids.insert(user.localId).inserted {
                     issues.append(Issue(place, "the localId \"\(user.localId)\" is another user's, too"))
