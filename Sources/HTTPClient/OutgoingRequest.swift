@@ -1,5 +1,5 @@
-/// Sends one HTTP request and reads the answer, for notifications and for key sets that `explain` reads. Time and size
-/// are limited; over TLS (1.2 or later) the certificate and its host name are verified.
+/// Sends one HTTP request and reads the answer, for notifications, blocking functions, and key sets that `explain` reads. Time
+/// and size are limited; over TLS (1.2 or later) the certificate and its host name are verified.
 package enum OutgoingRequest {
     package struct Answer: Sendable {
         package let status: Int

@@ -24,7 +24,8 @@ struct FirebaseHostileInputTests {
         "v1/projects/demo-app/accounts:batchCreate", "v1/projects/demo-app/accounts:batchDelete",
         "v1/projects/demo-app:createSessionCookie", "v2/projects/demo-app/tenants", "v2/accounts/mfaEnrollment:start",
         "v2/accounts/mfaEnrollment:finalize", "v2/accounts/mfaEnrollment:withdraw", "v2/accounts/mfaSignIn:start",
-        "v2/accounts/mfaSignIn:finalize", "v2/accounts:revokeToken",
+        "v2/accounts/mfaSignIn:finalize", "v2/accounts:revokeToken", "v2/accounts/passkeyEnrollment:start",
+        "v2/accounts/passkeyEnrollment:finalize", "v2/accounts/passkeySignIn:finalize",
     ]
 
     static let texts: [String] = [
@@ -41,6 +42,8 @@ struct FirebaseHostileInputTests {
         "{\"email\":\"a@b\",\"password\":\"\\ud800\"}",
         "{\"identifier\":\"\\u0000@x\",\"continueUri\":\"http://localhost\"}",
         "{\"providerId\":\"x\",\"continueUri\":\"javascript:alert(1)\"}",
+        "{\"authenticatorAuthenticationResponse\":{\"id\":\"\\u0000\",\"response\":{\"signature\":7}}}",
+        "{\"authenticatorAuthenticationResponse\":{\"id\":\"\(String(repeating: "A", count: 20_000))\"}}",
     ]
 
     @Test("bodies of every operation, under both names", arguments: texts.indices)

@@ -19,7 +19,7 @@ enum SDKErrors {
         "INVALID_PHONE_NUMBER": 17042, "INVALID_CODE": 17044, "INVALID_SESSION_INFO": 17046, "SESSION_EXPIRED": 17051,
         "INVALID_PROVIDER_ID": 17071, "TENANT_ID_MISMATCH": 17072, "ADMIN_ONLY_OPERATION": 17085,
         "UNVERIFIED_EMAIL": 17086,
-        "MISSING_OR_INVALID_NONCE": 17094,
+        "MISSING_OR_INVALID_NONCE": 17094, "BLOCKING_FUNCTION_ERROR_RESPONSE": 17105,
     ]
 }
 
@@ -81,6 +81,9 @@ struct SDKErrorTableTests {
                 ])
         },
         "ADMIN_ONLY_OPERATION": { try $0.v1("signUp", [:], key: "closed-key") },
+        "BLOCKING_FUNCTION_ERROR_RESPONSE": {
+            try $0.v1("signUp", ["email": "a@example.org", "password": "correct horse"], key: "asking-key")
+        },
         "MISSING_OR_INVALID_NONCE": {
             try $0.assertion(
                 FirebaseFixture.postBody("apple.com", idToken: $0.apple("ada")["identityToken"], nonce: "wrong"))
@@ -100,6 +103,8 @@ struct SDKErrorTableTests {
                       {"id":"demo-app","users":[{"localId":"off","email":"off@example.com","password":"secret!","disabled":true}]},
                       {"id":"open","apiKeys":["open-key"],"emailEnumerationProtection":false,"providers":{"password":{}},
                        "users":[{"localId":"on","email":"on@example.com","password":"secret!"}]},
+                      {"id":"asking","apiKeys":["asking-key"],"providers":{"password":{}},
+                       "blockingFunctions":{"triggers":{"beforeCreate":{"functionUri":"http://127.0.0.1:1/"}}}},
                       {"id":"closed","apiKeys":["closed-key"],"providers":{}}]}}
                     """)
             let way = try #require(SDKErrorTableTests.ways[code], "no way to \(code) is known to this test")

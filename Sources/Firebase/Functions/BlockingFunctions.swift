@@ -109,7 +109,7 @@ struct BlockingFunctions: SchemaObject, Codable {
     ///
     /// - Throws: `INVALID_BLOCKING_FUNCTION`.
     func changed(
-        by fields: FirebaseCall?, names: (_ path: String) -> Bool
+        by fields: MessageFields?, names: (_ path: String) -> Bool
     ) throws(FirebaseError) -> BlockingFunctions {
         var changed = self
         let triggers = try fields?.map("triggers") ?? []

@@ -4,7 +4,7 @@ import JSON
 import WebAuthn
 
 // v2 accounts/passkeyEnrollment:start, :finalize
-// https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.passkeyEnrollment/start
+// https://sources.debian.org/data/main/p/python-googleapi/2.180.0-1/docs/dyn/identitytoolkit_v2.accounts.passkeyEnrollment.html
 //
 // Quirks: passkeys are a preview: what is documented of them is Google's discovery document, and what the SDKs' branches
 // send and read. Where the project takes fake credentials, an answer that holds an `id` and nothing else is believed, as the

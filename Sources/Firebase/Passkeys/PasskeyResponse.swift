@@ -7,12 +7,12 @@ import WebAuthn
 /// Google's discovery document has other names for the same. Bytes come in base64 or base64url.
 struct PasskeyResponse: Sendable {
     let id: String
-    private let response: FirebaseCall?
+    private let response: MessageFields?
 
     /// - Throws: `INVALID_CREDENTIAL_ID`.
-    init(_ fields: FirebaseCall) throws(FirebaseError) {
+    init(_ fields: MessageFields) throws(FirebaseError) {
         let credentialID = try fields.text("credentialId")
-        guard let text = try fields.text("id") ?? credentialID, text.utf8.count <= Passkey.longestID * 4 / 3 else {
+        guard let text = try fields.text("id") ?? credentialID, text.utf8.count <= Passkey.longestID else {
             throw FirebaseError(
                 "INVALID_CREDENTIAL_ID", because: "the credential's id is missing or longer than 1,023 bytes")
         }

@@ -3,7 +3,7 @@ import OAuth
 import WebAuthn
 
 /// Whether and where people may sign in to a project with passkeys, as in the administrator's `PasskeyConfig`.
-/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects/getPasskeyConfig>
+/// <https://pub.dev/documentation/firebaseapis/latest/identitytoolkit_v2/GoogleCloudIdentitytoolkitAdminV2PasskeyConfig-class.html>
 struct PasskeySettings: SchemaObject {
     let isEnabled: Bool
     private let relyingPartyID: String?

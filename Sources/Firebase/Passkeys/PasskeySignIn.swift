@@ -4,7 +4,7 @@ import JSON
 import WebAuthn
 
 // v2 accounts/passkeySignIn:start, :finalize
-// https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.passkeySignIn/start
+// https://sources.debian.org/data/main/p/python-googleapi/2.180.0-1/docs/dyn/identitytoolkit_v2.accounts.passkeySignIn.html
 //
 // Quirks: nobody is named at the start; the passkey says who signs in. A second factor isn't asked for: an authenticator
 // that has verified the person is two factors. What production does isn't documented.
