@@ -36,6 +36,9 @@ package struct SeedReferences {
 
     package mutating func add(_ json: LocatedJSON, _ message: String) { issues.append(Issue(json, message)) }
 
+    /// Checks what was put together from several places of the seed.
+    package mutating func check(_ json: LocatedJSON, against schema: Schema) { issues += schema.issues(in: json) }
+
     /// `json`, if it is there, is one of `known`.
     package mutating func expect(
         _ json: LocatedJSON?, among known: KnownNames, _ what: String, in place: String = ""

@@ -24,6 +24,14 @@ package struct ObjectRule<Object: SchemaObject>: Rule {
     package func read(_ json: JSONValue) -> Object? { Object(reading: json) }
 }
 
+/// Some members of an object: those that another object of the type has otherwise. None is required.
+package struct PartRule<Object: SchemaObject>: Rule {
+    package var schema: Schema { Object.schema.withoutRequirements }
+    package var sample: JSONObject { JSONObject() }
+
+    package func read(_ json: JSONValue) -> JSONObject? { json.object }
+}
+
 /// An object whose members aren't known until the program runs, because others bring some of them.
 package final class ComposedRule<Value: Sendable>: Rule {
     private let build: @Sendable (inout Fields) -> Value
@@ -140,6 +148,8 @@ package struct EitherRule<First: Rule, Second: Rule>: Rule {
 
 extension Rule {
     package static func object<Object>(_ type: Object.Type) -> Self where Self == ObjectRule<Object> { ObjectRule() }
+
+    package static func part<Object>(of type: Object.Type) -> Self where Self == PartRule<Object> { PartRule() }
 
     package static func list<Object>(
         of type: Object.Type, key: String

@@ -1,3 +1,11 @@
+extension LocatedJSON {
+    /// The object with the members of another one in the place of its own.
+    package func replacingMembers(with later: LocatedJSON) -> LocatedJSON {
+        guard case .object(let object) = value, case .object = later.value else { return later }
+        return Schema.overlay(object, location, later) { _ in nil }
+    }
+}
+
 extension Schema {
     /// `later` laid over `earlier`: objects member by member, lists by their identifying key, scalars replaced.
     package func merge(_ earlier: LocatedJSON, _ later: LocatedJSON) -> LocatedJSON {
@@ -19,7 +27,7 @@ extension Schema {
         }
     }
 
-    private static func overlay(
+    fileprivate static func overlay(
         _ object: JSONObject, _ location: Location, _ later: LocatedJSON, schema: (String) -> Schema?
     ) -> LocatedJSON {
         var object = object

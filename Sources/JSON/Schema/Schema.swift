@@ -66,6 +66,13 @@ package indirect enum Schema: Sendable {
         var listed: [Field] { fields + (family.map { [$0.field] } ?? []) }
     }
 
+    /// The same object, but its members may all be missing, and what holds then is said elsewhere.
+    var withoutRequirements: Schema {
+        guard case .object(let members) = self else { return self }
+        let fields = members.fields.map { Field.optional($0.name, $0.schema, $0.about) }
+        return .object(Members(fields, family: members.family))
+    }
+
     /// What was expected, in a sentence after "expected".
     package var expectation: String {
         switch self {
