@@ -19,14 +19,20 @@ struct FirebaseCall: Sendable {
     /// Whether an administrator calls.
     let isAdmin: Bool
     let fields: MessageFields
+    /// The body's `idToken`, which was decoded to find the tenant.
+    let idToken: DecodedIDToken?
 
     /// The names in `body` are in camel case.
-    init(_ exchange: Exchange, project: Project, tenant: String? = nil, isAdmin: Bool = false, body: JSONObject) {
+    init(
+        _ exchange: Exchange, project: Project, tenant: String? = nil, isAdmin: Bool = false, body: JSONObject,
+        idToken: DecodedIDToken? = nil
+    ) {
         self.exchange = exchange
         self.project = project
         pool = UserPool(project: project.id, tenant: tenant)
         self.isAdmin = isAdmin
         fields = MessageFields(named: body)
+        self.idToken = idToken
     }
 
     /// The tenant whose users are meant; `nil` for the project's own.

@@ -137,8 +137,9 @@ package struct FirebaseProvider: Provider {
                 "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",
                 because: "targetProjectId is for administrators, who send Authorization: Bearer owner")
         }
-        let tenantID = body["tenantId"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        return try scoped(exchange, project, tenantID, isAdmin: isAdmin, body)
+        let idToken = DecodedIDToken(body)
+        let tenant = try FirebaseProvider.tenantID(of: exchange, body, idToken, project)
+        return try scoped(exchange, project, tenant: tenant, isAdmin: isAdmin, body, idToken: idToken)
     }
 
     /// A call by an administrator, whose project the address names.
@@ -152,21 +153,16 @@ package struct FirebaseProvider: Provider {
         }
         let project = try project(id: id, in: exchange)
         let body = try FirebaseCall.body(of: exchange)
-        let tenantID = exchange.parameters["tenant"].map { String($0.prefix { $0 != ":" }) } ?? body["tenantId"]?.string
         // In version 2 a tenant is what is asked for, unless its providers are.
         let path = exchange.address.path
-        let isTenantItself = path.hasPrefix("/v2/") && !path.contains("/oauthIdpConfigs")
-        return try scoped(exchange, project, isTenantItself ? nil : tenantID, isAdmin: true, body)
-    }
-
-    private func scoped(
-        _ exchange: Exchange, _ project: Project, _ tenantID: String?, isAdmin: Bool, _ body: JSONObject
-    ) throws(FirebaseError) -> FirebaseCall {
-        let settings = exchange.world.read { $0.find(ProjectSettings.self, project.id) }
-        let project = settings?.apply(to: project) ?? project
-        if let tenantID { _ = try tenant(tenantID, of: project, in: exchange) }
-        try exchange.admit(project, tenant: tenantID)
-        return FirebaseCall(exchange, project: project, tenant: tenantID, isAdmin: isAdmin, body: body)
+        let isSecond = path.hasPrefix("/v2/")
+        if isSecond, !path.contains("/oauthIdpConfigs") {
+            return try scoped(exchange, project, tenant: nil, isAdmin: true, body)
+        }
+        let idToken = DecodedIDToken(body)
+        let tenant = try FirebaseProvider.tenantID(of: exchange, body, idToken, project)
+        return try scoped(
+            exchange, project, tenant: tenant, isAdmin: true, takesDisabled: isOpen || isSecond, body, idToken: idToken)
     }
 
     /// `Bearer owner`, as Admin SDKs send it to an emulator, or any token of a service account's form.

@@ -67,6 +67,9 @@ package struct FirebaseSection: SeedSection {
             for (id, settings) in project["providers"]?.members ?? [] where id.hasPrefix(OAuthIdpConfig.prefix) {
                 SeededOpenIDProvider.check(id, settings, &references)
             }
+            for tenant in project["tenants"]?.items ?? [] {
+                TenantProviders.check(tenant["providers"], of: project, &references)
+            }
         }
     }
 }

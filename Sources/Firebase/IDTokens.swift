@@ -60,10 +60,11 @@ extension FirebaseCall {
         return .secondFactor(pending: pending.token, factors)
     }
 
-    /// The second factors of which one is asked for after this first one.
+    /// The second factors of which one is asked for after this first one. As in the official emulator, whoever has any is asked
+    /// for it while second factors are on, whichever kinds may be enrolled; nothing public says what production does.
     func secondFactors(of user: User, after provider: String) -> [SecondFactor] {
         guard !["phone", "custom", "passkey"].contains(provider) else { return [] }
-        return user.factors.filter { mfa.allows($0.claim) }
+        return mfa.isOn ? user.factors : []
     }
 
     /// Begins a session. Without a new sign-in, as after a change of the profile, `authTime` is that of the last one.
@@ -169,8 +170,12 @@ extension FirebaseCall {
         guard let idToken else { throw FirebaseError(code, because: "idToken is missing") }
         func invalid(_ reason: String) -> FirebaseError { FirebaseError("INVALID_ID_TOKEN", because: reason) }
         let token: JWS
-        do { token = try JWS(parsing: idToken) } catch {
-            throw invalid("idToken can't be read: \(error.description)")
+        if let decoded = self.idToken, decoded.text == idToken {
+            token = decoded.token
+        } else {
+            do { token = try JWS(parsing: idToken) } catch {
+                throw invalid("idToken can't be read: \(error.description)")
+            }
         }
         if let fault = signatureFault(of: token) { throw invalid(fault) }
         let claims = token.claims

@@ -21,9 +21,11 @@ package struct Project: SchemaObject {
     var mfa: MFA
     var blockingFunctions: BlockingFunctions
     let takesFakes: Bool
-    package let providers: SignInMethods
+    package internal(set) var providers: SignInMethods
     let idTokenSignature: IDTokenSignature
     let users: [SeededUser]
+    let tenants: [SeededTenant]
+    private let tenantPlaces: [String: Int]
     /// Whether a seed holds it.
     let isSeeded: Bool
     /// What was imported to it.
@@ -64,6 +66,10 @@ package struct Project: SchemaObject {
             "blockingFunctions", BlockingFunctions.self,
             "Functions that are asked before a user is created or signs in.")
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
+        let tenants = fields.list("tenants", of: SeededTenant.self, key: "id", "Tenants, each with users of its own.")
+        let written = fields.written["providers"]
+        self.tenants = tenants.map { $0.inheriting(from: written) }
+        tenantPlaces = Dictionary(tenants.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
         isSeeded = true
     }
 
@@ -83,6 +89,8 @@ package struct Project: SchemaObject {
         blockingFunctions = .none
         takesFakes = true
         users = []
+        tenants = []
+        tenantPlaces = [:]
         isSeeded = false
     }
 
@@ -91,10 +99,13 @@ package struct Project: SchemaObject {
         return String(100_000_000_000 + number % 900_000_000_000)
     }
 
+    func seededTenant(_ id: String) -> SeededTenant? { tenantPlaces[id].map { tenants[$0] } }
+
     /// Whether the project has enabled a sign-in method or provider; `nil` when it doesn't have it.
     func isEnabled(_ method: String) -> Bool? {
         switch method {
         case "password": providers.password
+        case "emailLink": providers.emailLink
         case "anonymous": providers.anonymous
         case "phone": providers.phone?.isEnabled
         case "passkey": providers.passkey?.isEnabled
@@ -122,7 +133,9 @@ struct MFA: SchemaObject, Codable {
             "providers", .set(of: .choice(["phone", "totp"])), default: [], "Kinds of second factor.")
     }
 
-    func allows(_ provider: String) -> Bool { state != "DISABLED" && providers.contains(provider) }
+    var isOn: Bool { state != "DISABLED" }
+
+    func allows(_ provider: String) -> Bool { isOn && providers.contains(provider) }
 }
 
 /// What an administrator has changed of a project's settings at run time.

@@ -66,6 +66,13 @@ struct ProjectDirectory: Sendable {
         return project
     }
 
+    /// Whether a tenant that nobody has created comes into being when it is named, as in the official emulator: in a project
+    /// of the same kind, at the same addresses.
+    func takesUnknownTenant(_ id: String, of project: Project, at address: Address) -> Bool {
+        let isOpen = !project.isSeeded || ProjectDirectory.isDemo(project.id)
+        return isOpen && takesUnknown(at: address) && ProjectDirectory.isID(id)
+    }
+
     private func takesUnknown(at address: Address) -> Bool {
         switch unknownKeys {
         case .auto: address.form == .prefix

@@ -73,18 +73,26 @@ extension World {
         return isAdmitted
     }
 
-    /// Makes sure that the project's users and OpenID providers are among the world's, and what was imported to it.
+    /// Makes sure that the users and OpenID providers of the project and of its tenants are among the world's, and what was
+    /// imported to it.
     func populate(_ project: Project) {
         guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
         let now = now
         // Passwords are hashed here, outside the lock.
-        let users = project.users.map { User($0, in: project.pool, now: now) }
+        var users = project.users.map { User($0, in: project.pool, now: now) }
+        var configs = project.providers.openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: project.pool) }
+        for tenant in project.tenants {
+            let pool = UserPool(project: project.id, tenant: tenant.id)
+            let openID = tenant.providers?.openID ?? project.providers.openID
+            users += tenant.users.map { User($0, in: pool, now: now) }
+            configs += openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: pool) }
+        }
+        let (allUsers, allConfigs) = (users, configs)
         update { tables in
             guard tables.find(PopulatedProject.self, project.id) == nil else { return }
-            for user in users { tables.put(user) }
-            for seeded in project.providers.openID {
-                tables.put(OAuthIdpConfig(seeded.provider, id: seeded.id, in: project.pool))
-            }
+            for tenant in project.tenants { tables.put(Tenant(tenant, of: project.id)) }
+            for user in allUsers { tables.put(user) }
+            for config in allConfigs { tables.put(config) }
             if let imported = project.imported { imported.put(&tables) }
             tables.put(PopulatedProject(id: project.id))
         }

@@ -7,9 +7,9 @@ package struct SignInMethods: SchemaObject {
         /// Numbers and the code that each takes.
         let testNumbers: [String: String]
 
-        init(isEnabled: Bool) {
+        init(isEnabled: Bool, testNumbers: [String: String] = [:]) {
             self.isEnabled = isEnabled
-            testNumbers = [:]
+            self.testNumbers = testNumbers
         }
 
         init(_ fields: inout Fields) {
@@ -26,11 +26,13 @@ package struct SignInMethods: SchemaObject {
         init(_ fields: inout Fields) { isEnabled = fields.enabled() }
     }
 
-    let password: Bool?
-    let anonymous: Bool?
-    let phone: Phone?
+    private(set) var password: Bool?
+    private(set) var anonymous: Bool?
+    private(set) var phone: Phone?
     let passkey: PasskeySettings?
-    private let sources: [any KnownSource]
+    private var sources: [any KnownSource]
+    /// Where links in e-mails are a setting of their own, as in a tenant.
+    private var ownEmailLink: Bool?
     /// OpenID providers by their IDs, such as `oidc.corp`.
     let openID: [(id: String, provider: SeededOpenIDProvider)]
 
@@ -64,6 +66,21 @@ package struct SignInMethods: SchemaObject {
 
     private static func source<Source: KnownSource>(_ type: Source.Type, _ fields: inout Fields) -> Source? {
         fields.optional(Source.id, .object(Source.self), Source.about)
+    }
+
+    /// Links in e-mails: in a project with a password, they are the same provider.
+    var emailLink: Bool? { ownEmailLink ?? password }
+
+    /// The methods of a tenant. Its providers of identities are the project's, unless the seed has some for it.
+    func within(_ tenant: Tenant, _ own: TenantProviders?) -> SignInMethods {
+        var methods = self
+        methods.password = tenant.allowsPasswords
+        methods.ownEmailLink = tenant.allowsEmailLinks
+        methods.anonymous = tenant.allowsAnonymous
+        // No tenant has sign-in by phone; numbers may be second factors.
+        methods.phone = Phone(isEnabled: false, testNumbers: tenant.testNumbers)
+        if let own { methods.sources = own.sources }
+        return methods
     }
 
     /// By its ID, a domain; `nil` when it isn't configured.

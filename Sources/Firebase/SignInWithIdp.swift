@@ -68,6 +68,7 @@ extension FirebaseProvider {
             body["emailVerified"] = user.email == nil ? nil : .bool(user.emailVerified)
             body["localId"] = .string(user.localId)
             if isNew { body["isNewUser"] = true }
+            body["tenantId"] = call.tenant.map { .string($0) }
             body["pendingToken"] = .string(pendingToken)
             if let signedIn {
                 let tokens = try call.openSession(

@@ -43,6 +43,11 @@ extension FirebaseProvider {
 }
 
 extension Exchange {
+    /// Notes a tenant that nobody has created.
+    func takeTenant(_ id: String, of project: Project) {
+        take("tenant \(Diagnosis.quote(id)) of \(Diagnosis.quote(project.id)), which nobody has created")
+    }
+
     fileprivate func trusting(_ project: Project) -> Project {
         if !project.isSeeded {
             take("project \(Diagnosis.quote(project.id)), which no seed has, with the Emulator Suite's defaults")

@@ -35,8 +35,6 @@ struct User: Codable, Sendable {
     /// Whether there were factors once.
     var hasWithdrawnFactors = false
     var passkeys: [Passkey] = []
-    /// The tenant, for users whom an administrator or a custom token made: only they show it.
-    var tenantId: String?
     let createdAt: Instant
     var lastLoginAt: Instant
     var lastRefreshAt: Instant
@@ -168,7 +166,7 @@ struct User: Codable, Sendable {
         if !customClaims.object.isEmpty {
             user["customAttributes"] = .string(JSONValue.object(customClaims.object).text)
         }
-        user["tenantId"] = tenantId.map { .string($0) }
+        user["tenantId"] = pool.tenant.map { .string($0) }
         // The official emulator says so when the last one has been withdrawn.
         if !factors.isEmpty || hasWithdrawnFactors {
             user["mfaInfo"] = .array(factors.map { $0.document(isMasked: false) })

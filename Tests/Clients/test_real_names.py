@@ -74,6 +74,9 @@ class RealNames:
     def test_firebase_admin(self):
         self.script("firebase_certificates.py")
 
+    def test_firebase_tenants(self):
+        self.script("firebase_tenants.py")
+
     def test_authlib(self):
         self.script("authlib_google.py")
 

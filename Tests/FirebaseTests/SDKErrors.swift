@@ -17,7 +17,8 @@ enum SDKErrors {
         "WEAK_PASSWORD": 17026, "EXPIRED_OOB_CODE": 17029, "INVALID_OOB_CODE": 17030, "MISSING_EMAIL": 17034,
         "UNAUTHORIZED_DOMAIN": 17038, "INVALID_CONTINUE_URI": 17039, "MISSING_CONTINUE_URI": 17040,
         "INVALID_PHONE_NUMBER": 17042, "INVALID_CODE": 17044, "INVALID_SESSION_INFO": 17046, "SESSION_EXPIRED": 17051,
-        "INVALID_PROVIDER_ID": 17071, "TENANT_ID_MISMATCH": 17072, "ADMIN_ONLY_OPERATION": 17085,
+        "INVALID_PROVIDER_ID": 17071, "TENANT_ID_MISMATCH": 17072, "UNSUPPORTED_TENANT_OPERATION": 17073,
+        "ADMIN_ONLY_OPERATION": 17085,
         "UNVERIFIED_EMAIL": 17086,
         "MISSING_OR_INVALID_NONCE": 17094, "BLOCKING_FUNCTION_ERROR_RESPONSE": 17105,
     ]
@@ -79,6 +80,13 @@ struct SDKErrorTableTests {
                     "providerId": "github.com", "tokenType": "3", "token": "x",
                     "idToken": $0.signUpAnonymously()["idToken"] ?? "",
                 ])
+        },
+        "TENANT_ID_MISMATCH": {
+            let user = try $0.v1("signUp", ["tenantId": "corp"])
+            return try $0.v1("lookup", ["idToken": user["idToken"] ?? "", "tenantId": "other"])
+        },
+        "UNSUPPORTED_TENANT_OPERATION": {
+            try $0.v1("sendVerificationCode", ["phoneNumber": "+15555550100", "tenantId": "corp"])
         },
         "ADMIN_ONLY_OPERATION": { try $0.v1("signUp", [:], key: "closed-key") },
         "BLOCKING_FUNCTION_ERROR_RESPONSE": {

@@ -80,11 +80,7 @@ extension FirebaseProvider {
                     "email enumeration protection is on: verify the new address first, or seed emailEnumerationProtection "
                     + "false")
         }
-        if change.password != nil || isNewEmail, call.project.isEnabled("password") != true {
-            throw FirebaseError(
-                "OPERATION_NOT_ALLOWED",
-                because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
-        }
+        if change.password != nil || isNewEmail { try call.require("password", or: "OPERATION_NOT_ALLOWED") }
         let hash = change.password.map { call.hashed($0) }
         let needsTokens = change.password != nil || isNewEmail || change.endsSessions
         let changed = try call.update { (tables) throws(FirebaseError) -> User in

@@ -36,7 +36,6 @@ extension FirebaseProvider {
             }
             var made = User(localId: uid, in: call.pool, now: tables.now)
             made.isCustom = true
-            made.tenantId = call.tenant
             tables.put(made)
             return (made, true)
         }

@@ -19,11 +19,7 @@ extension FirebaseProvider {
         // The official emulator takes them from everybody.
         let factors = try call.project.takesFakes ? FactorRequest.list(call.list("mfaInfo"), .made) : []
         guard email != nil || call.has("password") || idToken != nil else { return try signUpAnonymously(call) }
-        guard call.project.isEnabled("password") == true else {
-            throw FirebaseError(
-                "OPERATION_NOT_ALLOWED",
-                because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
-        }
+        try call.require("password", or: "OPERATION_NOT_ALLOWED")
         guard let email else { throw FirebaseError("MISSING_EMAIL", because: "email is missing") }
         guard TextRule.email.holds(email) else {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
@@ -69,11 +65,7 @@ extension FirebaseProvider {
     }
 
     private func signUpAnonymously(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        guard call.project.isEnabled("anonymous") == true else {
-            throw FirebaseError(
-                "ADMIN_ONLY_OPERATION",
-                because: "the project's provider \"anonymous\" isn't there or isn't enabled in the seed")
-        }
+        try call.require("anonymous", or: "ADMIN_ONLY_OPERATION")
         try call.checkRoom()
         let user = call.update { tables in
             let user = User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
@@ -96,11 +88,7 @@ extension FirebaseProvider {
     }
 
     func signInWithPassword(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
-        guard call.project.isEnabled("password") == true else {
-            throw FirebaseError(
-                "PASSWORD_LOGIN_DISABLED",
-                because: "the project's provider \"password\" isn't there or isn't enabled in the seed")
-        }
+        try call.require("password", or: "PASSWORD_LOGIN_DISABLED")
         guard let email = try call.given("email") else {
             throw FirebaseError("MISSING_EMAIL", because: "email is missing")
         }

@@ -13,7 +13,6 @@ extension FirebaseProvider {
     func token(_ exchange: Exchange) -> Response {
         do throws(FirebaseError) {
             let project = try project(of: exchange)
-            try exchange.admit(project)
             var body = JSONObject()
             if exchange.request.hasJSONBody {
                 body = try FirebaseCall.body(of: exchange)
@@ -25,11 +24,21 @@ extension FirebaseProvider {
                         .string(field.value)
                 }
             }
-            let call = FirebaseCall(exchange, project: project, body: body)
+            let tenant = FirebaseProvider.tenantID(ofRefreshTokenIn: body, of: project, in: exchange)
+            let call = try scoped(exchange, project, tenant: tenant, body)
             return FirebaseProvider.json(.object(try refresh(call)))
         } catch {
             return error.response(.status)
         }
+    }
+
+    /// The tenant of the session that a refresh token continues.
+    private static func tenantID(
+        ofRefreshTokenIn body: JSONObject, of project: Project, in exchange: Exchange
+    ) -> String? {
+        guard let token = body["refreshToken"]?.string else { return nil }
+        let session = exchange.world.read { $0.find(Session.self, token) }
+        return session?.user.pool.project == project.id ? session?.user.pool.tenant : nil
     }
 
     private func refresh(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {

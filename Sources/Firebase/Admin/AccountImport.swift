@@ -134,7 +134,6 @@ extension User {
         }
         self.init(
             localId: localId, in: pool, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
-        tenantId = pool.tenant
         if let tenant = try item.text("tenantId"), tenant != pool.tenant {
             throw FirebaseError(
                 "Tenant id in userInfo does not match the tenant id in request.",

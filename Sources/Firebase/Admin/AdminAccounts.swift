@@ -20,7 +20,6 @@ extension FirebaseProvider {
                 throw FirebaseError("DUPLICATE_LOCAL_ID", because: "a user has the ID \"\(wanted)\" already")
             }
             var user = User(localId: wanted ?? User.randomID(&tables.random), in: call.pool, now: tables.now)
-            user.tenantId = call.tenant
             try change.apply(to: &user, &tables, call.project)
             tables.put(user)
             return user

@@ -55,6 +55,7 @@ extension Transaction {
 
 extension FirebaseProvider {
     func resetPassword(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try call.require("password", or: "PASSWORD_LOGIN_DISABLED")
         let code = try call.text("oobCode")
         let password = try call.text("newPassword")
         let kinds = password == nil ? OutOfBandCode.Kind.allCases : [.passwordReset]
@@ -120,7 +121,7 @@ extension FirebaseProvider {
                 OutOfBandCode(
                     code: code, pool: call.pool, kind: .recoverEmail, email: address, newEmail: user.email,
                     localId: user.localId,
-                    link: "\(call.actionPage)?mode=recoverEmail&lang=en&oobCode=\(code)&apiKey=\(apiKey)",
+                    link: call.actionLink(.recoverEmail, code: code, apiKey: apiKey),
                     expires: tables.now + OutOfBandCode.Kind.recoverEmail.lifetime))
         }
     }
@@ -129,9 +130,7 @@ extension FirebaseProvider {
 
     func signInWithEmailLink(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         try call.checkRoom()
-        guard call.project.isEnabled("password") == true else {
-            throw FirebaseError("OPERATION_NOT_ALLOWED", because: "the project's provider \"password\" isn't enabled")
-        }
+        try call.require("emailLink", or: "OPERATION_NOT_ALLOWED")
         guard let email = try call.text("email")?.lowercased() else {
             throw FirebaseError("MISSING_EMAIL", because: "email is missing")
         }

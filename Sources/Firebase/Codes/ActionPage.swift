@@ -21,8 +21,7 @@ extension FirebaseProvider {
         do throws(FirebaseError) {
             let key = form["apiKey"] ?? ""
             let project = try project(apiKey: key, in: exchange)
-            try exchange.admit(project, tenant: form["tenantId"])
-            let call = FirebaseCall(exchange, project: project, tenant: form["tenantId"], body: JSONObject())
+            let call = try scoped(exchange, project, tenant: form["tenantId"])
             let code = form["oobCode"]
             // Checked before the code is used: a link that somebody has changed leads nowhere and gives no code away.
             if let target = form["continueUrl"] { _ = try project.checkedReturnURL(target) }

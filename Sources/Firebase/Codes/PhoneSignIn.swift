@@ -61,6 +61,7 @@ extension FirebaseCall {
 
 extension FirebaseProvider {
     private func requirePhone(_ call: FirebaseCall) throws(FirebaseError) {
+        try call.requireNoTenant("signing in by phone")
         guard call.project.isEnabled("phone") == true else {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", because: "the project's provider \"phone\" isn't enabled in the seed")
@@ -77,8 +78,8 @@ extension FirebaseProvider {
     }
 
     func signInWithPhoneNumber(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
-        try call.checkRoom()
         try requirePhone(call)
+        try call.checkRoom()
         let phoneNumber: String
         if let proof = try call.text("temporaryProof") {
             guard let given = try call.text("phoneNumber") else {

@@ -21,6 +21,7 @@ extension FirebaseProvider {
                     received: "requestType \(Diagnosis.quote(call.value("requestType") ?? ""))",
                     expected: OutOfBandCode.Kind.allCases.map(\.rawValue).joined(separator: ", "), "send one of these"))
         }
+        if kind == .emailSignIn { try call.require("emailLink", or: "OPERATION_NOT_ALLOWED") }
         let continueURL = try checkContinueURL(call, kind)
         let newEmail = try kind == .verifyAndChangeEmail ? newAddress(call) : nil
         let (email, isKnown) = try recipient(call, kind)
@@ -101,13 +102,10 @@ extension FirebaseProvider {
         let apiKey = call.exchange.request.queryForm["key"] ?? call.project.apiKeys.first ?? call.project.id
         return call.update { tables in
             let code = Base64URL.encode(tables.random.bytes(40))
-            var fields = [("mode", kind.mode), ("lang", "en"), ("oobCode", code), ("apiKey", apiKey)]
-            if let continueURL { fields.append(("continueUrl", continueURL)) }
-            if let tenant = call.tenant { fields.append(("tenantId", tenant)) }
-            let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
             let mail = OutOfBandCode(
                 code: code, pool: call.pool, kind: kind, email: email, newEmail: newEmail,
-                link: "\(call.actionPage)?\(query)", expires: tables.now + kind.lifetime)
+                link: call.actionLink(kind, code: code, apiKey: apiKey, continueURL: continueURL),
+                expires: tables.now + kind.lifetime)
             tables.send(mail)
             return mail
         }
@@ -126,5 +124,17 @@ extension FirebaseProvider {
                 "\(source.title)'s relay refused the message: \(message.outcome); register \(sender) as a sender")
         }
         return nil
+    }
+}
+
+extension FirebaseCall {
+    /// Where a message that carries a code leads.
+    func actionLink(
+        _ kind: OutOfBandCode.Kind, code: String, apiKey: String, continueURL: String? = nil
+    ) -> String {
+        var fields = [("mode", kind.mode), ("lang", "en"), ("oobCode", code), ("apiKey", apiKey)]
+        if let continueURL { fields.append(("continueUrl", continueURL)) }
+        if let tenant { fields.append(("tenantId", tenant)) }
+        return "\(actionPage)?\(Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded)"
     }
 }

@@ -14,6 +14,7 @@ extension FirebaseProvider {
     private static let enrollmentWindow = TimeSpan.minutes(5)
 
     func startEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try requireAnyFactor(call)
         let signedIn = try enrolling(call)
         if let phone = try call.nested("phoneEnrollmentInfo") {
             try requireFactor("phone", call)
@@ -49,6 +50,7 @@ extension FirebaseProvider {
     }
 
     func finalizeEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try requireAnyFactor(call)
         let signedIn = try enrolling(call)
         let kind: SecondFactor.Kind
         if let phone = try call.nested("phoneVerificationInfo") {
@@ -133,9 +135,17 @@ extension FirebaseProvider {
 
     func requireFactor(_ name: String, _ call: FirebaseCall) throws(FirebaseError) {
         guard !call.mfa.allows(name) else { return }
+        let place = call.tenant.map { "the tenant \(Diagnosis.quote($0))" } ?? "the project"
         throw FirebaseError(
             "OPERATION_NOT_ALLOWED", name == "totp" ? "TOTP based MFA not enabled." : "SMS based MFA not enabled.",
-            because: "add \"\(name)\" to mfa.providers of the project, and set mfa.state to ENABLED")
+            because: "add \"\(name)\" to mfa.providers of \(place), and set mfa.state to ENABLED")
+    }
+
+    /// As in the official emulator, this comes before anything that the request says.
+    func requireAnyFactor(_ call: FirebaseCall) throws(FirebaseError) {
+        guard !["phone", "totp"].contains(where: { call.mfa.allows($0) }) else { return }
+        let isTOTP = call.has("totpEnrollmentInfo") || call.has("totpVerificationInfo")
+        try requireFactor(isTOTP ? "totp" : "phone", call)
     }
 
     private func enrolledSecret(_ totp: MessageFields, _ call: FirebaseCall) throws(FirebaseError) -> [UInt8] {

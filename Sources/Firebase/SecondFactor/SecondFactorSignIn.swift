@@ -27,6 +27,7 @@ extension FirebaseProvider {
     }
 
     func startSecondFactor(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try requireAnyFactor(call)
         let (_, user) = try pending(call)
         guard let id = try call.text("mfaEnrollmentId") else {
             throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
@@ -44,6 +45,7 @@ extension FirebaseProvider {
     }
 
     func finalizeSecondFactor(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+        try requireAnyFactor(call)
         let (pending, user) = try pending(call)
         let factor: SecondFactor
         if let phone = try call.nested("phoneVerificationInfo") {

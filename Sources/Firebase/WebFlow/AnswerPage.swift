@@ -93,7 +93,9 @@ extension FirebaseProvider {
     /// What a page that refuses to begin a sign-in does beside saying so: in emulator mode it tells the page that opened it,
     /// because there the SDK doesn't ask which domains are authorized.
     func refusal(_ exchange: Exchange, _ form: Form, _ project: Project, _ message: String) -> [HTML] {
-        let flow = WebFlow(form, project, token: "", destination: .page(redirectURL: nil), now: exchange.world.now)
+        let pool = UserPool(project: project.id, tenant: form["tid"])
+        let flow = WebFlow(
+            form, project, in: pool, token: "", destination: .page(redirectURL: nil), now: exchange.world.now)
         guard flow.isPopup, exchange.address.form != .real else { return [] }
         let event = flow.event(.failure((code: "auth/unauthorized-domain", message: message))).text
         return FirebaseProvider.handOver(exchange, flow, event, nil)

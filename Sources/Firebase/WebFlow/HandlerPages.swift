@@ -50,8 +50,10 @@ extension FirebaseProvider {
         do { custom = try FirebaseProvider.customParameters(form["customParameters"]) } catch {
             return FirebaseProvider.problem(400, "customParameters can't be read", error.diagnosis)
         }
-        do { try exchange.admit(project) } catch {
-            return FirebaseProvider.problem(error.status, "Too many projects", error.diagnosis)
+        let call: FirebaseCall
+        do { call = try scoped(exchange, project, tenant: form["tid"]) } catch {
+            let title = error.status == 429 ? "Too many projects" : error.code
+            return FirebaseProvider.problem(error.status, title, error.diagnosis)
         }
         let destination: WebFlow.Destination
         do { destination = try WebFlow.Destination(form, project) } catch {
@@ -59,10 +61,11 @@ extension FirebaseProvider {
                 400, error.message, error.diagnosis, then: refusal(exchange, form, project, error.message))
         }
         let scopes = (form["scopes"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
-        let source: Result<WebAuthorization, FirebaseError> = await authorization(providerId, scopes, project, exchange)
+        let source: Result<WebAuthorization, FirebaseError> = await authorization(providerId, scopes, call)
         let flow = exchange.world.update { tables in
             let token = "\(project.id)." + Base64URL.encode(tables.random.bytes(24))
-            var flow = WebFlow(form, project, token: token, destination: destination, now: tables.now)
+            var flow = WebFlow(
+                form, project, in: call.pool, token: token, destination: destination, now: tables.now)
             if case .success(let authorization) = source, authorization.needsNonce {
                 flow.nonce = Hex.encode(tables.random.bytes(32))
             }
@@ -78,7 +81,7 @@ extension FirebaseProvider {
             return response.diagnosed(
                 Diagnosis("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
         case .failure(let error):
-            if project.takesFakes, configuredSource(providerId, of: project, flow.pool, in: exchange) == nil {
+            if project.takesFakes, configuredSource(providerId, of: call.project, flow.pool, in: exchange) == nil {
                 return fakeSignIn(exchange, flow, project)
             }
             return finish(
@@ -88,11 +91,11 @@ extension FirebaseProvider {
     }
 
     private func authorization(
-        _ providerId: String, _ scopes: [String], _ project: Project, _ exchange: Exchange
+        _ providerId: String, _ scopes: [String], _ call: FirebaseCall
     ) async -> Result<WebAuthorization, FirebaseError> {
         do throws(FirebaseError) {
-            let source = try source(providerId, of: project, project.pool, in: exchange)
-            return .success(try await source.authorization(scopes: scopes, in: exchange))
+            let source = try source(providerId, of: call.project, call.pool, in: call.exchange)
+            return .success(try await source.authorization(scopes: scopes, in: call.exchange))
         } catch {
             return .failure(error)
         }
@@ -141,7 +144,7 @@ extension FirebaseProvider {
         let id = String(state.prefix { $0 != "." })
         let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address)
         return project.flatMap { project in
-            exchange.world.read { $0.valid(WebFlow.self, state, in: project.pool) }.map { (project, $0) }
+            exchange.world.read { $0.flow(state, of: project) }.map { (project, $0) }
         }
     }
 

@@ -51,16 +51,28 @@ struct WebFlow: TokenRow {
 
 extension WebFlow {
     /// What the handler was asked for.
-    init(_ form: Form, _ project: Project, token: String, destination: Destination, now: Instant) {
+    init(
+        _ form: Form, _ project: Project, in pool: UserPool, token: String, destination: Destination, now: Instant
+    ) {
         self.init(
-            token: token, pool: project.pool, expires: now + WebFlow.lifetime, providerId: form["providerId"] ?? "",
+            token: token, pool: pool, expires: now + WebFlow.lifetime, providerId: form["providerId"] ?? "",
             redirectURI: project.handler, sessionHash: form["sessionId"].flatMap { $0.isEmpty ? nil : $0 },
             destination: destination)
         authType = form["authType"] ?? "signInWithRedirect"
         eventId = form["eventId"] ?? ""
         apiKey = form["apiKey"] ?? ""
         appName = form["appName"] ?? ""
-        tenantId = form["tid"]
+        tenantId = pool.tenant
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// The sign-in under way that `state` names, in the project or in one of its tenants.
+    func flow(_ state: String, of project: Project) -> WebFlow? {
+        guard let flow = find(WebFlow.self, state), flow.pool.project == project.id, flow.expires > now else {
+            return nil
+        }
+        return flow
     }
 }
 
