@@ -39,6 +39,10 @@ struct RowTests {
         try check(session)
         try check(OAuthIdpConfig(pool: RowTests.pool, id: "oidc.a", issuer: "https://a.example", clientSecret: "s"))
         try check(ProjectSettings(project: "demo-app", mfa: MFA(state: "ENABLED", providers: [])))
+        try check(
+            Tenant(
+                project: "demo-app", id: "t", mfa: MFAConfig(MFA(state: "ENABLED", providers: ["phone", "totp"])),
+                hidesEmails: false, testNumbers: ["+15555550100": "123456"], isSeeded: true))
         #expect(try copy(user).password?.matches("secret!") == true)
     }
 

@@ -152,11 +152,11 @@ struct TenantResourceTests {
             let tenants = try #require(answer.json["tenants"] as? [[String: Any]], "\(answer)")
             return (tenants.compactMap { $0["tenantId"] as? String }, answer["nextPageToken"])
         }
-        #expect(try page("") == (["bare", "closed", "corp", "partners"], nil))
+        #expect(try page("") == (["bare", "closed", "corp", "demo-tenant", "partners"], nil))
         #expect(try page("?pageSize=3") == (["bare", "closed", "corp"], "corp"))
-        #expect(try page("?pageSize=3&pageToken=corp") == (["partners"], nil))
-        #expect(try page("?pageSize=4") == (["bare", "closed", "corp", "partners"], "partners"))
-        #expect(try page("?pageSize=4&pageToken=partners") == ([], nil))
+        #expect(try page("?pageSize=3&pageToken=corp") == (["demo-tenant", "partners"], nil))
+        #expect(try page("?pageSize=5") == (["bare", "closed", "corp", "demo-tenant", "partners"], "partners"))
+        #expect(try page("?pageSize=5&pageToken=partners") == ([], nil))
     }
 
     @Test("a seeded tenant that was deleted stays away until the world begins afresh")

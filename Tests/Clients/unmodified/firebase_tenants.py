@@ -28,7 +28,8 @@ other = tenant_mgt.create_tenant("other-corp")
 changed = tenant_mgt.update_tenant(tenant, display_name="acme-two", enable_email_link_sign_in=True)
 assert (changed.display_name, changed.allow_password_sign_up, changed.enable_email_link_sign_in) == ("acme-two", True, True)
 assert tenant_mgt.get_tenant(tenant).display_name == "acme-two"
-assert {each.tenant_id for each in tenant_mgt.list_tenants(max_results=1).iterate_all()} == {tenant, other.tenant_id}
+assert {each.tenant_id for each in tenant_mgt.list_tenants(max_results=1).iterate_all()} == {
+    "demo-tenant", tenant, other.tenant_id}
 
 users = tenant_mgt.auth_for_tenant(tenant)
 user = users.create_user(email="ada@example.org", password="secret!", email_verified=True)
