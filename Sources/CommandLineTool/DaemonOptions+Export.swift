@@ -1,5 +1,5 @@
 import ArgumentParser
-import Glibc
+import EmulatorCore
 import Understudy
 
 // Data of `firebase emulators:export`, as `firebase emulators:start` takes and leaves it: --import, --export-on-exit.
@@ -31,11 +31,16 @@ extension DaemonOptions {
 
     private var namedImport: String? { importDirectory ?? Environment.value("IMPORT") }
 
-    /// What is to be imported. Where the end will write the directory, there need not be one at the beginning.
+    /// What is to be imported. Where the end will write the directory, it may be missing or empty at the beginning.
     func importedDirectory() throws -> String? {
         guard let directory = namedImport else { return nil }
-        guard access(directory, F_OK) != 0, try exportDirectory() == directory else { return directory }
-        LineWriter.standardError.write("understudy: \(directory) isn't there yet: nothing is imported")
+        guard try exportDirectory() == directory else { return directory }
+        do throws(File.Failure) {
+            guard try File.names(in: directory).isEmpty else { return directory }
+        } catch {
+            guard error.isMissing else { return directory }
+        }
+        LineWriter.standardError.write("understudy: \(directory) holds nothing yet: nothing is imported")
         return nil
     }
 

@@ -24,8 +24,10 @@ struct ExportTests {
             environment: environment)
     }
 
-    @Test("what one run leaves, the next one begins with; the first one needs no directory yet")
-    func runs() throws {
+    @Test(
+        "what one run leaves, the next one begins with; the first one needs no directory yet", arguments: [false, true])
+    func runs(isThere: Bool) throws {
+        if isThere { try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true) }
         let first = try signUp(["--import", place, "--export-on-exit", "signUp"])
         #expect(first.status == 0, "\(first.errors)")
         #expect(exists("\(place)/auth_export/accounts.json"))
