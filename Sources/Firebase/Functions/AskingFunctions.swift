@@ -88,14 +88,13 @@ extension FirebaseCall {
         _ body: (inout Transaction, Creation) throws(FirebaseError) -> Decision
     ) throws(FirebaseError) -> Decision {
         do throws(Undone<Decision>) {
-            let never = try update { (tables) throws(Undone<Decision>) -> Never in
+            return try update { (tables) throws(Undone<Decision>) -> Decision in
                 let outcome: Result<Decision, FirebaseError>
                 do throws(FirebaseError) { outcome = .success(try body(&tables, Creation())) } catch {
                     outcome = .failure(error)
                 }
                 throw Undone(outcome: outcome)
             }
-            switch never {}
         } catch {
             return try error.outcome.get()
         }
