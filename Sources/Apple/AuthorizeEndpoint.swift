@@ -138,11 +138,12 @@ extension AppleProvider {
     }
 
     /// A form post from Apple is cross-site, so a client's `SameSite=Lax` cookies stay behind. A stand-in on the client's
-    /// own site would send them and hide that; so a browser is moved to `appleid.apple.com.localhost` first.
+    /// own site would send them and hide that; so a browser is moved to `appleid.apple.com.localhost` first. That name leads
+    /// a browser to its own machine, so one that came by another name stays.
     private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
         guard settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
             exchange.request.header("Accept")?.contains("text/html") ?? false,
-            let here = WebAddress("\(exchange.address.scheme)://\(exchange.address.authority)"),
+            let here = WebAddress("\(exchange.address.scheme)://\(exchange.address.authority)"), here.isLoopback,
             let there = WebAddress(request.redirectURI), there.isSameSite(as: here)
         else { return nil }
         let base = exchange.address.subdomainBase(of: AppleProvider.host)

@@ -24,10 +24,11 @@ enum NativeError: String, CaseIterable {
     var code: Int64 { 1000 + Int64(NativeError.allCases.firstIndex(of: self) ?? 0) }
 
     func response(_ diagnosis: Diagnosis) -> Response {
-        ControlAnswer.ok(
-            ["error": ["domain": .string(NativeError.domain), "code": .integer(code), "name": .string(rawValue)]],
-            status: 409
-        ).diagnosed(diagnosis)
+        let error: JSONValue = [
+            "domain": .string(NativeError.domain), "code": .integer(code), "name": .string(rawValue),
+            "message": .string(diagnosis.line),
+        ]
+        return ControlAnswer.ok(["error": error], status: 409).diagnosed(diagnosis)
     }
 }
 

@@ -110,9 +110,9 @@ extension AppleProvider {
         }
         do throws(KeyError) {
             guard let notification = try notification(event, in: exchange) else {
-                let message =
-                    "team \"\(client.team)\" has no notificationsURL in the seed; the event itself has happened"
-                return ControlAnswer.error(409, "noNotificationsURL", message)
+                let reason =
+                    "team \"\(client.team)\" has no notificationsURL in the seed: the event has happened, and nobody was told"
+                return ControlAnswer.ok(["delivered": false, "attempts": 0, "failure": .string(reason)])
             }
             let delivery = await exchange.post(notification.message, pauses: AppleNotification.pauses)
             return ControlAnswer.ok(notification.json(delivery))

@@ -41,6 +41,8 @@ package struct ControlAPI: Sendable {
     /// Its own calls; providers add theirs.
     package var operations: [Operation] {
         [
+            .control("GET", "") { index($0) },
+            Operation("GET", [], ControlAPI.root, nil) { index($0) },
             .control("GET", "health") { health($0) },
             .control("POST", "reset") { reset($0) },
             .control("GET", "clock") { clock($0) },
@@ -69,6 +71,17 @@ package struct ControlAPI: Sendable {
             .control("PATCH", "accounts/:id") { changeAccount($0) },
             .control("DELETE", "accounts/:id") { removeAccount($0) },
         ]
+    }
+
+    /// `GET /_understudy/v1/`: what can be called.
+    private func index(_ exchange: Exchange) -> Response {
+        let all = operations + providers.flatMap { $0.operations.filter(\.isControl) }
+        let calls = all.filter { $0.path.count > ControlAPI.root.count + 1 }.map { call -> JSONValue in
+            ["method": .string(call.method), "url": .string(exchange.address.ownBase + call.path)]
+        }
+        return ControlAnswer.ok([
+            "version": .string(version), "world": .string(exchange.world.name), "calls": .array(calls),
+        ])
     }
 
     private func reset(_ exchange: Exchange) -> Response {

@@ -45,7 +45,6 @@ package struct StatusPage: Sendable {
 
     private func page(_ exchange: Exchange) -> Response {
         let accounts = exchange.world.read { $0.rows(Account.self, limit: 100) }
-        let origin = "\(exchange.address.scheme)://\(exchange.address.authority)"
         let hosts = Set(providers.flatMap(\.hosts)).sorted()
         return Page.response(
             title: "Understudy", banner: "For tests only. Nothing here is secret, and nobody's real account is used.",
@@ -64,7 +63,7 @@ package struct StatusPage: Sendable {
                     children: hosts.map { host in
                         .tag(
                             "tr", [], .tag("td", [], .tag("code", [], "https://\(host)")),
-                            .tag("td", [], .tag("code", [], "\(origin)/\(host)")))
+                            .tag("td", [], .tag("code", [], "\(exchange.address.ownBase)/\(host)")))
                     }),
                 .tag("h2", [], "People"),
                 .element(

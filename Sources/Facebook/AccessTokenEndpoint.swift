@@ -7,7 +7,7 @@ import OAuth
 // GET and POST https://graph.facebook.com/oauth/access_token, GET /oauth/access_token_info
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#exchangecode
 //
-// Quirks: without a grant_type, a code is redeemed; fb_exchange_token brings a token that lasts longer, as all do here. An
+// Quirks: the app's ID and secret are parameters, never in an Authorization header; without a grant_type, a code is redeemed; fb_exchange_token brings a token that lasts longer, as all do here. An
 // app's own token is APPID|SECRET.
 
 extension FacebookProvider {
@@ -29,6 +29,9 @@ extension FacebookProvider {
 
     private func authenticate(_ exchange: Exchange) throws(GraphError) -> RegisteredClient {
         let id = parameter("client_id", exchange) ?? ""
+        let note =
+            BasicCredentials.read(exchange.request) == nil
+            ? "" : "; Authorization: Basic is ignored: send client_id and client_secret as parameters"
         guard let app = apps[id] else {
             throw GraphError(
                 message: id.isEmpty
@@ -36,13 +39,13 @@ extension FacebookProvider {
                     : "Error validating application. Cannot get application info due to a system error.",
                 code: 101,
                 diagnosis: Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(apps.hint(for: id))"))
+                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(apps.hint(for: id))\(note)"))
         }
         guard constantTimeEquals(Array((parameter("client_secret", exchange) ?? "").utf8), Array(app.secret.utf8))
         else {
             throw GraphError(
                 message: "Error validating client secret.", code: 1,
-                diagnosis: Diagnosis("client_secret isn't the one that the seed has for \"\(id)\""))
+                diagnosis: Diagnosis("client_secret isn't the one that the seed has for \"\(id)\"\(note)"))
         }
         return app
     }

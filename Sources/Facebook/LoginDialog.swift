@@ -35,7 +35,7 @@ private struct DialogRequest: Sendable {
             throw Refusal(
                 diagnosis: Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(redirectURI))",
-                    expected: app.redirectURIs.map { Diagnosis.quote($0) }.joined(separator: " or "),
+                    expected: Diagnosis.alternatives(app.redirectURIs),
                     "register it in redirectURIs of \"\(id)\""))
         }
         let asked = (form["scope"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)

@@ -55,7 +55,7 @@ struct AuthorizationRequest: Sendable {
             uri.isEmpty ? "invalid_request" : "redirect_uri_mismatch", nil,
             Diagnosis(
                 received: "redirect_uri \(Diagnosis.quote(uri))",
-                expected: client.redirectURIs.map { Diagnosis.quote($0) }.joined(separator: " or "),
+                expected: Diagnosis.alternatives(client.redirectURIs),
                 "register it in redirectURIs of \"\(client.id)\", character by character"))
     }
 

@@ -282,6 +282,14 @@ struct AuthorizeTests {
             target, headers: html.merging(["Host": "appleid.apple.com.localhost:\(port)"]) { $1 })
         #expect(there.status == 200)
         #expect(there.text.contains("action=\"http://appleid.apple.com.localhost:\(port)/auth/authorize/continue\""))
+        // Its own machine is where *.localhost leads a browser: one that came from elsewhere stays.
+        let elsewhere = AppleFixture.authorizePath(
+            parameters.merging(["redirect_uri": "http://192.168.1.5:3000/callback"]) { $1 })
+        let open = try AppleFixture(
+            seed: #"{"apple":{"teams":[{"id":"A1B2C3D4E5","services":[{"id":"com.example.web.local","returnURLs":["#
+                + #""http://192.168.1.5:3000/callback"]}]}]}}"#)
+        let host = ["Host": "192.168.1.5:\(open.client.port)"]
+        #expect(try open.client.get(elsewhere, headers: html.merging(host) { $1 }).status == 200)
         // Not for a program, another mode, another site, or a seed that says no.
         #expect(try fixture.client.get(path).status == 200)
         #expect(

@@ -72,6 +72,7 @@ struct NativeTests {
         #expect(error?["domain"] as? String == "com.apple.AuthenticationServices.AuthorizationError")
         #expect(error?["code"] as? Int == code)
         #expect(error?["name"] as? String == name)
+        #expect(error?["message"] as? String == answer.diagnosis)
     }
 
     @Test(

@@ -114,13 +114,25 @@ struct NotificationTests {
         #expect(Set(types) == ["consent-revoked", "account-deleted"])
     }
 
+    @Test("an event happens also where nobody is told of it")
+    func nobodyToTell() throws {
+        let fixture = try AppleFixture()
+        let user = try fixture.native(["account": "ada"])["user"]
+        let answer = try notify(fixture, "consent-revoked", account: "ada")
+        #expect(answer.status == 200)
+        #expect(answer.json["delivered"] as? Bool == false)
+        #expect(answer["failure"]?.contains("no notificationsURL") == true)
+        let query = "client=\(AppleFixture.app)&user=\(user ?? "")"
+        let state = try fixture.client.get("\(AppleFixture.control)/apple/credential-state?\(query)")
+        #expect(state.text.contains("revoked"))
+    }
+
     @Test("what can't be notified is refused with the reason")
     func refusals() throws {
         let fixture = try AppleFixture()
         #expect(try notify(fixture, "email-disabled").diagnosis.contains("no current consent"))
         _ = try fixture.native(["account": "ada"])
         #expect(try notify(fixture, "email-disabled", account: "ada").diagnosis.contains("shares its address"))
-        #expect(try notify(fixture, "consent-revoked", account: "ada").diagnosis.contains("no notificationsURL"))
         #expect(try notify(fixture, "consent-revokd").diagnosis.contains("did you mean \"consent-revoked\"?"))
     }
 }

@@ -195,6 +195,50 @@ struct ControlTests {
         #expect(try fixture.client.get("/appleid.apple.com/auth/keys", headers: headers).status == 200)
     }
 
+    @Test("an index lists the calls, in the addresses of its world", arguments: ["", "/~w1"], ["", "/"])
+    func index(world: String, slash: String) throws {
+        let answer = try fixture.client.get("\(world)/_understudy/v1\(slash)")
+        let calls = answer.json["calls"] as? [[String: String]] ?? []
+        let base = "http://localhost:\(fixture.client.port)\(world)/_understudy/v1"
+        #expect(calls.contains(["method": "POST", "url": "\(base)/reset"]))
+        #expect(calls.contains(["method": "POST", "url": "\(base)/apple/authorizations"]))
+        for call in calls where call["method"] == "GET" && call["url"]?.contains(":name") == false {
+            let path = (call["url"] ?? "").replacingOccurrences(of: "http://localhost:\(fixture.client.port)", with: "")
+            guard !path.contains("/:") else { continue }
+            #expect(try fixture.client.get(path).text.contains("not found") == false, "\(path)")
+        }
+    }
+
+    @Test("a mistyped call is told the one that was meant")
+    func mistyped() throws {
+        let answer = try fixture.client.get("/_understudy/v1/helth")
+        #expect(answer.status == 404)
+        #expect(answer.diagnosis.contains("did you mean \"health\"?"))
+        #expect(
+            try fixture.client.get("/_understudy/v1/nothing-like-it").diagnosis.contains("GET /_understudy/v1/ lists"))
+    }
+
+    @Test("scripts of other origins may read our headers where they may read the answer")
+    func exposed() throws {
+        let origin = ["Origin": "http://localhost:3000"]
+        let name = "Access-Control-Expose-Headers"
+        let firebase = try fixture.client.get(
+            "/identitytoolkit.googleapis.com/v1/projects?key=demo-api-key", headers: origin)
+        #expect(firebase.header(name) == "Understudy-Diagnosis, Understudy-Request")
+        let github = try fixture.client.get(
+            "/api.github.com/user", headers: origin.merging(["User-Agent": "test"]) { $1 })
+        #expect(github.header(name)?.hasSuffix(", Understudy-Diagnosis, Understudy-Request") == true)
+        #expect(github.header(name)?.contains("X-OAuth-Scopes") == true)
+        let apple = try fixture.client.get("/appleid.apple.com/auth/token", headers: origin)
+        #expect(apple.header(name) == nil)
+    }
+
+    @Test("the status page of a world shows that world's addresses")
+    func statusPageOfAWorld() throws {
+        let page = try fixture.client.get("/~anna/", headers: ["Accept": "text/html"])
+        #expect(page.text.contains("http://localhost:\(fixture.client.port)/~anna/appleid.apple.com"))
+    }
+
     @Test("the status page says what runs and what is seeded")
     func statusPage() throws {
         let mark = try fixture.client.get("/")

@@ -73,7 +73,9 @@ struct RESTTests {
             let answer = try fixture.get("/rate_limit", headers: ["X-GitHub-Api-Version": version])
             #expect(answer.header("x-github-api-version-selected") == version)
             #expect((answer.json["rate"] == nil) == (version == "2026-03-10"))
-            #expect((answer.json["resources"] as? [String: Any])?["core"] != nil)
+            let resources = answer.json["resources"] as? [String: [String: Any]]
+            #expect(resources?["core"] != nil)
+            #expect(resources?["search"]?["limit"] as? Int == 10)
         }
         let answer = try fixture.get("/rate_limit", headers: ["X-GitHub-Api-Version": "v3"])
         #expect(answer.status == 400)

@@ -28,6 +28,11 @@ package struct Diagnosis: Sendable, Equatable {
         "\"\(printable(text, limit: limit))\""
     }
 
+    /// `"a" or "b"`, for what was expected; `nil` when there is nothing to choose from.
+    package static func alternatives(_ values: [String]) -> String? {
+        values.isEmpty ? nil : values.map { quote($0) }.joined(separator: " or ")
+    }
+
     private static func printable(_ text: String, limit: Int) -> String {
         var characters: [UInt8] = []
         for scalar in text.unicodeScalars.prefix(limit + 1) {

@@ -29,7 +29,21 @@ extension Dispatcher {
         return response
     }
 
+    /// Lets scripts of other origins read our two headers, where they may read the answer.
+    static func expose(in response: inout Response) {
+        guard response.header("Access-Control-Allow-Origin") != nil else { return }
+        let own = "\(Diagnosis.headerName), \(requestHeader)"
+        let name = "Access-Control-Expose-Headers"
+        guard let place = response.headers.firstIndex(where: { $0.name == name }) else {
+            return response.headers.append((name: name, value: own))
+        }
+        response.headers[place].value += ", \(own)"
+    }
+
     func notFound(_ request: Request, _ address: Address) -> Response {
+        if address.host == nil, address.path.hasPrefix("\(Operation.controlRoot)/") {
+            return noSuchCall(request, address)
+        }
         let place = address.host.map { "\($0)\(address.path)" } ?? address.path
         let known =
             address.host == nil
@@ -38,6 +52,16 @@ extension Dispatcher {
             received: Diagnosis.quote("\(request.method) \(place)"), expected: known,
             "nothing is served at this address")
         return Dispatcher.problem(404, "not found", diagnosis)
+    }
+
+    /// A call that the control API doesn't have.
+    private func noSuchCall(_ request: Request, _ address: Address) -> Response {
+        let root = "\(Operation.controlRoot)/"
+        let calls = operations.ownPaths.filter { $0.hasPrefix(root) }.map { String($0.dropFirst(root.count)) }
+        let call = String(address.path.dropFirst(root.count))
+        let advice = "the control API has no such call\(Spelling.hint(call, among: calls)); GET \(root) lists them"
+        return Dispatcher.problem(
+            404, "not found", Diagnosis(received: Diagnosis.quote("\(request.method) \(address.path)"), advice))
     }
 
     static func noWorld(_ name: String) -> Response {

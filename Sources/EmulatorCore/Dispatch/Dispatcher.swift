@@ -6,7 +6,7 @@ import Time
 
 /// Finds the world and the operation of a request, runs the operation, and records and logs the answer.
 package final class Dispatcher: Sendable {
-    private static let requestHeader = "Understudy-Request"
+    static let requestHeader = "Understudy-Request"
 
     let operations: OperationTable
     private let worlds: WorldRegistry
@@ -196,6 +196,7 @@ package final class Dispatcher: Sendable {
     private func identified(_ response: Response, _ request: Request, at address: Address, id: String) -> Response {
         var response = response
         response.headers.append((name: Dispatcher.requestHeader, value: id))
+        if request.header("Origin") != nil { Dispatcher.expose(in: &response) }
         let diagnosis = response.header(Diagnosis.headerName)
         if diagnosis != nil || logger.logLevel <= .debug {
             // Only the path is logged: queries and bodies hold codes and secrets.

@@ -84,7 +84,9 @@ extension Operation {
     }
 
     /// Whether it is a call of the control API.
-    var isControl: Bool { hosts.isEmpty && path.hasPrefix("\(Operation.controlRoot)/") }
+    package var isControl: Bool {
+        hosts.isEmpty && (path == Operation.controlRoot || path.hasPrefix("\(Operation.controlRoot)/"))
+    }
 
     /// The same operation, whose handler runs only if `refusal` returns `nil`.
     func guarded(by refusal: @escaping @Sendable (Request) -> Response?) -> Operation {

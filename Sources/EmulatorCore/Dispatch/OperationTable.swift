@@ -48,6 +48,9 @@ struct OperationTable: Sendable {
         }
     }
 
+    /// The paths that are served at the daemon's own name.
+    var ownPaths: [String] { own.served.map(\.path) }
+
     var hostNames: [String] { hosts.keys.sorted() }
 
     func serves(_ host: String) -> Bool { find(host) != nil }

@@ -29,7 +29,15 @@ extension GitHubProvider {
                 let core = rate.json
                 // What these count isn't served, so nothing of it is used up.
                 let idle = RateStatus(limit: rate.limit, used: 0, resetsAt: rate.resetsAt).json
-                var body = JSONObject([("resources", ["core": core, "graphql": idle, "integration_manifest": idle])])
+                // GitHub's schema requires search: 30 requests a minute, 10 without a token.
+                // https://docs.github.com/rest/search/search#rate-limit
+                let search = RateStatus(
+                    limit: call.viewer.app == nil ? 10 : 30, used: 0,
+                    resetsAt: call.exchange.world.now + .minutes(1)
+                ).json
+                var body = JSONObject([
+                    ("resources", ["core": core, "search": search, "graphql": idle, "integration_manifest": idle])
+                ])
                 if call.version < "2026-03-10" { body["rate"] = core }
                 return .ok(body)
             },

@@ -96,8 +96,7 @@ package struct RequestedAuthorization: Sendable {
             "invalid_request",
             Diagnosis(
                 received: "redirect_uri \(Diagnosis.quote(uri))",
-                expected: client.redirectURIs.isEmpty
-                    ? nil : client.redirectURIs.map { Diagnosis.quote($0) }.joined(separator: " or "),
+                expected: Diagnosis.alternatives(client.redirectURIs),
                 "register it in redirectURIs of \"\(client.clientID)\", character by character"))
     }
 }
