@@ -1,3 +1,4 @@
+import HTTPClient
 import HTTPServer
 import EmulatorCore
 
@@ -12,6 +13,11 @@ extension ControlAPI {
                 403, "foreignHost",
                 "the control API answers at loopback names and IP addresses only, not at \(Diagnosis.quote(host)); "
                     + "allow a name with --control-host")
+        }
+        // Whoever says where a blocking function is says where the daemon posts: not to here.
+        if request.header("User-Agent") == OutgoingRequest.userAgent {
+            return ControlAnswer.error(
+                403, "ownMessage", "the control API takes no message that a daemon sends to a client's server")
         }
         // A browser sends Origin with every request from a script that could change something.
         if let origin = request.header("Origin"), origin.lowercased() != "http://\(authority.lowercased())",

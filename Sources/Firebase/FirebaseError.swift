@@ -88,7 +88,9 @@ extension FirebaseError {
     }
 
     static func notAdministrator(_ exchange: Exchange) -> FirebaseError {
-        guard exchange.request.header("Authorization") != nil else { return .noAPIKey() }
+        guard exchange.request.header("Authorization") != nil else {
+            return .noAPIKey(because: "this is for administrators: send Authorization: Bearer owner")
+        }
         var error = FirebaseError(
             "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
                 + "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
@@ -98,11 +100,12 @@ extension FirebaseError {
         return error
     }
 
-    static func noAPIKey() -> FirebaseError {
+    static func noAPIKey(
+        because reason: String = "the API key is missing: send it as ?key= or in X-Goog-Api-Key"
+    ) -> FirebaseError {
         var error = FirebaseError(
             "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or "
-                + "other form of API consumer identity to call this API.", status: 403,
-            because: "the API key is missing: send it as ?key= or in X-Goog-Api-Key")
+                + "other form of API consumer identity to call this API.", status: 403, because: reason)
         error.statusName = "PERMISSION_DENIED"
         error.reason = "forbidden"
         return error

@@ -1,14 +1,17 @@
+import Dispatch
 import Glibc
 
 /// A connected TCP socket. It is closed when the last reference to it is gone.
-final class Socket {
+final class Socket: Sendable {
     let descriptor: Int32
+    /// Serial, so that it has a thread also when all others wait.
+    private static let watchdog = DispatchQueue(label: "understudy.deadline")
 
     init(connectingTo target: Target, deadline: ContinuousClock.Instant) throws(OutgoingRequest.Failure) {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
-        let code = getaddrinfo(target.host, target.port, &hints, &found)
+        let code = getaddrinfo(target.lookupName, target.port, &hints, &found)
         guard code == 0 else {
             throw OutgoingRequest.Failure(
                 description: "\(target.host) can't be resolved: \(String(cString: gai_strerror(code)))")
@@ -25,6 +28,7 @@ final class Socket {
             Socket.setTimeout(descriptor, until: deadline)
             if connect(descriptor, info.ai_addr, info.ai_addrlen) == 0 {
                 self.descriptor = descriptor
+                end(at: deadline)
                 return
             }
             reason = errno == EINPROGRESS ? "no answer in time" : String(cString: strerror(errno))
@@ -35,8 +39,20 @@ final class Socket {
 
     deinit { close(descriptor) }
 
+    /// Ends the connection at the deadline, however slowly bytes arrive until then. A timeout of the socket begins anew with
+    /// every byte, and TLS reads until it has a whole record.
+    private func end(at deadline: ContinuousClock.Instant) {
+        let left = max(.zero, ContinuousClock.now.duration(to: deadline)).components
+        let time =
+            DispatchTime.now() + .seconds(Int(left.seconds))
+            + .milliseconds(Int(left.attoseconds / 1_000_000_000_000_000))
+        Socket.watchdog.asyncAfter(deadline: time) { [weak self] in
+            if let self { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
+    }
+
     func setTimeout(until deadline: ContinuousClock.Instant) throws(OutgoingRequest.Failure) {
-        guard ContinuousClock.now < deadline else { throw OutgoingRequest.Failure(description: "no answer in time") }
+        guard ContinuousClock.now < deadline else { throw .late }
         Socket.setTimeout(descriptor, until: deadline)
     }
 

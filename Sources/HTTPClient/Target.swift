@@ -19,12 +19,14 @@ struct Target {
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
             host = String(authority[authority.index(after: authority.startIndex)..<end])
             let after = authority[authority.index(after: end)...]
-            if after.hasPrefix(":") { port = String(after.dropFirst()) }
+            if !after.isEmpty { port = after.hasPrefix(":") ? String(after.dropFirst()) : "" }
         } else if let colon = authority.lastIndex(of: ":") {
             host = String(authority[..<colon])
             port = String(authority[authority.index(after: colon)...])
         }
-        guard !host.isEmpty, UInt16(port) != nil, !url.utf8.contains(where: { $0 <= 0x20 }) else {
+        guard Target.isHost(host, isBracketed: authority.hasPrefix("[")), UInt16(port) != nil,
+            !url.utf8.contains(where: { $0 <= 0x20 })
+        else {
             throw OutgoingRequest.Failure(description: "\"\(url)\" isn't a URL that can be called")
         }
         self.isSecure = isSecure
@@ -32,5 +34,20 @@ struct Target {
         self.port = port
         self.path = path.isEmpty ? "/" : path.hasPrefix("/") ? String(path) : "/\(path)"
         self.authority = String(authority)
+    }
+
+    /// The name to look up. Names below `localhost` are this machine's, whatever a name server says.
+    /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>
+    var lookupName: String { host.lowercased().hasSuffix(".localhost") ? "localhost" : host }
+
+    /// Letters, digits, `-`, `_` and `.`, or an IPv6 address: nothing that a resolver would read in another way.
+    private static func isHost(_ host: String, isBracketed: Bool) -> Bool {
+        !host.isEmpty
+            && host.utf8.allSatisfy { byte in
+                if isBracketed {
+                    return (0x61...0x66).contains(byte | 0x20) || (0x30...0x3A).contains(byte) || byte == 0x2E
+                }
+                return (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "-_.".utf8.contains(byte)
+            }
     }
 }

@@ -37,7 +37,11 @@ package struct CredentialKey: Sendable {
         switch (algorithm, cose[1]?.integer, cose[-1]) {
         case (.es256, 2, .integer(1)):
             return ["kty": "EC", "crv": "P-256", "x": try number(-2, width: 32), "y": try number(-3, width: 32)]
-        case (.rs256, 3, .bytes):
+        case (.rs256, 3, .bytes(let modulus)):
+            // With an exponent of 1 every signature is right, and an even number isn't a product of odd primes.
+            guard let exponent = cose[-2]?.bytes, exponent.drop(while: { $0 == 0 }) != [1],
+                modulus.last.map({ $0 & 1 }) == 1, exponent.last.map({ $0 & 1 }) == 1
+            else { throw NoNumbers() }
             return ["kty": "RSA", "n": try number(-1), "e": try number(-2)]
         default:
             throw NoNumbers()

@@ -286,8 +286,9 @@ struct AuthorizeTests {
         let elsewhere = AppleFixture.authorizePath(
             parameters.merging(["redirect_uri": "http://192.168.1.5:3000/callback"]) { $1 })
         let open = try AppleFixture(
-            seed: #"{"apple":{"teams":[{"id":"A1B2C3D4E5","services":[{"id":"com.example.web.local","primaryApp":"com.example.app","returnURLs":["#
-                + #""http://192.168.1.5:3000/callback"]}]}]}}"#)
+            seed:
+                #"{"apple":{"teams":[{"id":"A1B2C3D4E5","services":[{"id":"com.example.web.local","#
+                + #""primaryApp":"com.example.app","returnURLs":["http://192.168.1.5:3000/callback"]}]}]}}"#)
         let host = ["Host": "192.168.1.5:\(open.client.port)"]
         #expect(try open.client.get(elsewhere, headers: html.merging(host) { $1 }).status == 200)
         // Not for a program, another mode, another site, or a seed that says no.

@@ -42,6 +42,42 @@ struct BlockingFunctionSettingTests {
         #expect(try kept() == "{}")
     }
 
+    @Test("a page of another machine can't say where a function is")
+    func foreignPage() throws {
+        let fixture = try FirebaseFixture()
+        let path = "/identitytoolkit.googleapis.com/v2/projects/demo-app/config?updateMask=blockingFunctions"
+        let body = #"{"blockingFunctions":{"triggers":{"beforeCreate":{"functionUri":"http://localhost:1/"}}}}"#
+        func patch(_ origin: String) throws -> Answer {
+            try fixture.client.request(
+                "PATCH", path,
+                headers: ["Origin": origin, "Authorization": "Bearer owner", "Content-Type": "application/json"],
+                body: Array(body.utf8))
+        }
+        for origin in ["https://evil.example", "http://localhost.evil.example", "null"] {
+            let refused = try patch(origin)
+            #expect(refused.status == 403)
+            #expect(refused.diagnosis.contains("Origin is"), "\(origin)")
+        }
+        #expect(try patch("http://localhost:4000").status == 200)
+    }
+
+    @Test("a function can't be a call of the control API, nor a name that resolvers read otherwise")
+    func ownCalls() throws {
+        let fixture = try FirebaseFixture()
+        _ = try fixture.signUp("ada@example.org")
+        for (uri, words) in [
+            ("http://127.0.0.1:\(fixture.client.port)/_understudy/v1/reset", "ownMessage"),
+            (#"http://localhost\a.example.com:\#(fixture.client.port)/"#, "Failed to make request"),
+        ] {
+            _ = try fixture.admin(
+                "PATCH", "/config?updateMask=blockingFunctions.triggers",
+                ["blockingFunctions": ["triggers": ["beforeCreate": ["functionUri": uri]]]], version: "v2")
+            #expect(try fixture.signUp("grace@example.org").message.contains(words), "\(uri)")
+        }
+        let ada = ["email": "ada@example.org", "password": "secret1", "returnSecureToken": "true"]
+        #expect(try fixture.v1("signInWithPassword", ada).message != "EMAIL_NOT_FOUND")
+    }
+
     @Test("a seed has functions, at this machine or at hosts that it names")
     func seeded() throws {
         let receiver = try Receiver { _ in

@@ -2,6 +2,7 @@ import Dispatch
 import HTTPClient
 import HTTPServer
 import JSON
+import Synchronization
 import Time
 
 /// What the daemon posts to a server of a client: a notification of something that has happened.
@@ -90,7 +91,7 @@ extension Exchange {
     package func ask(_ message: OutgoingMessage, seconds: Int) async -> OutgoingMessage.Reply {
         await withCheckedContinuation { continuation in
             let began = MachineClock.microseconds
-            Exchange.questions.async { [self] in
+            Exchange.onOwnThread { [self] in
                 // Other questions may have kept this one waiting.
                 let left = Int64(seconds) - (MachineClock.microseconds - began) / 1_000_000
                 let reply: OutgoingMessage.Reply
@@ -102,13 +103,26 @@ extension Exchange {
                     response = Response(status: answer.status, body: answer.body)
                     reply = .answered(OutgoingMessage.Answer(status: answer.status, body: answer.body))
                 } catch {
-                    let isLate = MachineClock.microseconds - began >= Int64(seconds) * 1_000_000
-                    reply = isLate ? .late : .failed(error.description)
+                    reply = error.isLate ? .late : .failed(error.description)
                 }
                 record(message, response, failure: reply.failure, began)
                 continuation.resume(returning: reply)
             }
         }
+    }
+
+    private static let threads = Atomic<Int>(0)
+    private static let threadLimit = 256
+
+    /// Runs `work` on a thread of its own, so that servers that don't answer keep nobody else waiting. When there are too many
+    /// such threads, it waits its turn.
+    private static func onOwnThread(_ work: @escaping @Sendable () -> Void) {
+        let isWithinLimit = threads.add(1, ordering: .relaxed).newValue <= threadLimit
+        let counted: @Sendable () -> Void = {
+            work()
+            threads.subtract(1, ordering: .relaxed)
+        }
+        if !isWithinLimit || !WorkThread.start(counted) { questions.async(execute: counted) }
     }
 
     /// Posts a message, whatever becomes of it.

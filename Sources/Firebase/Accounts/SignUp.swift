@@ -106,7 +106,11 @@ extension FirebaseProvider {
             let reason =
                 user == nil
                 ? "nobody has the address \(Diagnosis.quote(email))"
-                : user?.password == nil ? "the user has no password" : "the password is wrong"
+                : user?.password == nil
+                    ? "the user has no password"
+                    : user?.password?.isForeign == true
+                        ? "the user was imported with a hash that is only kept: set a new password"
+                        : "the password is wrong"
             throw FirebaseError(code, because: reason)
         }
         guard !user.disabled else { throw .userIsDisabled(user) }

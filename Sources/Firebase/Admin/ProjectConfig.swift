@@ -1,5 +1,6 @@
 import EmulatorCore
 import JSON
+import OAuth
 
 // v2 projects/P/config; emulator/v1/projects/P/config
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects/getConfig
@@ -74,6 +75,14 @@ extension FirebaseProvider {
         guard let mask, mask.touches("blockingFunctions"),
             given != nil || call.isInEmulatorMode || !mask.isFullUpdate
         else { return nil }
+        // Where a function is decides what the daemon posts to, and whose answers an app sees.
+        if let origin = call.exchange.request.header("Origin"), WebAddress(origin)?.isLoopback != true {
+            var error = FirebaseError(
+                "Pages of other machines can't change blockingFunctions.", status: 403,
+                because: "Origin is \(Diagnosis.quote(origin)): send it from a test, or from a page of this machine")
+            error.statusName = "PERMISSION_DENIED"
+            throw error
+        }
         return try call.project.blockingFunctions.changed(by: given) { mask.names($0) }
     }
 

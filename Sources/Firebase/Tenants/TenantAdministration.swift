@@ -30,12 +30,11 @@ extension FirebaseProvider {
     private func newTenantID(_ call: FirebaseCall, named name: String) -> String {
         let stem = name.lowercased().prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         return call.update { tables in
-            var id: String
-            repeat {
+            while true {
                 let suffix = tables.random.text(5, from: Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8))
-                id = "\(stem.isEmpty ? "tenant" : stem)-\(suffix)"
-            } while tables.find(Tenant.self, UserPool(project: call.project.id, tenant: id)) != nil
-            return id
+                let id = "\(stem.isEmpty ? "tenant" : stem)-\(suffix)"
+                if tables.find(Tenant.self, UserPool(project: call.project.id, tenant: id)) == nil { return id }
+            }
         }
     }
 

@@ -1,0 +1,64 @@
+/// The status and the framing of an answer: <https://www.rfc-editor.org/rfc/rfc9112#section-6>.
+struct AnswerHeader {
+    private enum Framing {
+        case chunked
+        case length(Int)
+        /// Until the connection ends.
+        case untilClosed
+    }
+
+    let status: Int
+    private let framing: Framing
+    /// Where the body begins.
+    private let start: Int
+
+    /// `nil` as long as the blank line hasn't come, which is looked for from `place` on.
+    ///
+    /// - Throws: when what came isn't an HTTP answer.
+    init?(_ bytes: [UInt8], from place: Int) throws(OutgoingRequest.Failure) {
+        guard let blank = bytes[place...].firstRange(of: [0x0D, 0x0A, 0x0D, 0x0A]) else { return nil }
+        let lines = String(decoding: bytes[..<blank.lowerBound], as: UTF8.self).split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]), (100...599).contains(status)
+        else { throw OutgoingRequest.Failure(description: "what came isn't an HTTP answer") }
+        let fields = lines.dropFirst().map { $0.lowercased() }
+        if fields.contains(where: { $0.hasPrefix("transfer-encoding:") && $0.hasSuffix("chunked") }) {
+            framing = .chunked
+        } else if let field = fields.first(where: { $0.hasPrefix("content-length:") }) {
+            framing = .length(max(0, Int(field.dropFirst("content-length:".count).filter { $0 != " " }) ?? 0))
+        } else {
+            framing = status == 204 || status == 304 ? .length(0) : .untilClosed
+        }
+        self.status = status
+        start = blank.upperBound
+    }
+
+    /// The body; `nil` as long as some of it is missing. `isWhole` says that the connection has ended.
+    func body(in bytes: [UInt8], isWhole: Bool) -> [UInt8]? {
+        let rest = bytes[start...]
+        switch framing {
+        case .length(let length): return rest.count >= length || isWhole ? Array(rest.prefix(length)) : nil
+        case .untilClosed: return isWhole ? Array(rest) : nil
+        case .chunked:
+            // The end of the last chunk, or of the trailer.
+            guard isWhole || bytes.suffix(4) == [0x0D, 0x0A, 0x0D, 0x0A] else { return nil }
+            return AnswerHeader.joinChunks(rest)
+        }
+    }
+
+    /// The chunks' contents; `nil` until the last chunk has arrived.
+    private static func joinChunks(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+        var joined: [UInt8] = []
+        var rest = bytes
+        while let line = rest.firstRange(of: [0x0D, 0x0A]) {
+            let digits = String(decoding: rest[..<line.lowerBound].prefix { $0 != 0x3B }, as: UTF8.self)
+            guard let size = Int(digits, radix: 16), size >= 0, size <= OutgoingRequest.answerLimit else { return nil }
+            if size == 0 { return joined }
+            let start = line.upperBound
+            guard rest.endIndex - start >= size + 2 else { return nil }
+            joined += rest[start..<start + size]
+            rest = rest[(start + size + 2)...]
+        }
+        return nil
+    }
+}
