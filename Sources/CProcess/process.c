@@ -93,7 +93,7 @@ int understudy_exchange(const char *first, const char *second) {
   if (renameat2(AT_FDCWD, first, AT_FDCWD, second, RENAME_EXCHANGE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;
   char aside[PATH_MAX];
-  if (snprintf(aside, sizeof aside, "%s.old", second) >= (int)sizeof aside) {
+  if (snprintf(aside, sizeof aside, "%s.old", first) >= (int)sizeof aside) {
     errno = ENAMETOOLONG;
     return -1;
   }

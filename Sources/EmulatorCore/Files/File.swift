@@ -14,7 +14,8 @@ package enum File {
 
         package var description: String { "\(path) \(what): \(reason)" }
 
-        fileprivate init(_ path: String, _ what: String, _ reason: String? = nil) {
+        /// Without a reason, the system's: `errno`.
+        package init(_ path: String, _ what: String, _ reason: String? = nil) {
             let code = errno
             self.path = path
             self.what = what
@@ -96,8 +97,7 @@ package enum File {
     /// Writes a file under another name and renames it, so that nobody sees a part of it, or another mode.
     package static func write(_ bytes: some Sequence<UInt8>, to path: String, mode: mode_t) throws(Failure) {
         let what = "can't be written"
-        let draft = "\(path).new"
-        unlink(draft)
+        let draft = draftName(for: path)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw Failure(path, what) }
         var rest = Array(bytes)[...]
@@ -122,25 +122,9 @@ package enum File {
         return failure
     }
 
-    /// Puts a directory in the place of another one, or of none, in one step. The other one is removed.
-    package static func replaceDirectory(_ path: String, by draft: String) throws(Failure) {
-        let what = "can't be written"
-        guard exists(path) else {
-            guard rename(draft, path) == 0 else { throw Failure(path, what) }
-            return
-        }
-        guard understudy_exchange(draft, path) == 0 else { throw Failure(path, what) }
-        try removeDirectory(draft)
-    }
-
-    /// Removes a directory and everything in it. Does nothing when there is none.
-    package static func removeDirectory(_ path: String) throws(Failure) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
-        if status.st_mode & S_IFMT == S_IFDIR {
-            for name in try names(in: path) { try removeDirectory("\(path)/\(name)") }
-        }
-        guard remove(path) == 0 else { throw Failure(path, "can't be removed") }
+    /// A name beside a path that nobody else has, or can foresee.
+    static func draftName(for path: String) -> String {
+        "\(path).\(String(UInt64.random(in: UInt64.min...UInt64.max), radix: 36))"
     }
 
     /// Makes a directory, with those above it that don't exist.

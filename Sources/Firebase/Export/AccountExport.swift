@@ -27,6 +27,13 @@ struct AccountExport: ExportedData {
     /// The name of the file with the users of a tenant, or of the project itself.
     static func accountsName(tenant: String?) -> String { tenant.map { "accounts-\($0).json" } ?? "accounts.json" }
 
+    /// Whether a file in the folder of the accounts is of the export.
+    static func isPart(_ name: String) -> Bool { name == configName || isAccounts(name) }
+
+    private static func isAccounts(_ name: String) -> Bool {
+        name == accountsName(tenant: nil) || name.hasPrefix("accounts-") && name.hasSuffix(".json")
+    }
+
     /// Reads an export: its root, with or without the metadata, or the folder with the accounts.
     ///
     /// - Throws: Everything that is wrong, each with its file and path.
@@ -40,14 +47,17 @@ struct AccountExport: ExportedData {
         do { names = try File.names(in: folder) } catch {
             throw Issues(file: folder, "the folder can't be read: \(error.reason)")
         }
-        let files = names.filter { $0 == "accounts.json" || $0.hasPrefix("accounts-") && $0.hasSuffix(".json") }
+        let files = names.filter { AccountExport.isAccounts($0) }
         guard !files.isEmpty else { throw Issues(file: folder, "no accounts.json in this folder") }
         var reader = AccountFiles(
             project: project, now: seed.clock.set ?? MachineClock.now, random: Randomness(seed: seed.randomSeed))
         if names.contains(AccountExport.configName) { reader.readConfig("\(folder)/\(AccountExport.configName)") }
+        let isOnePerEmail = section.projects.first { $0.id == project }?.oneAccountPerEmail ?? true
+        let isUnique = reader.settings.oneAccountPerEmail ?? isOnePerEmail
         for name in files {
-            let tenant = String(name.dropLast(".json".count).dropFirst("accounts-".count))
-            reader.readAccounts("\(folder)/\(name)", tenant: tenant.isEmpty ? nil : tenant)
+            let isOfProject = name == AccountExport.accountsName(tenant: nil)
+            let tenant = isOfProject ? nil : String(name.dropLast(".json".count).dropFirst("accounts-".count))
+            reader.readAccounts("\(folder)/\(name)", tenant: tenant, oneAccountPerEmail: isUnique)
         }
         guard reader.issues.isEmpty else { throw Issues(reader.issues) }
         self.project = project
@@ -135,7 +145,7 @@ private struct AccountFiles {
         }
     }
 
-    mutating func readAccounts(_ path: String, tenant: String?) {
+    mutating func readAccounts(_ path: String, tenant: String?, oneAccountPerEmail: Bool) {
         if let tenant {
             guard tenant.utf8.count <= 64, TextRule.identifier.holds(tenant) else {
                 issues.append(Issue(file: path, path: "$", message: "no tenant can be called \"\(tenant)\""))
@@ -150,17 +160,41 @@ private struct AccountFiles {
             return
         }
         let pool = UserPool(project: project, tenant: tenant)
-        var ids: Set<String> = []
+        var known = KnownUsers(oneAccountPerEmail: oneAccountPerEmail)
         for (item, place) in zip(list, json["users"]?.items ?? []) {
             do throws(FirebaseError) {
                 let user = try User(importing: item, in: pool, now: now, from: .export, &random)
                 users.append(user)
-                if !ids.insert(user.localId).inserted {
-                    issues.append(Issue(place, "the localId \"\(user.localId)\" is another user's, too"))
-                }
+                for value in known.insert(user) { issues.append(Issue(place, "\(value) is another user's, too")) }
             } catch {
                 issues.append(Issue(place, "\(error.message) (\(error.diagnosis.line))"))
             }
         }
+    }
+}
+
+/// What only one user of a project, or of a tenant, may have.
+private struct KnownUsers {
+    let oneAccountPerEmail: Bool
+    private var ids: Set<String> = []
+    private var emails: Set<String> = []
+    private var phoneNumbers: Set<String> = []
+    private var identities: Set<[String]> = []
+
+    init(oneAccountPerEmail: Bool) { self.oneAccountPerEmail = oneAccountPerEmail }
+
+    /// What an earlier user has, too. An identity may not come twice in one user, either.
+    mutating func insert(_ user: User) -> [String] {
+        var found: [String] = []
+        if !ids.insert(user.localId).inserted { found.append("the localId \"\(user.localId)\"") }
+        if oneAccountPerEmail, let email = user.email, !emails.insert(email).inserted {
+            found.append("the address \"\(email)\"")
+        }
+        if let number = user.phoneNumber, !phoneNumbers.insert(number).inserted {
+            found.append("the phone number \"\(number)\"")
+        }
+        let repeated = user.links.first { !identities.insert([$0.providerId, $0.rawId]).inserted }
+        if let repeated { found.append("the identity \"\(repeated.rawId)\" of \(repeated.providerId)") }
+        return found
     }
 }

@@ -22,7 +22,7 @@ extension FirebaseProvider {
                 404, "noSuchProject", "there is no project \(Diagnosis.quote(id))", path: "$.project")
         }
         var archive = TarArchive(time: exchange.world.now.seconds)
-        let metadata = FirebaseProvider.metadata(over: JSONObject())
+        let metadata = FirebaseProvider.metadata(over: JSONObject(), folder: AccountExport.folder)
         archive.add(AccountExport.metadataName, Array((metadata.indented() + "\n").utf8))
         for file in files(of: project, in: exchange.world) {
             archive.add("\(AccountExport.folder)/\(file.name)", file.bytes)
@@ -35,30 +35,58 @@ extension FirebaseProvider {
             ], body: archive.bytes)
     }
 
-    /// Writes the default project's users and settings. Whoever reads the directory sees the former export or this one,
-    /// never a part. What other emulators have exported there stays.
+    /// Writes the default project's users and settings, to the folder that the directory's metadata names. Whoever reads it
+    /// sees the former export or this one, never a part. What other emulators have exported there stays, and so do
+    /// files beside the accounts that exports don't have.
     package func export(_ world: World, to directory: String) throws(File.Failure) -> Bool {
         guard let project = projects.defaultProject else { return false }
-        let files = files(of: project, in: world)
-        let place = "\(directory)/\(AccountExport.folder)"
-        let draft = "\(place).new"
         try File.makeDirectory(directory, mode: 0o777)
-        try File.removeDirectory(draft)
-        try File.makeDirectory(draft, mode: 0o777)
-        for file in files { try File.write(file.bytes, to: "\(draft)/\(file.name)", mode: 0o644) }
-        try File.replaceDirectory(place, by: draft)
-        let path = "\(directory)/\(AccountExport.metadataName)"
-        let known = (try? File.read(path)).flatMap { try? JSONValue(parsing: $0, limits: .file) }?.object
-        let metadata = FirebaseProvider.metadata(over: known ?? JSONObject())
-        try File.write((metadata.indented() + "\n").utf8, to: path, mode: 0o644)
+        let known = try FirebaseProvider.metadata(in: directory)
+        let folder = try FirebaseProvider.folder(named: known, in: directory)
+        let update = try FolderUpdate(
+            of: folder, and: AccountExport.metadataName, in: directory, replacing: { AccountExport.isPart($0) })
+        let metadata = FirebaseProvider.metadata(over: known, folder: folder)
+        try update.write(files(of: project, in: world), and: Array((metadata.indented() + "\n").utf8))
         return true
     }
 
+    /// What the metadata of a directory says; nothing when there is none.
+    ///
+    /// - Throws: Where it can't be understood: what it says of other emulators' exports would be lost.
+    private static func metadata(in directory: String) throws(File.Failure) -> JSONObject {
+        let path = "\(directory)/\(AccountExport.metadataName)"
+        guard try File.isThere(.file, at: path) else { return JSONObject() }
+        let (bytes, what) = (try File.read(path), "can't be replaced")
+        let value: JSONValue
+        do { value = try JSONValue(parsing: bytes, limits: .file) } catch {
+            throw File.Failure(path, what, "not JSON: \(error)")
+        }
+        guard let object = value.object else {
+            throw File.Failure(path, what, "expected an object, found \(value.kindName)")
+        }
+        return object
+    }
+
+    /// The folder with the accounts.
+    ///
+    /// - Throws: Where it could be outside the directory.
+    private static func folder(named metadata: JSONObject, in directory: String) throws(File.Failure) -> String {
+        guard let auth = metadata["auth"] else { return AccountExport.folder }
+        guard let path = auth.object?["path"]?.string, !["", ".", ".."].contains(path),
+            !path.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })
+        else {
+            throw File.Failure(
+                "\(directory)/\(AccountExport.metadataName)", "can't be replaced",
+                "$.auth.path isn't the name of a folder beside it")
+        }
+        return path
+    }
+
     /// `known`, with where the accounts are.
-    private static func metadata(over known: JSONObject) -> JSONValue {
+    private static func metadata(over known: JSONObject, folder: String) -> JSONValue {
         var metadata = known
         if metadata["version"] == nil { metadata["version"] = "understudy" }
-        metadata["auth"] = ["version": "understudy", "path": .string(AccountExport.folder)]
+        metadata["auth"] = ["version": "understudy", "path": .string(folder)]
         return .object(metadata)
     }
 

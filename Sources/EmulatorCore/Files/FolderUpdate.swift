@@ -1,0 +1,128 @@
+import CProcess
+import Glibc
+
+extension File {
+    package enum Kind: Sendable { case file, folder }
+
+    /// Whether there is a file, or a folder, at a path.
+    ///
+    /// - Throws: Where something else is there. A symbolic link isn't followed.
+    package static func isThere(_ kind: Kind, at path: String) throws(Failure) -> Bool {
+        let what = "can't be replaced"
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            let failure = Failure(path, what)
+            guard failure.isMissing else { throw failure }
+            return false
+        }
+        switch (status.st_mode & S_IFMT, kind) {
+        case (S_IFREG, .file), (S_IFDIR, .folder): return true
+        case (S_IFLNK, _): throw Failure(path, what, "it is a symbolic link")
+        case (S_IFDIR, .file): throw Failure(path, what, "it is a directory")
+        case (_, .file): throw Failure(path, what, "it isn't a regular file")
+        case (_, .folder): throw Failure(path, what, "it isn't a directory")
+        }
+    }
+}
+
+/// New contents of a folder, and of a file beside it that tells about the folder. Readers see all files of the folder as they
+/// were or as they are to be. What others have in the folder stays there.
+package struct FolderUpdate {
+    private static let what = "can't be written"
+    private let directory: String
+    private let folder: String
+    private let note: String
+    private let isReplaced: (String) -> Bool
+    /// The mode of the folder; `nil` when there is none yet.
+    private let mode: mode_t?
+    /// Where the new contents are made.
+    private let holder: String
+
+    private var place: String { "\(directory)/\(folder)" }
+    private var draft: String { "\(holder)/\(folder)" }
+
+    /// Changes nothing.
+    ///
+    /// - Parameters:
+    ///   - folder: Its name in the directory.
+    ///   - note: The name of the file beside it.
+    ///   - isReplaced: Which files of the folder, by their names, belong to its former contents.
+    /// - Throws: What is in the way: a file in the folder's place, say.
+    package init(
+        of folder: String, and note: String, in directory: String, replacing isReplaced: @escaping (String) -> Bool
+    ) throws(File.Failure) {
+        self.directory = directory
+        self.folder = folder
+        self.note = note
+        self.isReplaced = isReplaced
+        let place = "\(directory)/\(folder)"
+        holder = File.draftName(for: place)
+        _ = try File.isThere(.file, at: "\(directory)/\(note)")
+        guard try File.isThere(.folder, at: place) else {
+            mode = nil
+            return
+        }
+        var status = stat()
+        guard access(place, W_OK | X_OK) == 0, lstat(place, &status) == 0 else {
+            throw File.Failure(place, FolderUpdate.what)
+        }
+        mode = status.st_mode & 0o7777
+        for name in try File.names(in: place) where isReplaced(name) {
+            _ = try File.isThere(.file, at: "\(place)/\(name)")
+        }
+    }
+
+    /// Writes both or, when one can't be written, neither.
+    package func write(_ files: [(name: String, bytes: [UInt8])], and text: [UInt8]) throws(File.Failure) {
+        guard mkdir(holder, 0o700) == 0 else { throw File.Failure(place, FolderUpdate.what) }
+        do throws(File.Failure) {
+            guard mkdir(draft, 0o777) == 0 else { throw File.Failure(place, FolderUpdate.what) }
+            for file in files { try File.write(file.bytes, to: "\(draft)/\(file.name)", mode: 0o644) }
+            try File.write(text, to: "\(holder)/\(note)", mode: 0o644)
+            if let mode, chmod(draft, mode) != 0 { throw File.Failure(place, FolderUpdate.what) }
+            try exchange(draft, place)
+        } catch {
+            try? removeDraft()
+            throw error
+        }
+        try complete()
+        try removeDraft()
+    }
+
+    /// Brings back what others had in the folder, which is the draft's now, and puts the file beside it in its place. Undoes
+    /// everything when that fails.
+    private func complete() throws(File.Failure) {
+        var kept: [String] = []
+        do throws(File.Failure) {
+            for name in try mode == nil ? [] : File.names(in: draft) where !isReplaced(name) {
+                try FolderUpdate.move("\(draft)/\(name)", to: "\(place)/\(name)")
+                kept.append(name)
+            }
+            try FolderUpdate.move("\(holder)/\(note)", to: "\(directory)/\(note)")
+        } catch {
+            for name in kept { try? FolderUpdate.move("\(place)/\(name)", to: "\(draft)/\(name)") }
+            let isUndone = mode == nil ? rename(place, draft) == 0 : understudy_exchange(draft, place) == 0
+            if isUndone { try? removeDraft() }
+            throw error
+        }
+    }
+
+    private func exchange(_ draft: String, _ place: String) throws(File.Failure) {
+        guard mode != nil else { return try FolderUpdate.move(draft, to: place) }
+        guard understudy_exchange(draft, place) == 0 else { throw File.Failure(place, FolderUpdate.what) }
+    }
+
+    private static func move(_ path: String, to other: String) throws(File.Failure) {
+        guard rename(path, other) == 0 else { throw File.Failure(other, what) }
+    }
+
+    /// Removes what was written, or the former contents. What others have put there since stays.
+    private func removeDraft() throws(File.Failure) {
+        unlink("\(holder)/\(note)")
+        if let names = try? File.names(in: draft) {
+            for name in names where isReplaced(name) { unlink("\(draft)/\(name)") }
+            guard rmdir(draft) == 0 else { throw File.Failure(draft, "can't be removed") }
+        }
+        guard rmdir(holder) == 0 else { throw File.Failure(holder, "can't be removed") }
+    }
+}
