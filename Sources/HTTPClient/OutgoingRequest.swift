@@ -22,7 +22,7 @@ package enum OutgoingRequest {
     private static let headerLimit = 64 << 10
 
     /// What it calls itself. The control API refuses it: a message to a client's server must not order anything.
-    package static let userAgent = "Understudy"
+    package static let userAgent = "Understudy/outgoing"
 
     /// Blocks its thread until the answer is there, at most `seconds`.
     package static func send(
