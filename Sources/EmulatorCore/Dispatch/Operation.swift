@@ -124,9 +124,11 @@ extension Operation {
         }
     }
 
-    /// The origin itself, not `*`, which some clients don't take for every origin (jsdom, older browsers).
+    /// The origin itself, not `*`, which some clients don't take for every origin (jsdom, older browsers); nothing for what no
+    /// browser sends as one.
     static func corsHeaders(_ origin: String) -> [(name: String, value: String)] {
-        [(name: "Access-Control-Allow-Origin", value: origin), (name: "Vary", value: "Origin")]
+        guard origin.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return [] }
+        return [(name: "Access-Control-Allow-Origin", value: origin), (name: "Vary", value: "Origin")]
     }
 
     /// The paths by which an order may name the operation of this request: its own, that of the operation of which it is a
