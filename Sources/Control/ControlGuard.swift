@@ -14,7 +14,8 @@ extension ControlAPI {
                 "the control API answers at loopback names and IP addresses only, not at \(Diagnosis.quote(host)); "
                     + "allow a name with --control-host")
         }
-        // Whoever says where a blocking function is says where the daemon posts: not to here.
+        // A client that sets a blocking function's address chooses where the daemon posts. It must not choose the control API,
+        // which such a message could otherwise order about without the checks below.
         if request.header("User-Agent") == OutgoingRequest.userAgent {
             return ControlAnswer.error(
                 403, "ownMessage", "the control API takes no message that a daemon sends to a client's server")
