@@ -16,7 +16,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench bench-growth bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
+.PHONY: run test build setup format lint bench bench-growth bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-walks test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -41,6 +41,11 @@ test-clients: build
 	$(call need,gh socat openssl python3-venv golang-go golang-github-coreos-go-oidc-dev iproute2 util-linux \
 		apache2-bin libapache2-mod-auth-openidc)
 	Tests/Clients/run $(BINARY)
+
+# What new users would do first, each within a minute: a Django site, a suite on four workers, Node, a class, and more.
+test-walks: build
+	$(call need,nodejs openssl python3-venv util-linux)
+	Tests/Walks/run $(BINARY)
 
 # The hostile input again, under Address and Thread Sanitizer. Leaks aren't looked for: the leak checker doesn't see
 # through the tagged pointers with which Swift keeps its globals, and reports every one of them. The sanitizers need /proc,

@@ -1,0 +1,115 @@
+"""What a team that uses django-allauth would try."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+from person import Person
+
+PORT = os.environ["SITE_PORT"]
+SITE = f"http://localhost:{PORT}"
+PROVIDERS = ["apple", "facebook", "github", "google"]
+# To the daemon, past any proxy.
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def control(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    with DIRECT.open(f"{os.environ['UNDERSTUDY_CONTROL_URL']}/{path}", data) as answer:
+        return json.load(answer)
+
+
+class Website(unittest.TestCase):
+    def start(self, **environment):
+        if "WALK_BY_SETTINGS" in os.environ:
+            environment["PROVIDERS_AT"] = os.environ["UNDERSTUDY_URL"]
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.database = f"{folder.name}/site.sqlite"
+        site = subprocess.Popen(
+            [sys.executable, str(Path(__file__).parent / "website.py"), PORT, self.database],
+            stdout=subprocess.PIPE, text=True, env=os.environ | environment)
+        self.addCleanup(site.stdout.close)
+        self.addCleanup(site.wait)
+        self.addCleanup(site.terminate)
+        self.assertEqual(site.stdout.readline(), "ready\n")
+
+    def begin(self, person, provider, process="login"):
+        """Presses the site's button for a provider: the page to which it leads."""
+        page = person.open(f"{SITE}/accounts/{provider}/login/?process={process}")
+        self.assertEqual(page.status, 200, page.text)
+        return person.submit(page, page.forms[-1])
+
+    def sign_in(self, person, provider, process="login"):
+        page = person.agree(self.begin(person, provider, process))
+        self.assertEqual(page.status, 200, page.text)
+        return page
+
+    def home(self, person):
+        return json.loads(person.open(f"{SITE}/").text)
+
+    def stored(self):
+        with sqlite3.connect(self.database) as database:
+            return database.execute(
+                "select provider, uid, user_id from socialaccount_socialaccount order by provider").fetchall()
+
+    def test_four_providers(self):
+        """Someone comes with Apple, connects the others, and comes back with each of them."""
+        self.start()
+        ada = Person("ada")
+        self.sign_in(ada, "apple")
+        self.assertEqual(self.home(ada)["name"], "Ada")
+        for provider in PROVIDERS[1:]:
+            self.sign_in(ada, provider, process="connect")
+        self.assertEqual(self.home(ada)["accounts"], PROVIDERS)
+        stored = self.stored()
+        self.assertEqual([provider for provider, _, _ in stored], PROVIDERS)
+        self.assertEqual(len({user for _, _, user in stored}), 1)
+
+        for provider in PROVIDERS:
+            with self.subTest(provider):
+                again = Person("ada")
+                self.sign_in(again, provider)
+                self.assertEqual(self.home(again)["user"], stored[0][2])
+        self.assertEqual(self.stored(), stored)
+        # Somebody else is someone else.
+        grace = Person("grace")
+        self.sign_in(grace, "google")
+        self.assertNotIn(self.home(grace)["user"], [None, stored[0][2]])
+        self.assertEqual(control("requests?refused=true")["requests"], [])
+
+    def test_cancel(self):
+        self.start()
+        for provider in PROVIDERS:
+            with self.subTest(provider):
+                person = Person("grace")
+                page = person.cancel(self.begin(person, provider))
+                self.assertTrue(urllib.parse.urlsplit(page.url).path.startswith("/accounts/"), page.url)
+                self.assertIsNone(self.home(person)["user"])
+        self.assertEqual(self.stored(), [])
+
+    def test_wrong_secret(self):
+        """The site only says that it didn't work. The recording says why."""
+        self.start(GITHUB_SECRET="github-secret-of-yesterday")
+        person = Person("ada")
+        page = person.agree(self.begin(person, "github"))
+        self.assertIn("Third-Party Login Failure", page.text)
+        self.assertNotIn("secret", page.text)
+        self.assertIsNone(self.home(person)["user"])
+        refused = control("requests?refused=true")["requests"][-1]
+        self.assertEqual(refused["path"], "/login/oauth/access_token")
+        self.assertIn("client_secret", json.dumps(refused["diagnosis"]))
+
+    def tearDown(self):
+        control("reset", {})
+
+
+if __name__ == "__main__":
+    unittest.main()

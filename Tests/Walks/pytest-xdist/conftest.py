@@ -1,0 +1,48 @@
+"""A world of its own for each test: other tests' people, orders, faults and time don't reach it."""
+
+import json
+import os
+import re
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from backend import Backend
+from person import Person
+
+DAEMON = os.environ["UNDERSTUDY_URL"]
+# To the daemon, past any proxy.
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class World:
+    def __init__(self, name):
+        self.name = name
+        self.url = f"{DAEMON}/~{name}"
+
+    def control(self, path, body=None, method=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}/_understudy/v1/{path}", data, method=method)
+        with DIRECT.open(request) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture
+def world(request):
+    # The same name in every run, so that a failed test's world can be looked up at the status page.
+    name = re.sub("[^A-Za-z0-9]+", "-", request.node.name).strip("-")[:64]
+    world = World(name)
+    world.control("reset", {})
+    return world
+
+
+@pytest.fixture
+def backend(world):
+    return Backend(f"{world.url}/accounts.google.com")
+
+
+@pytest.fixture
+def visit():
+    """Someone follows the backend's link, and comes back with what Google sends along."""
+    return lambda url: Person(elsewhere=["http://localhost:3000/callback"]).open(url)
