@@ -1,6 +1,7 @@
 # make run      the daemon on the default seed, on http://localhost:9099
+# make example  the same, and a web app on http://localhost:3000 that signs in with each provider
 # make test     all tests
-# Both set up what they need on a machine that has only Swift and git: Debian's packages, without asking.
+# They set up what they need on a machine that has only Swift and git: Debian's packages, without asking.
 
 PREFIX ?= /usr/local
 SEED ?= seed-data/default.json
@@ -16,10 +17,15 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 
-.PHONY: run test build setup format lint bench bench-growth bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-walks test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
+.PHONY: run example test build setup format lint bench bench-growth bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-walks test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
+
+# The daemon on port 9099, and on port 3000 a web app that signs in with each provider.
+example: build
+	$(call need,openssl python3)
+	$(BINARY) exec --port 9099 -- python3 -B examples/web/app.py
 
 build: setup
 	$(RELEASE)
