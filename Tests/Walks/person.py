@@ -48,8 +48,8 @@ class NotByItself(urllib.request.HTTPRedirectHandler):
 
 
 class Person:
-    """Someone who signs in as `account` wherever asked. A redirect to an address that begins with one of `elsewhere` ends the
-    walk, which then results in that address instead of a page."""
+    """Someone who signs in as `account` wherever asked. An address that begins with one of `elsewhere` ends the walk, which then
+    results in that address instead of a page: with what was to be posted there as its query."""
 
     def __init__(self, account="ada", elsewhere=()):
         self.account, self.elsewhere = account, tuple(elsewhere)
@@ -72,7 +72,7 @@ class Person:
         """Goes to an address and on, by redirects and by the forms that a script sends off, to where it ends."""
         for _ in range(20):
             if self.elsewhere and url.startswith(self.elsewhere):
-                return url
+                return f"{url}?{urllib.parse.urlencode(fields)}" if fields else url
             page = self.request(url, fields)
             form = next((form for form in page.forms if form.id == "answer"), None)
             if "Location" in page.headers:

@@ -1,0 +1,141 @@
+"""A class of twenty at one daemon: each student has a world, and the trainer sees them all. The students' apps are the
+example web app's sign-ins."""
+
+import concurrent.futures
+import json
+import os
+import threading
+import time
+import unittest
+import urllib.parse
+import urllib.request
+
+from person import Person
+from providers import PROVIDERS, Refused
+from settings import Settings
+
+DAEMON = os.environ["UNDERSTUDY_URL"]
+NAMES = [
+    "anna", "boris", "chloe", "dmitri", "elif", "farid", "greta", "hugo", "ines", "jan", "kim", "lena", "marek", "noor",
+    "olga", "pavel", "quinn", "rosa", "sven", "tara"]
+
+
+def call(world, path, body=None, method=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{world}/_understudy/v1/{path}", data, method=method)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.loads(answer.read() or "null")
+
+
+class Student:
+    def __init__(self, name):
+        self.name, self.world = name, f"{DAEMON}/~{name}"
+        self.settings = Settings({
+            variable: f"{self.world}/{host}" for variable, host in [
+                ("APPLE_BASE_URL", "appleid.apple.com"), ("GITHUB_BASE_URL", "github.com"),
+                ("GITHUB_API_URL", "api.github.com"), ("GOOGLE_BASE_URL", "accounts.google.com"),
+                ("FACEBOOK_BASE_URL", "www.facebook.com"), ("FACEBOOK_GRAPH_URL", "graph.facebook.com")]
+        } | {"FIREBASE_AUTH_EMULATOR_HOST": self.world.removeprefix("http://")})
+
+    def control(self, path, body=None, method=None):
+        return call(self.world, path, body, method)
+
+    def arrive(self):
+        """Makes an account of one's own, at every provider."""
+        self.control("accounts", {
+            "id": self.name, "name": {"given": self.name.capitalize(), "family": "Student"},
+            "email": f"{self.name}@school.example", "emailVerified": True})
+
+    def sign_in(self, provider, mistake=None):
+        sign_in = PROVIDERS[provider](self.settings, mistake)
+        person = Person(self.name, elsewhere=[self.settings.callback_url])
+        back = person.agree(person.open(sign_in.begin()))
+        if not isinstance(back, str):
+            raise Refused(f"{back.status} {back.text}")
+        sign_in.finish(dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(back).query)))
+        return sign_in
+
+
+class Class(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.students = [Student(name) for name in NAMES]
+
+    def at_once(self, work):
+        """All students do something at the same time: what each came to."""
+        together = threading.Barrier(len(self.students))
+
+        def do(student):
+            together.wait(30)
+            return work(student)
+
+        with concurrent.futures.ThreadPoolExecutor(len(self.students)) as threads:
+            return dict(zip(NAMES, threads.map(do, self.students)))
+
+    def test_lesson(self):
+        begun = time.monotonic()
+        self.at_once(Student.arrive)
+
+        # Three are up to something in their own worlds.
+        by_name = {student.name: student for student in self.students}
+        by_name["boris"].control("faults", {"match": {}, "times": None, "effect": {"status": 503}})
+        by_name["greta"].control("clock", {"set": "2031-01-01T00:00:00Z"})
+        by_name["olga"].control("outcomes", {"provider": "google", "outcome": "cancel", "times": None})
+        by_name["olga"].control("faults", {
+            "match": {"host": "appleid.apple.com", "path": "/auth/token"}, "times": None, "effect": {"error": "invalid_grant"}})
+
+        def lesson(student):
+            results = {}
+            for provider in PROVIDERS:
+                try:
+                    results[provider] = student.sign_in(provider).name
+                except Refused as problem:
+                    results[provider] = problem
+            return results
+
+        results = self.at_once(lesson)
+        for name in NAMES:
+            with self.subTest(name):
+                expected = f"{name.capitalize()} Student"
+                failed = {provider for provider, one in results[name].items() if isinstance(one, Refused)}
+                if name == "boris":
+                    self.assertEqual(failed, set(PROVIDERS))
+                elif name == "olga":
+                    self.assertEqual(failed, {"apple", "google", "firebase"})
+                elif name == "greta":
+                    # Her app signs Apple's client secret today, which is years ago there.
+                    self.assertEqual(failed, {"apple"})
+                    self.assertIn("expired", results[name]["apple"].reason)
+                else:
+                    self.assertEqual(results[name], {provider: expected for provider in PROVIDERS})
+
+        # One forgets the PKCE verifier, and finds out why in a world of one's own.
+        with self.assertRaises(Refused) as refused:
+            by_name["tara"].sign_in("google", "verifier")
+        self.assertIn("code_verifier", refused.exception.reason)
+
+        # The trainer sees who is there, who was refused, and why.
+        worlds = {one["name"]: one for one in call(DAEMON, "worlds")["worlds"]}
+        self.assertLessEqual(set(NAMES), set(worlds))
+        refusals = {name: call(f"{DAEMON}/~{name}", "requests?refused=true")["requests"] for name in NAMES}
+        self.assertEqual({name for name in NAMES if refusals[name]}, {"boris", "greta", "olga", "tara"})
+        self.assertIn("code_verifier", json.dumps(refusals["tara"][-1]["diagnosis"]))
+        self.assertEqual(call(DAEMON, "requests")["requests"], [])
+        # Nobody's account is in another's world.
+        for student in self.students:
+            people = {one["id"] for one in student.control("accounts")["accounts"]}
+            self.assertEqual(people & set(NAMES), {student.name})
+
+        # Boris begins again, and it works.
+        by_name["boris"].control("reset", {})
+        by_name["boris"].arrive()
+        self.assertEqual(by_name["boris"].sign_in("apple").name, "Boris Student")
+
+        for name in NAMES:
+            call(DAEMON, f"worlds/{name}", method="DELETE")
+        self.assertEqual([one["name"] for one in call(DAEMON, "worlds")["worlds"]], ["default"])
+        print(f"{len(NAMES)} students, {len(NAMES) * len(PROVIDERS)} sign-ins, {time.monotonic() - begun:.1f} s")
+
+
+if __name__ == "__main__":
+    unittest.main()
