@@ -27,19 +27,26 @@ def control(path, body=None):
 
 
 class Website(unittest.TestCase):
-    def start(self, **environment):
+    environment = {}
+
+    @classmethod
+    def setUpClass(cls):
+        environment = os.environ | cls.environment
         if "WALK_BY_SETTINGS" in os.environ:
             environment["PROVIDERS_AT"] = os.environ["UNDERSTUDY_URL"]
         folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.database = f"{folder.name}/site.sqlite"
+        cls.addClassCleanup(folder.cleanup)
+        cls.database = f"{folder.name}/site.sqlite"
         site = subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent / "website.py"), PORT, self.database],
-            stdout=subprocess.PIPE, text=True, env=os.environ | environment)
-        self.addCleanup(site.stdout.close)
-        self.addCleanup(site.wait)
-        self.addCleanup(site.terminate)
-        self.assertEqual(site.stdout.readline(), "ready\n")
+            [sys.executable, str(Path(__file__).parent / "website.py"), PORT, cls.database],
+            stdout=subprocess.PIPE, text=True, env=environment)
+        cls.addClassCleanup(site.stdout.close)
+        cls.addClassCleanup(site.wait)
+        cls.addClassCleanup(site.terminate)
+        assert site.stdout.readline() == "ready\n"
+
+    def tearDown(self):
+        control("reset", {})
 
     def begin(self, person, provider, process="login"):
         """Presses the site's button for a provider: the page to which it leads."""
@@ -60,9 +67,10 @@ class Website(unittest.TestCase):
             return database.execute(
                 "select provider, uid, user_id from socialaccount_socialaccount order by provider").fetchall()
 
+
+class Correct(Website):
     def test_four_providers(self):
         """Someone comes with Apple, connects the others, and comes back with each of them."""
-        self.start()
         ada = Person("ada")
         self.sign_in(ada, "apple")
         self.assertEqual(self.home(ada)["name"], "Ada")
@@ -86,18 +94,21 @@ class Website(unittest.TestCase):
         self.assertEqual(control("requests?refused=true")["requests"], [])
 
     def test_cancel(self):
-        self.start()
+        stored = self.stored()
         for provider in PROVIDERS:
             with self.subTest(provider):
                 person = Person("grace")
                 page = person.cancel(self.begin(person, provider))
                 self.assertTrue(urllib.parse.urlsplit(page.url).path.startswith("/accounts/"), page.url)
                 self.assertIsNone(self.home(person)["user"])
-        self.assertEqual(self.stored(), [])
+        self.assertEqual(self.stored(), stored)
+
+
+class Mistaken(Website):
+    environment = {"GITHUB_SECRET": "github-secret-of-yesterday"}
 
     def test_wrong_secret(self):
         """The site only says that it didn't work. The recording says why."""
-        self.start(GITHUB_SECRET="github-secret-of-yesterday")
         person = Person("ada")
         page = person.agree(self.begin(person, "github"))
         self.assertIn("Third-Party Login Failure", page.text)
@@ -106,9 +117,6 @@ class Website(unittest.TestCase):
         refused = control("requests?refused=true")["requests"][-1]
         self.assertEqual(refused["path"], "/login/oauth/access_token")
         self.assertIn("client_secret", json.dumps(refused["diagnosis"]))
-
-    def tearDown(self):
-        control("reset", {})
 
 
 if __name__ == "__main__":
