@@ -54,6 +54,7 @@ package struct AppleProvider: Provider {
             .control("POST", "apple/authorizations", keys: [.apple], native) { authorizeNatively($0) },
             .control("GET", "apple/credential-state") { credentialState($0) },
             .control("POST", "apple/notifications", keys: [.apple]) { await notify($0) },
+            .control("POST", "apple/revocations", keys: [.apple]) { revokeByOrder($0) },
             .control("GET", "apple/relay") { relayDecision($0) },
             .control("POST", "apple/keys/rotate", keys: [.apple]) { await rotateKeys($0) },
         ]

@@ -12,7 +12,7 @@ struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("scenario"),
         help: ArgumentHelp(
-            "A scenario that every world begins with: a built-in one's name, or a file. May be repeated.",
+            "A scenario that every world begins with: a built-in one's name, or a file, and values of its parameters: NAME,host=api.github.com. May be repeated.",
             valueName: "name"))
     var scenarios: [String] = []
 

@@ -64,6 +64,7 @@ package struct ControlAPI: Sendable {
             .control("GET", "scenarios") { listScenarios($0) },
             .control("GET", "scenarios/:name") { scenario($0) },
             .control("POST", "scenarios/:name") { await playScenario($0) },
+            .control("DELETE", "scenarios/:name") { withdrawScenario($0) },
             .control("POST", "tokens", keys: worlds.main.seed.keyOwners) { await mintToken($0) },
             .control("GET", "accounts") { accounts($0) },
             .control("POST", "accounts") { addAccount($0) },

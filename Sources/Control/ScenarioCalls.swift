@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET /_understudy/v1/scenarios, GET and POST /_understudy/v1/scenarios/NAME
+// GET /_understudy/v1/scenarios; GET, POST and DELETE /_understudy/v1/scenarios/NAME
 
 extension ControlAPI {
     func listScenarios(_ exchange: Exchange) -> Response {
@@ -47,6 +47,14 @@ extension ControlAPI {
         return ControlAnswer.ok([
             "scenario": .string(scenario.name), "title": .string(scenario.title), "happens": .string(scenario.happens),
             "advice": .string(scenario.advice),
+        ])
+    }
+
+    /// Withdraws its faults and outcomes, and moves the clock back. What else it did stays.
+    func withdrawScenario(_ exchange: Exchange) -> Response {
+        guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
+        return ControlAnswer.ok([
+            "scenario": .string(scenario.name), "withdrawn": .bool(scenario.withdraw(from: exchange.world)),
         ])
     }
 

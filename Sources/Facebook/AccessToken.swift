@@ -29,14 +29,20 @@ extension FacebookProvider {
     }
 
     func accessToken(_ text: String, _ exchange: Exchange) throws(GraphError) -> AccessToken {
-        let (found, now) = exchange.world.read { tables in
+        let (found, removed, now) = exchange.world.read { tables in
             let token = tables.find(Token<FacebookGrant>.self, text)
             let found = token.flatMap { token in
                 tables.find(FacebookGrant.self, token.grant).map { grant in
                     AccessToken(token: token, grant: grant, account: tables.account(grant.account))
                 }
             }
-            return (found, tables.now)
+            return (found, found == nil ? tables.find(RemovedToken.self, text) : nil, tables.now)
+        }
+        if let removed {
+            throw GraphError(
+                message: "Error validating access token: The user has not authorized application \(removed.app).",
+                code: 190, subcode: 458,
+                diagnosis: Diagnosis("the person has removed the app since: sign in again"))
         }
         guard let found else {
             throw GraphError(

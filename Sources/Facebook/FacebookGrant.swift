@@ -25,7 +25,21 @@ struct FacebookGrant: OAuthGrant {
     static func key(_ account: String, app: String) -> String { "\(account) \(app)" }
 }
 
+/// A token whose app the person has removed: Facebook says so of it.
+struct RemovedToken: Row {
+    static let table = Table<RemovedToken>("facebook.removedToken", limit: 1_000)
+
+    /// The token itself.
+    let key: String
+    let app: String
+}
+
 extension Transaction {
+    /// The person removes the app: every token of the grant stops.
+    mutating func remove(_ grant: FacebookGrant) {
+        for token in end(grant) { put(RemovedToken(key: token.key, app: grant.app)) }
+    }
+
     /// Makes a grant, or finds the one that exists.
     mutating func consent(_ account: String, to app: String) -> FacebookGrant {
         if let grant = find(FacebookGrant.self, FacebookGrant.key(account, app: app)) { return grant }

@@ -45,7 +45,8 @@ package struct FacebookProvider: Provider {
             .control(
                 "POST", "facebook/authorizations", keys: [.facebook],
                 .native(errors: ["canceled"], takesOthers: true, mints: .facebook)
-            ) { authorizeNatively($0) }
+            ) { authorizeNatively($0) },
+            .control("POST", "facebook/revocations") { revokeByOrder($0) },
         ]
     }
 

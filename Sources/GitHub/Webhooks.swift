@@ -3,6 +3,7 @@ import Dispatch
 import HTTPServer
 import JOSE
 import JSON
+import OAuth
 import EmulatorCore
 
 // The webhook `github_app_authorization`, sent when a person revokes a GitHub App.
@@ -93,32 +94,28 @@ extension GitHubProvider {
 
     // MARK: - POST /_understudy/v1/github/revocations
 
-    private struct Revocation: SchemaObject {
-        let account: String
-        let client: String
-
-        init(_ fields: inout Fields) {
-            account = fields("account", .text(.nonEmpty), "Who revokes.")
-            client = fields("client", .text(.nonEmpty), "Which app, by its client ID.")
-        }
-    }
-
-    /// Revokes as the settings page does, and says what became of the webhook.
+    /// Revokes as the settings page does. For one person and one app it says what became of the webhook; for several, webhooks
+    /// are sent in the background.
     func revokeByOrder(_ exchange: Exchange) async -> Response {
-        let body: Revocation
-        do { body = try exchange.body(Revocation.self) } catch { return error.response }
-        let (clientID, accountID) = (body.client, body.account)
-        guard let app = directory.apps[clientID] else {
-            let message = "no app \(Diagnosis.quote(clientID)) is seeded\(directory.hint(forClient: clientID))"
-            return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
+        let order: RevocationOrder
+        do { order = try exchange.body(RevocationOrder.self) } catch { return error.response }
+        let noClient: (String) -> String? = { id in
+            directory.apps[id] == nil ? "no app \(Diagnosis.quote(id)) is seeded\(directory.hint(forClient: id))" : nil
         }
-        let (account, isGranted) = exchange.world.read { tables in
-            (tables.account(accountID), tables.grant(accountID, to: app) != nil)
+        let granted = exchange.world.read { tables -> (GitHubSection.App, Account)? in
+            guard let account = order.account.flatMap({ tables.account($0) }),
+                let app = order.client.flatMap({ directory.apps[$0] }), tables.grant(account.id, to: app) != nil
+            else { return nil }
+            return (app, account)
         }
-        guard let account, isGranted else {
-            let message =
-                "account \(Diagnosis.quote(accountID)) hasn't authorized \(Diagnosis.quote(clientID)): sign in first"
-            return ControlAnswer.error(409, "noGrant", message, path: "$.account")
+        guard let (app, account) = granted else {
+            return exchange.revoke(GitHubGrant.self, order, noClient: noClient) { grant, id in
+                grant.client == id
+            } end: { grant in
+                let account = exchange.world.read { $0.account(grant.account) }
+                guard let app = directory.apps[grant.client], let account else { return }
+                if let webhook = revoke(app, of: account, in: exchange) { webhooks.send(webhook) }
+            }
         }
         guard let webhook = revoke(app, of: account, in: exchange) else {
             return ControlAnswer.ok(["revoked": true, "webhook": .null])

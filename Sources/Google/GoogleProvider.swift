@@ -42,7 +42,8 @@ package struct GoogleProvider: Provider {
             .control(
                 "POST", "google/authorizations", keys: [.google],
                 .native(errors: ["canceled"], takesOthers: true, mints: .google)
-            ) { authorizeNatively($0) }
+            ) { authorizeNatively($0) },
+            .control("POST", "google/revocations") { revokeByOrder($0) },
         ]
     }
 

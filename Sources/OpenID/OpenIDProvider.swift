@@ -18,7 +18,8 @@ package struct OpenIDProvider: Provider {
 
     package var operations: [Operation] {
         issuers.flatMap(\.operations) + [
-            .control("POST", "openid/logouts", keys: issuers.map(\.owner)) { await logOut($0) }
+            .control("POST", "openid/logouts", keys: issuers.map(\.owner)) { await logOut($0) },
+            .control("POST", "openid/revocations") { revokeByOrder($0) },
         ]
     }
 

@@ -18,9 +18,11 @@ public enum BuiltInScenarios {
             # Scenarios
 
             Ready-made situations, each a list of orders to the control API. Start one in a world with
-            `POST /_understudy/v1/scenarios/NAME`, or in every world with `understudy serve --scenario NAME`; `POST reset` ends
-            it. A file of your own in the same form works, too: `--scenario PATH.json`. The same texts are served as pages at
-            `/_understudy/v1/scenarios/NAME`.
+            `POST /_understudy/v1/scenarios/NAME`, or in every world with `understudy serve --scenario NAME`, with values for its
+            parameters `--scenario NAME,member=value`. `DELETE /_understudy/v1/scenarios/NAME` ends it: its faults and outcomes are
+            withdrawn, and the clock goes back. What else it did stays, such as a user that it made; `POST reset` ends everything.
+            Starting a scenario again ends it first, so that nothing adds up. A file of your own in the same form works, too:
+            `--scenario PATH.json`. The same texts are served as pages at `/_understudy/v1/scenarios/NAME`.
 
             This file is printed by `understudy seed scenarios`.
 
@@ -28,6 +30,7 @@ public enum BuiltInScenarios {
         for scenario in all {
             page += "\n## \(scenario.title)\n\n`\(scenario.name)`\n\n"
             page += "**What happens.** \(scenario.happens)\n\n**What a correct client does.** \(scenario.advice)\n"
+            if !scenario.startsWorlds { page += "\nNo world can begin with it: it is about what people did before.\n" }
             guard !scenario.parameters.isEmpty else { continue }
             page += "\n| member of the body | what it is | default |\n|---|---|---|\n"
             for parameter in scenario.parameters {
@@ -35,6 +38,29 @@ public enum BuiltInScenarios {
             }
         }
         return page
+    }
+
+    /// A scenario for every world to begin with, as `--scenario` names it: its name or its file, and values of its parameters
+    /// after commas, such as `slow-provider,host=api.github.com,delay=2s`.
+    static func choose(_ text: String) throws(Issues) -> ChosenScenario {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        let values = parts.dropFirst().drop { !$0.contains("=") }
+        // A file's name may have commas.
+        let scenario = try find(parts.prefix(parts.count - values.count).joined(separator: ","))
+        guard scenario.startsWorlds else {
+            throw Issues(
+                file: text,
+                "no world can begin with this scenario, because it is about what people did before: start it with POST "
+                    + "/_understudy/v1/scenarios/\(scenario.name)")
+        }
+        var members = JSONObject()
+        for value in values {
+            let place = value.firstIndex(of: "=") ?? value.endIndex
+            members[String(value[..<place])] = .string(String(value[place...].dropFirst()))
+        }
+        do throws(Scenario.Failure) { return try ChosenScenario(scenario, values: members) } catch {
+            throw Issues(file: text, error.description)
+        }
     }
 
     /// The scenario of this name, or the one in a file: a text with a `/`, or with `.json` at its end, is a path.

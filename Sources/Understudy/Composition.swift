@@ -18,11 +18,13 @@ package enum Composition {
         let providers = Providers.playing(seed)
         let chosen = try scenarios(options.scenarios)
         let scenarios = Lazy {
-            let others = BuiltInScenarios.all.filter { scenario in !chosen.contains { $0.name == scenario.name } }
-            return (others + chosen).sorted { $0.name < $1.name }
+            let others = BuiltInScenarios.all.filter { scenario in
+                !chosen.contains { $0.scenario.name == scenario.name }
+            }
+            return (others + chosen.map(\.scenario)).sorted { $0.name < $1.name }
         }
         let status = StatusPage(
-            providers: providers, version: Version.current, chosen: chosen, scenarios: scenarios,
+            providers: providers, version: Version.current, chosen: chosen.map(\.scenario), scenarios: scenarios,
             masksSecrets: options.masksSecrets)
         let pages = [
             // Any origin may ask whether an emulator is here, as at the Emulator Suite.
@@ -38,10 +40,10 @@ package enum Composition {
             worlds: worlds, scenarios: chosen, logger: options.logger)
     }
 
-    private static func scenarios(_ names: [String]) throws -> [Scenario] {
+    private static func scenarios(_ names: [String]) throws -> [ChosenScenario] {
         do throws(Issues) {
-            var scenarios: [Scenario] = []
-            for name in names { scenarios.append(try BuiltInScenarios.find(name)) }
+            var scenarios: [ChosenScenario] = []
+            for name in names { scenarios.append(try BuiltInScenarios.choose(name)) }
             return scenarios
         } catch {
             throw StartError(description: error.description)

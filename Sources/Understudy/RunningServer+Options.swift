@@ -27,7 +27,8 @@ extension RunningServer {
         package var certificateInterval: Duration?
         /// Host names, beside loopback names and IP addresses, at which the control API answers.
         public var controlHosts: [String] = []
-        /// Scenarios that every world begins with: names of built-in ones, or paths of files.
+        /// Scenarios that every world begins with: names of built-in ones, or paths of files, with values of their parameters
+        /// after commas, such as `slow-provider,delay=2s`.
         public var scenarios: [String] = []
         /// A directory that `firebase emulators:export` wrote: every world begins with its users, in the default project.
         public var importDirectory: String?

@@ -15,6 +15,8 @@ extension RunningServer {
             budget: ProcessBudget(recordingLimit: max(1_000_000, options.recordingLimit), logger: options.logger))
         let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
         let dispatcher = try Composition.dispatcher(seed, worlds, options, gauges)
+        // Worlds that are made later begin with the same scenarios, so one that can't be played is an error now.
+        if let failure = dispatcher.prepareDefaultWorld() { throw StartError(description: failure) }
         var serverOptions = Server.Options()
         serverOptions.host = options.host
         serverOptions.port = options.port

@@ -51,11 +51,11 @@ struct ScenarioTests {
         for site in Site.natives {
             let answer = try site.call(fixture.client, "")
             let token = answer["identityToken"] ?? answer["idToken"] ?? answer["authenticationToken"] ?? ""
-            #expect(AppleFixture.claims(token)["nonce"] as? String == "not-the-nonce-that-was-sent")
+            #expect(AppleFixture.claims(token)["nonce"] as? String == "not-the-nonce")
         }
         for provider in ["apple", "google"] {
             let token = try Site.signIn(at: provider, fixture.client)["id_token"] ?? ""
-            #expect(AppleFixture.claims(token)["nonce"] as? String == "not-the-nonce-that-was-sent")
+            #expect(AppleFixture.claims(token)["nonce"] as? String == "not-")
         }
     }
 

@@ -16,6 +16,8 @@ package struct Site: Sendable, CustomStringConvertible {
     /// `nil` for the control API.
     package let host: String?
     package let path: String
+    /// The parameters of an authorization.
+    var form: [String: String] = [:]
     /// Gets what it needs, and sends the request. The world's prefix stands before every path.
     package let call: @Sendable (_ client: TestClient, _ world: String) throws -> Answer
 
@@ -62,15 +64,22 @@ extension Site {
     private static func authorization(
         _ provider: String, _ host: String, _ path: String, client id: String, uri: String
     ) -> Site {
-        Site(kind: .authorization, provider: provider, method: "GET", host: host, path: path) { client, world in
+        let form = [
+            "client_id": id, "redirect_uri": uri, "response_type": "code",
+            "scope": provider == "apple" ? "" : "openid email", "state": "state-of-the-test",
+        ]
+        return Site(
+            kind: .authorization, provider: provider, method: "GET", host: host, path: path,
+            form: form.filter { !$0.value.isEmpty }
+        ) { client, world in
             try order(["provider": provider, "outcome": "approve", "account": "ada"], at: client, world)
-            let form = [
-                "client_id": id, "redirect_uri": uri, "response_type": "code",
-                "scope": provider == "apple" ? "" : "openid email",
-                "state": "state-of-the-test",
-            ]
             return try client.get("\(world)/\(host)\(path)?\(TestClient.encode(form.filter { !$0.value.isEmpty }))")
         }
+    }
+
+    /// The request of an authorization, with further parameters.
+    package func target(_ more: [String: String] = [:]) -> String {
+        "/\(host ?? "")\(path)?\(TestClient.encode(form.merging(more) { $1 }))"
     }
 
     /// The code of a redirect, Facebook's fragment left out.
@@ -125,12 +134,15 @@ extension Site {
         }
     }
 
-    /// Signs Ada in at a provider and redeems the code.
-    package static func signIn(at provider: String, _ client: TestClient, _ world: String = "") throws -> Answer {
+    /// Signs Ada in at a provider and redeems the code. `more` are further parameters of the authorization.
+    package static func signIn(
+        at provider: String, _ client: TestClient, _ world: String = "", more: [String: String] = [:]
+    ) throws -> Answer {
         guard let site = authorizations.first(where: { $0.provider == provider }) else {
             throw TransportError(reason: "no provider \(provider)")
         }
-        return try redeem(code(try site.call(client, world)), at: provider, client, world)
+        try order(["provider": provider, "outcome": "approve", "account": "ada"], at: client, world)
+        return try redeem(code(try client.get(world + site.target(more))), at: provider, client, world)
     }
 
     package static let tokens =

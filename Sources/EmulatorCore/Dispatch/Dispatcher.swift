@@ -9,18 +9,18 @@ package final class Dispatcher: Sendable {
     static let requestHeader = "Understudy-Request"
 
     let operations: OperationTable
-    private let worlds: WorldRegistry
+    let worlds: WorldRegistry
     private let logger: Logger
     private let counter = Atomic<Int>(0)
     /// Run in every new world before anything else.
-    private let scenarios: [Scenario]
+    let scenarios: [ChosenScenario]
 
     /// `own` are the operations that belong to no provider: the daemon's pages and the control API. `controlRefusal` says
     /// why a request may not call the control API, the providers' calls included.
     package init(
         providers: [any Provider], own: [Operation],
         controlRefusal: @escaping @Sendable (Request) -> Response? = { _ in nil }, worlds: WorldRegistry,
-        scenarios: [Scenario] = [], logger: Logger
+        scenarios: [ChosenScenario] = [], logger: Logger
     ) {
         operations = OperationTable(providers: providers, own: own, control: controlRefusal)
         self.worlds = worlds
@@ -81,15 +81,8 @@ package final class Dispatcher: Sendable {
             case .wait: return
             case .go: goOn()
             case .mine:
-                Task.immediate {
-                    for scenario in scenarios {
-                        do throws(Scenario.Failure) {
-                            try await scenario.play(in: context.world.name, with: JSONObject(), by: self)
-                        } catch {
-                            logger.error("the scenario \"\(scenario.name)\" can't be played: \(error.description)")
-                        }
-                    }
-                    context.world.preparation.finish()
+                Task.immediate(executorPreference: OperationExecutor.shared) {
+                    if let failure = await play(scenarios, in: context.world) { logger.error("\(failure)") }
                     goOn()
                 }
             }

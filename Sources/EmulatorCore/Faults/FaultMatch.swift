@@ -8,6 +8,8 @@ package struct FaultMatch: SchemaObject {
     package let path: String?
     package let method: String?
     package let client: String?
+    /// The owner of the keys with which the operation signs tokens.
+    package let tokensOf: String?
     /// Fields of the query, the form or the JSON body that must have these values.
     package let fields: [(name: String, value: String)]
     /// As it was ordered.
@@ -21,6 +23,9 @@ package struct FaultMatch: SchemaObject {
             "path", .text(FaultMatch.path), "The path on that host; \"*\" stands for any characters.")
         method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
         client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
+        tokensOf = fields.optional(
+            "tokensOf", .text(.nonEmpty),
+            "Whose ID tokens the endpoint gives out, wherever it is: a provider, or \"openid.\" and an issuer's id.")
         self.fields =
             fields.optional(
                 "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\".")
@@ -48,6 +53,7 @@ package struct FaultMatch: SchemaObject {
         _ exchange: Exchange, at operation: Operation, client name: () -> String?, fields sent: () -> [String: String]
     ) -> Bool {
         if let method, method != exchange.request.method { return false }
+        if let tokensOf, operation.traits?.mints?.name != tokensOf { return false }
         if let host, exchange.address.host.map({ Glob.matches(host, $0) }) != true { return false }
         if let path, !operation.paths(of: exchange).contains(where: { Glob.matches(path, $0) }) { return false }
         if !fields.isEmpty {

@@ -93,7 +93,18 @@ package struct OperationCatalog: Sendable {
             let methods = Set(atPath.map(\.method)).sorted().joined(separator: ", ")
             return [Issue(place["method"] ?? place, "the endpoint takes \(methods)")]
         }
-        return misfits(effect, matched)
+        let minting = matched.filter { entry in match.tokensOf.map { $0 == entry.traits.mints?.name } ?? true }
+        guard !minting.isEmpty else {
+            let owners = Set(matched.compactMap(\.traits.mints?.name)).sorted()
+            let hint = Spelling.hint(match.tokensOf ?? "", among: owners)
+            return [
+                Issue(
+                    place["tokensOf"] ?? place,
+                    "none of these endpoints gives out such tokens"
+                        + (hint.isEmpty && !owners.isEmpty ? ": \(owners.joined(separator: ", "))" : hint))
+            ]
+        }
+        return misfits(effect, minting)
     }
 
     private func misfits(_ node: LocatedJSON, _ matched: [Entry]) -> [Issue] {

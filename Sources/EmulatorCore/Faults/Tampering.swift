@@ -28,7 +28,8 @@ package struct Tampering: SchemaObject {
         claims = Tampering.object(
             fields.optional(
                 "claims", .map(of: .any),
-                "Claims to set; null removes one. Times may be relative to now: \"exp\": \"-1h\"."))
+                "Claims to set; null removes one. Times may be relative to now: \"exp\": \"-1h\". In a text, {nonce} stands for the "
+                    + "claim of that name as it would have been."))
         header = Tampering.object(
             fields.optional("header", .map(of: .any), "Members of the header to set; null removes one."))
         signature = fields(
@@ -45,15 +46,27 @@ package struct Tampering: SchemaObject {
 
     /// `claims` changed. `now` is the world's time.
     package func apply(to claims: JSONObject, now: Instant) -> JSONObject {
+        let original = claims
         var claims = claims
         for (name, value) in self.claims.members {
             if Tampering.times.contains(name), let span = value.string.flatMap({ TimeSpan($0) }) {
                 claims[name] = .numericDate(now + span)
             } else {
-                claims[name] = value.isNull ? nil : value
+                claims[name] = value.isNull ? nil : Tampering.filled(value, name, from: original)
             }
         }
         return claims
+    }
+
+    /// A text in which `{claim}` has been replaced by the claim's value; by nothing where a claim stands for itself that isn't
+    /// there.
+    private static func filled(_ value: JSONValue, _ name: String, from claims: JSONObject) -> JSONValue {
+        guard let text = value.string, let start = text.firstIndex(of: "{"),
+            let end = text[start...].firstIndex(of: "}")
+        else { return value }
+        let wanted = String(text[text.index(after: start)..<end])
+        guard let known = claims[wanted]?.string ?? (wanted == name ? "" : nil) else { return value }
+        return .string(text[..<start] + known + text[text.index(after: end)...])
     }
 
     func apply(toHeader header: JSONObject) -> JSONObject {

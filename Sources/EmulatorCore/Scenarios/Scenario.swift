@@ -55,6 +55,7 @@ package struct Scenario: Sendable {
         let title: String
         let happens: String
         let advice: String
+        let startsWorlds: Bool
         let parameters: [(name: String, value: Parameter)]
         let calls: [Call]
 
@@ -62,6 +63,9 @@ package struct Scenario: Sendable {
             title = fields("title", .text(.nonEmpty), "What it is called.")
             happens = fields("happens", .text(.nonEmpty), "What a client meets.")
             advice = fields("advice", .text(.nonEmpty), "What a correct client does.")
+            startsWorlds = fields(
+                "startsWorlds", .boolean, default: true,
+                "Whether a world can begin with it. One that is about what people did before can't.")
             parameters = fields.map(
                 "parameters", of: .object(Parameter.self), "Values that the orders refer to as {name}.")
             calls = fields("orders", .sequence(of: Call.self), "The calls, in order.")
@@ -82,6 +86,8 @@ package struct Scenario: Sendable {
     package let title: String
     package let happens: String
     package let advice: String
+    /// Whether a world can begin with it.
+    package let startsWorlds: Bool
     package let parameters: [Parameter]
     package let calls: [Call]
     package let document: JSONValue
@@ -99,14 +105,32 @@ package struct Scenario: Sendable {
         title = contents.title
         happens = contents.happens
         advice = contents.advice
+        startsWorlds = contents.startsWorlds
         parameters = contents.parameters.map {
             Parameter(name: $0.name, fallback: $0.value.fallback, about: $0.value.about)
         }
         calls = contents.calls
     }
 
-    /// Makes the calls in `world`. `values` are the parameters' values by name.
-    package func play(in world: String, with values: JSONObject, by network: any Network) async throws(Failure) {
+    /// Makes the calls in `world`, after withdrawing what remains of the last time. `values` are the parameters' values by name.
+    package func play(in world: World, with values: JSONObject, by network: any Network) async throws(Failure) {
+        try check(values)
+        withdraw(from: world)
+        let settings = parameters.map { (name: $0.name, value: values[$0.name]?.string ?? $0.fallback) }
+        for call in calls {
+            let clock = world.read { $0.value(WorldClock.self) }
+            let response = await network.ask(request(call, world.name, settings), from: Scenario.parent)
+            guard response.status < 400 || call.accepts(response) else {
+                withdraw(from: world)
+                let reason = response.header(Diagnosis.headerName) ?? "status \(response.status)"
+                throw Failure(description: "\(call.method) \(call.target): \(reason)", response: response)
+            }
+            note(call, response, from: clock, in: world)
+        }
+    }
+
+    /// Why the parameters can't have these values.
+    package func check(_ values: JSONObject) throws(Failure) {
         for member in values.members {
             guard parameters.contains(where: { $0.name == member.key }), member.value.string != nil else {
                 let hint = Spelling.hint(member.key, among: parameters.map(\.name))
@@ -114,14 +138,6 @@ package struct Scenario: Sendable {
                     description: member.value.string == nil
                         ? "the parameter \(Diagnosis.quote(member.key)) isn't a string"
                         : "there is no parameter \(Diagnosis.quote(member.key))\(hint)", response: nil)
-            }
-        }
-        let settings = parameters.map { (name: $0.name, value: values[$0.name]?.string ?? $0.fallback) }
-        for call in calls {
-            let response = await network.ask(request(call, world, settings), from: Scenario.parent)
-            guard response.status < 400 || call.accepts(response) else {
-                let reason = response.header(Diagnosis.headerName) ?? "status \(response.status)"
-                throw Failure(description: "\(call.method) \(call.target): \(reason)", response: response)
             }
         }
     }
@@ -157,7 +173,7 @@ package struct Scenario: Sendable {
 extension Exchange {
     /// Makes a scenario's calls in this exchange's world.
     package func play(_ scenario: Scenario, with values: JSONObject) async throws(Scenario.Failure) {
-        try await scenario.play(in: world.name, with: values, by: network)
+        try await scenario.play(in: world, with: values, by: network)
     }
 }
 

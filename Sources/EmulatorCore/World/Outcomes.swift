@@ -122,6 +122,8 @@ package struct OutcomeQueue: WorldValue {
 
     package mutating func removeAll() { queued = [] }
 
+    package mutating func remove(_ id: String) { queued.removeAll { $0.id == id } }
+
     /// Takes the first outcome for this provider and client, and for this account if the request names one.
     package mutating func take(provider: String, client: String, account: String? = nil) -> Outcome? {
         guard

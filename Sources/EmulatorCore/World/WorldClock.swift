@@ -21,6 +21,12 @@ package struct WorldClock: WorldValue {
         return true
     }
 
+    /// How far it was moved since it was as `other`.
+    func distance(from other: WorldClock) -> TimeSpan {
+        if let frozenAt, let before = other.frozenAt { return frozenAt - before }
+        return offset - other.offset
+    }
+
     package mutating func set(_ time: Instant) {
         if isFrozen { frozenAt = time }
         offset = time - MachineClock.now

@@ -31,4 +31,9 @@ extension Transaction {
         let all = (known?.scopes ?? []).union(scopes)
         put(Consent(owner: owner, account: account, scopes: all.count > Consent.limit ? Set(scopes) : all))
     }
+
+    /// The person is asked again.
+    package mutating func forgetConsent(of account: String, to owner: String) {
+        remove(Consent.self, Consent.key(account, to: owner))
+    }
 }

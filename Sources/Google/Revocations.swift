@@ -1,0 +1,18 @@
+import EmulatorCore
+import HTTPServer
+import OAuth
+
+// POST /_understudy/v1/google/revocations: people remove an app under "Third-party apps & services".
+// https://support.google.com/accounts/answer/13533235
+
+extension GoogleProvider {
+    func revokeByOrder(_ exchange: Exchange) -> Response {
+        exchange.revoke(GoogleGrant.self) { id in
+            clients[id] == nil ? "no client \(Diagnosis.quote(id)) is seeded" : nil
+        } isOf: { grant, id in
+            grant.client == id
+        } end: { grant in
+            exchange.world.update { _ = $0.end(grant) }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+/// A person's removal of an app in a provider's settings, as the body of `POST /_understudy/v1/PROVIDER/revocations` orders it.
+package struct RevocationOrder: SchemaObject {
+    private static let everything = "*"
+
+    /// `nil` is everybody.
+    package let account: String?
+    /// `nil` is every client.
+    package let client: String?
+
+    package init(_ fields: inout Fields) {
+        let account = fields(
+            "account", .text(.nonEmpty), default: RevocationOrder.everything, "Who removes it; * is everybody.")
+        let client = fields(
+            "client", .text(.nonEmpty), default: RevocationOrder.everything,
+            "The client that is removed; * is every one that the person uses.")
+        self.account = account == RevocationOrder.everything ? nil : account
+        self.client = client == RevocationOrder.everything ? nil : client
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// What the people whom an order names have granted to clients. An order for everybody looks at every grant; those that
+    /// are a client's own aren't among them.
+    package func grants<Grant: OAuthGrant>(
+        _ type: Grant.Type, for order: RevocationOrder, to isClient: (Grant) -> Bool
+    ) -> [Grant] {
+        let all = order.account.map { grants(type, of: $0) } ?? self.all(type)
+        return all.filter { !$0.account.isEmpty && isClient($0) }
+    }
+}
+
+extension Exchange {
+    /// Carries out the order in this request's body: `end` is called for each grant that it means. `noClient` says why there
+    /// is no client of that ID; `isOf` whether a grant is for it.
+    package func revoke<Grant: OAuthGrant>(
+        _ type: Grant.Type, noClient: (String) -> String?, isOf: (Grant, String) -> Bool, end: (Grant) -> Void
+    ) -> Response {
+        let order: RevocationOrder
+        do { order = try body(RevocationOrder.self) } catch { return error.response }
+        return revoke(type, order, noClient: noClient, isOf: isOf, end: end)
+    }
+
+    /// The same for an order that has been read.
+    package func revoke<Grant: OAuthGrant>(
+        _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?, isOf: (Grant, String) -> Bool,
+        end: (Grant) -> Void
+    ) -> Response {
+        if let client = order.client, let message = noClient(client) {
+            return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
+        }
+        let (isPerson, grants) = world.read { tables in
+            (
+                order.account.map { tables.account($0) != nil } ?? true,
+                tables.grants(type, for: order) { grant in order.client.map { isOf(grant, $0) } ?? true }
+            )
+        }
+        guard isPerson else {
+            return ControlAnswer.error(404, "noSuchAccount", noAccount(order.account ?? ""), path: "$.account")
+        }
+        if grants.isEmpty, let account = order.account, let client = order.client {
+            let message =
+                "account \(Diagnosis.quote(account)) hasn't authorized \(Diagnosis.quote(client)): sign in first"
+            return ControlAnswer.error(409, "noGrant", message, path: "$.account")
+        }
+        for grant in grants { end(grant) }
+        return ControlAnswer.ok(["revoked": .bool(!grants.isEmpty), "grants": .integer(Int64(grants.count))])
+    }
+}
