@@ -6,8 +6,19 @@ let fuzzes = Context.environment["UNDERSTUDY_FUZZ"] != nil
 
 let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny")]
 
+/// The name by which pkg-config knows a library. Only on macOS, where Homebrew keeps libraries in folders of its own: elsewhere
+/// they lie where compilers look anyway, and jansson's own flags would link its shared library.
+func pkgConfig(_ name: String) -> String? {
+    #if os(macOS)
+        name
+    #else
+        nil
+    #endif
+}
+
 let package = Package(
     name: "understudy",
+    platforms: [.macOS(.v15)],
     products: [
         .library(name: "Understudy", targets: ["Understudy"]),
         .executable(name: "understudy", targets: ["CommandLineTool"]),
@@ -20,28 +31,40 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
-        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CJansson", providers: [.apt(["libjansson-dev"])]),
+        .systemLibrary(
+            name: "COpenSSL", pkgConfig: pkgConfig("openssl"),
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        .systemLibrary(
+            name: "CJansson", pkgConfig: pkgConfig("jansson"),
+            providers: [.apt(["libjansson-dev"]), .brew(["jansson"])]),
         .systemLibrary(name: "CNamespaces"),
-        .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-        .target(name: "CProcess"),
+        .systemLibrary(
+            name: "CMicrohttpd", pkgConfig: pkgConfig("libmicrohttpd"),
+            providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+        .target(name: "CPlatform"),
+        .target(name: "Platform", dependencies: ["CPlatform"], swiftSettings: strict),
         .target(name: "Text", swiftSettings: strict),
-        .target(name: "Time", swiftSettings: strict),
-        .target(name: "JSON", dependencies: ["CJansson", "Text", "Time"], swiftSettings: strict),
+        .target(name: "Time", dependencies: ["Platform"], swiftSettings: strict),
+        .target(
+            name: "JSON", dependencies: ["CJansson", "Text", "Time"], swiftSettings: strict,
+            // The archive: the executable needs no libjansson where it runs. On macOS, pkg-config names the library.
+            linkerSettings: [.linkedLibrary(":libjansson.a", .when(platforms: [.linux]))]),
         .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Text", "Time"], swiftSettings: strict),
         .target(name: "WebAuthn", dependencies: ["JSON", "JOSE"], swiftSettings: strict),
         .target(name: "CConnections"),
-        .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CConnections", "Text"], swiftSettings: strict),
-        .target(name: "Proxy", dependencies: ["HTTPServer"], swiftSettings: strict),
-        .target(name: "HTTPClient", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(
+            name: "HTTPServer", dependencies: ["CMicrohttpd", "CConnections", "Platform", "Text"], swiftSettings: strict
+        ),
+        .target(name: "Proxy", dependencies: ["HTTPServer", "Platform"], swiftSettings: strict),
+        .target(name: "HTTPClient", dependencies: ["COpenSSL", "Platform"], swiftSettings: strict),
         .target(
             name: "EmulatorCore",
             dependencies: [
-                "CProcess", "HTTPServer", "JSON", "JOSE", "Text", "Time", "HTTPClient",
+                "HTTPServer", "JSON", "JOSE", "Platform", "Text", "Time", "HTTPClient",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
-        .target(name: "OAuth", dependencies: ["EmulatorCore"], swiftSettings: strict),
+        .target(name: "OAuth", dependencies: ["EmulatorCore", "Platform"], swiftSettings: strict),
         .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "GitHub", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
@@ -51,21 +74,25 @@ let package = Package(
         .target(
             name: "Firebase", dependencies: ["OAuth", "WebAuthn"], exclude: ["WebFlow/Scripts"], swiftSettings: strict,
             plugins: ["EmbedScripts"]),
-        .target(name: "Control", dependencies: ["EmulatorCore"], swiftSettings: strict),
+        .target(name: "Control", dependencies: ["EmulatorCore", "Platform"], swiftSettings: strict),
         .plugin(name: "EmbedSeedData", capability: .buildTool()),
         .target(
             name: "Understudy",
-            dependencies: ["Apple", "GitHub", "Google", "Facebook", "OpenID", "Firebase", "Control", "Proxy"],
+            dependencies: [
+                "Apple", "GitHub", "Google", "Facebook", "OpenID", "Firebase", "Control", "Platform", "Proxy",
+            ],
             swiftSettings: strict, plugins: ["EmbedSeedData"]),
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
-                "Understudy", "EmulatorCore", "JSON", "JOSE", "CNamespaces", "CProcess",
+                "Understudy", "EmulatorCore", "JSON", "JOSE", "Platform",
+                .target(name: "CNamespaces", condition: .when(platforms: [.linux])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .target(
-            name: "TestSupport", dependencies: ["Understudy"], path: "Tests/TestSupport", swiftSettings: strict),
+            name: "TestSupport", dependencies: ["Understudy", "Platform"], path: "Tests/TestSupport",
+            swiftSettings: strict),
         .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: strict),
         // What is fuzzed is an ordinary target, so that the tests can run its corpus.
         .target(
@@ -81,7 +108,8 @@ let package = Package(
                 .product(name: "JWTKit", package: "jwt-kit"),
             ], swiftSettings: strict),
         .testTarget(
-            name: "HTTPServerTests", dependencies: ["HTTPServer", "Proxy", "TestSupport"], swiftSettings: strict),
+            name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform", "Proxy", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(name: "WebAuthnTests", dependencies: ["WebAuthn", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "EmulatorCoreTests", dependencies: ["EmulatorCore", "TestSupport"], swiftSettings: strict),
         .testTarget(

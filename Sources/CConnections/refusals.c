@@ -7,7 +7,9 @@
 
 #include <dlfcn.h>
 #include <microhttpd.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -17,6 +19,22 @@ typedef ssize_t (*tls_send_function)(void *session, const void *bytes, size_t co
 static _Thread_local understudy_refuse next_refuse;
 static _Thread_local void *next_context;
 static _Thread_local char next_reason[512];
+
+static _Atomic(understudy_log_line) take_line;
+
+void understudy_take_log(understudy_log_line take) { take_line = take; }
+
+// For libmicrohttpd, which sets it when a daemon starts. In C, because Swift sees the type of the arguments differently
+// on each processor.
+void understudy_log(void *context, const char *format, va_list arguments);
+
+void understudy_log(void *context, const char *format, va_list arguments) {
+  understudy_log_line take = take_line;
+  char line[1024];
+  if (take == NULL || vsnprintf(line, sizeof line, format, arguments) < 0) return;
+  line[strcspn(line, "\n")] = 0;
+  take(context, line);
+}
 
 static enum MHD_Result queue(struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
   static _Atomic(queue_function) found;

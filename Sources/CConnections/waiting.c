@@ -3,7 +3,9 @@
 // together, nobody is answered. It calls epoll_wait through the dynamic linker, which finds the function of this name in the
 // program first. Here the second question doesn't wait.
 #define _GNU_SOURCE
-#include "watch.h"
+#include "refusals.h"
+
+#ifdef __linux__
 
 #include <signal.h>
 #include <stddef.h>
@@ -19,3 +21,9 @@ __attribute__((visibility("default"))) int epoll_wait(int set, struct epoll_even
   was_full = count == capacity;
   return count;
 }
+
+#else
+
+void understudy_note_worker(void) {}
+
+#endif

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+// CConnections has it.
+extern void understudy_log(void *context, const char *format, va_list arguments);
+
 typedef struct {
   unsigned int workers;
   unsigned int connection_limit;
@@ -17,14 +20,20 @@ typedef struct {
   void *(*begin)(void *context, const char *uri, struct MHD_Connection *connection);
   MHD_RequestCompletedCallback completed;
   MHD_NotifyConnectionCallback connection;
-  MHD_LogCallback log;
   // PEM; NULL without TLS. libmicrohttpd keeps the pointers until the daemon stops.
   const char *tls_certificate;
   const char *tls_key;
+  // Does without epoll, as on systems that lack it.
+  int polls;
 } understudy_daemon_options;
 
+static inline unsigned int understudy_event_loop(const understudy_daemon_options *o) {
+  if (!o->polls && MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES) return MHD_USE_EPOLL_INTERNAL_THREAD;
+  return MHD_USE_POLL_INTERNAL_THREAD;
+}
+
 static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon_options *o) {
-  unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC |
+  unsigned int flags = understudy_event_loop(o) | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC |
                        MHD_USE_NO_LISTEN_SOCKET;
   if (o->tls_certificate != NULL) flags |= MHD_USE_TLS;
   struct MHD_OptionItem tls[] = {
@@ -37,7 +46,7 @@ static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon
   struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
   struct MHD_OptionItem options[] = {
       {MHD_OPTION_ARRAY, 0, o->tls_certificate != NULL ? tls : plain},
-      {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)o->log, o->context},
+      {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)understudy_log, o->context},
       {MHD_OPTION_CONNECTION_LIMIT, o->connection_limit, NULL},
       {MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_seconds, NULL},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)o->connection_memory_bytes, NULL},

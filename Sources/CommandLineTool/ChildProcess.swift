@@ -1,5 +1,4 @@
-import CProcess
-import Glibc
+import Platform
 
 /// A command that runs with this process's input and output, in a process group of its own. A signal for the command is
 /// sent to the whole group.
@@ -42,7 +41,7 @@ struct ChildProcess {
 
     private static func variables(with added: [(name: String, value: String)]) -> [String] {
         var variables: [String] = []
-        var place = environ
+        var place = understudy_environment()
         while let text = place.pointee {
             variables.append(String(cString: text))
             place += 1

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// The terminal from which this process was started. One process group is in its foreground: that group reads what is
 /// typed, and gets the signal of Ctrl-C.

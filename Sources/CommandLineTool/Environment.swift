@@ -1,5 +1,5 @@
 import ArgumentParser
-import Glibc
+import Platform
 
 /// Options from environment variables, for containers. The command line wins.
 enum Environment {
@@ -41,7 +41,7 @@ enum Terminal {
     private static func write(_ line: String, to descriptor: Int32) -> String? {
         var rest = Array((line + "\n").utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if count == 0 || errno != EINTR {

@@ -1,6 +1,5 @@
 import ArgumentParser
-import CProcess
-import Glibc
+import Platform
 import Understudy
 
 struct ExecCommand: ParsableCommand {

@@ -1,5 +1,5 @@
 import CNamespaces
-import Glibc
+import Platform
 import EmulatorCore
 import Understudy
 
@@ -73,13 +73,13 @@ struct Interception {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
-        return Glibc.write(descriptor, bytes, bytes.count) == bytes.count
+        return Platform.write(descriptor, bytes, bytes.count) == bytes.count
     }
 
     /// Whether ports 80 and 443 can be listened on without a network of its own.
     private static func mayListen(at address: String) throws -> Bool {
         for port in [80, 443] as [UInt16] {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let descriptor = understudy_socket(AF_INET, understudy_stream, 0)
             defer { close(descriptor) }
             var one: Int32 = 1
             setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))

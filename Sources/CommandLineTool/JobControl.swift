@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Waits for a command, and does for its process group what the terminal and the shell do for the group of this process.
 struct JobControl {

@@ -1,5 +1,5 @@
 import Dispatch
-import Glibc
+import Platform
 import Synchronization
 
 /// Writes lines to a descriptor, by one thread and in order.
@@ -73,23 +73,11 @@ final class LineWriter: Sendable {
     // MARK: - The thread
 
     private func start() {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        let result = pthread_create(
-            &thread, nil,
-            { context in
-                if let context { Unmanaged<LineWriter>.fromOpaque(context).takeRetainedValue().run() }
-                return nil
-            }, context.toOpaque())
-        if result == 0 {
-            pthread_detach(thread)
-        } else {
-            // When there can be no thread, the caller writes the line. The next call tries again.
-            context.release()
-            state.withLock { $0.hasThread = false }
-            var isMidLine = false
-            writeWaiting(&isMidLine)
-        }
+        guard !WorkThread.start({ [self] in run() }) else { return }
+        // When there can be no thread, the caller writes the line. The next call tries again.
+        state.withLock { $0.hasThread = false }
+        var isMidLine = false
+        writeWaiting(&isMidLine)
     }
 
     private func run() {
@@ -128,7 +116,7 @@ final class LineWriter: Sendable {
     private func write(_ lines: [UInt8], _ isMidLine: inout Bool) -> Int {
         var rest = (isMidLine ? [0x0A] + lines : lines)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 isMidLine = rest[rest.startIndex + count - 1] != 0x0A
                 rest = rest.dropFirst(count)

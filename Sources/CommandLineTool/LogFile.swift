@@ -1,5 +1,5 @@
 import ArgumentParser
-import Glibc
+import Platform
 
 /// Keeps the daemon's log in a file while the command uses standard error.
 struct LogFile {

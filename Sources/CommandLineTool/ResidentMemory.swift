@@ -1,10 +1,10 @@
-import Glibc
+import Platform
 import EmulatorCore
 
 /// Frees memory after the start. Much code runs only at the start, such as reading options and checking seeds, and its
 /// pages stay mapped until the kernel needs them: half of the resident memory at rest.
 enum ResidentMemory {
-    /// Unmaps the pages of code. Pages that are needed again come from the page cache.
+    /// Unmaps the pages of code. Pages that are needed again come from the page cache. Only Linux says where they are.
     static func releaseCode() {
         guard let maps = try? File.text(at: "/proc/self/maps") else { return }
         for line in maps.split(separator: "\n") {

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Blocks the signals that this process handles, and waits for them in one place.
 struct Signals {
@@ -12,19 +12,12 @@ struct Signals {
         // Writing to a closed pipe is to be an error, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         sigemptyset(&set)
-        for signal in signals where ![SIGHUP, SIGTSTP].contains(signal) || !Signals.isIgnored(signal) {
+        for signal in signals where ![SIGHUP, SIGTSTP].contains(signal) || understudy_is_ignored(signal) == 0 {
             sigaddset(&set, signal)
         }
         // With SIGCHLD ignored, the process wouldn't learn how a child has ended.
-        if signals.contains(SIGCHLD) { signal(SIGCHLD, SIG_DFL) }
+        for signal in [SIGCHLD, SIGCONT] where signals.contains(signal) { understudy_keep_signal(signal) }
         pthread_sigmask(SIG_BLOCK, &set, nil)
-    }
-
-    private static func isIgnored(_ signal: Int32) -> Bool {
-        var action = sigaction()
-        guard sigaction(signal, nil, &action) == 0 else { return false }
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Waits for the next signal.
@@ -36,11 +29,7 @@ struct Signals {
 
     /// Whether `signal` comes within so many milliseconds. If it does, it is taken.
     static func comes(_ signal: Int32, withinMilliseconds milliseconds: Int) -> Bool {
-        var only = sigset_t()
-        sigemptyset(&only)
-        sigaddset(&only, signal)
-        var limit = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
-        return sigtimedwait(&only, nil, &limit) == signal
+        understudy_take_signal(signal, Int32(milliseconds)) == 1
     }
 
     /// Lets `signal` have its default effect on `target`, which is this process or its group, although the signal is

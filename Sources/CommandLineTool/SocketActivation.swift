@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Sockets that systemd opened for us: <https://www.freedesktop.org/software/systemd/man/latest/sd_listen_fds.html>.
 enum SocketActivation {

@@ -1,5 +1,5 @@
-import FoundationEssentials
-import Glibc
+import EmulatorCore
+import Platform
 import Understudy
 
 /// A daemon for one command, and the environment by which the command finds it.
@@ -44,7 +44,7 @@ struct Surroundings {
             }
             variables = Surroundings.own(server) + bundle.variables
         } catch {
-            try? FileManager.default.removeItem(atPath: folder)
+            File.remove(folder)
             throw error
         }
     }
@@ -61,7 +61,7 @@ struct Surroundings {
     }
 
     func discard() {
-        if let folder { try? FileManager.default.removeItem(atPath: folder) }
+        if let folder { File.remove(folder) }
     }
 
     private static func makeFolder() throws -> String {

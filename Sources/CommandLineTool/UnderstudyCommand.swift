@@ -1,5 +1,5 @@
 import ArgumentParser
-import CProcess
+import Platform
 import Understudy
 
 @main
@@ -19,8 +19,10 @@ struct UnderstudyCommand: ParsableCommand {
         Terminal.occupyStandardDescriptors()
         var count: Int32 = 0
         let values = understudy_arguments(&count)
-        // Swift's list of arguments comes from /proc, and is empty where /proc isn't mounted.
-        let arguments = (1..<max(Int(count), 1)).compactMap { values[$0].map { String(cString: $0) } }
+        // Swift's list of arguments comes from /proc on Linux, and is empty where /proc isn't mounted.
+        let arguments =
+            values.map { values in (1..<max(Int(count), 1)).compactMap { values[$0].map { String(cString: $0) } } }
+            ?? Array(CommandLine.arguments.dropFirst())
         self.main(DaemonOptions.completed(arguments))
     }
 }

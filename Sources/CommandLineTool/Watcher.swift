@@ -1,6 +1,5 @@
-import CProcess
-import FoundationEssentials
-import Glibc
+import Platform
+import EmulatorCore
 
 /// A second process that waits for the end of `exec`. When `exec` ends without having told it before, as by SIGKILL, it
 /// ends the command and removes temporary files.
@@ -21,7 +20,7 @@ struct Watcher {
     /// threads held would stay locked.
     init?() {
         var pair: [Int32] = [0, 0]
-        guard understudy_message_pair(&pair) == 0 else { return nil }
+        guard understudy_channel(&pair) == 0 else { return nil }
         let identifier = understudy_fork()
         if identifier == 0 {
             close(pair[0])
@@ -45,8 +44,8 @@ struct Watcher {
     }
 
     private func send(_ message: Message, _ text: String) {
-        let bytes = [message.rawValue] + text.utf8
-        Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        let bytes = Array(text.utf8.prefix(Int(UInt16.max)))
+        understudy_tell(descriptor, message.rawValue, bytes, UInt16(clamping: bytes.count))
     }
 
     // MARK: - The other process
@@ -65,22 +64,38 @@ struct Watcher {
         sigprocmask(SIG_BLOCK, &all, nil)
         var group: pid_t = 0
         var files: [String] = []
-        var buffer = [UInt8](repeating: 0, count: 8192)
-        while true {
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0, let message = Message(rawValue: buffer[0]) else { break }
+        while let (message, bytes) = receive(from: descriptor) {
             switch message {
-            case .group where count == 1 + MemoryLayout<pid_t>.size:
-                group = buffer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 1, as: pid_t.self) }
+            case .group where bytes.count == MemoryLayout<pid_t>.size:
+                group = bytes.withUnsafeBytes { $0.loadUnaligned(as: pid_t.self) }
             case .group: break
-            case .file: files.append(String(decoding: buffer[1..<count], as: UTF8.self))
+            case .file: files.append(String(decoding: bytes, as: UTF8.self))
             case .goodbye: _exit(0)
             }
         }
         ChildProcess.end(group, within: grace, asking: true)
         terminal?.takeBack(from: group)
-        for file in files { try? FileManager.default.removeItem(atPath: file) }
+        for file in files { File.remove(file) }
         _exit(0)
+    }
+
+    /// The next message; `nil` when the other process has ended.
+    private static func receive(from descriptor: Int32) -> (Message, [UInt8])? {
+        guard let head = bytes(3, from: descriptor), let message = Message(rawValue: head[0]),
+            let body = bytes(Int(head[1]) | Int(head[2]) << 8, from: descriptor)
+        else { return nil }
+        return (message, body)
+    }
+
+    private static func bytes(_ count: Int, from descriptor: Int32) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            var part = [UInt8](repeating: 0, count: count - bytes.count)
+            let size = recv(descriptor, &part, part.count, 0)
+            if size < 0, errno == EINTR { continue }
+            guard size > 0 else { return nil }
+            bytes += part[..<size]
+        }
+        return bytes
     }
 }

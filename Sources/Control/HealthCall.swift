@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import HTTPServer
 import JSON
 import EmulatorCore
@@ -40,7 +40,7 @@ extension ControlAPI {
         let recordings = budget.recordings.usage
         let counts = worlds.counts
         var memory = JSONObject()
-        memory["resident"] = ResidentSize.bytes.map { .integer(Int64($0)) }
+        memory["resident"] = ControlAPI.residentBytes.map { .integer($0) }
         memory["recording"] = [
             "bytes": .integer(Int64(recordings.bytes)), "limit": .integer(Int64(budget.recordings.limit)),
             "dropped": .integer(Int64(recordings.dropped)),
@@ -65,21 +65,10 @@ extension ControlAPI {
             "refused": .integer(Int64(allowance.refused)),
         ]
     }
-}
 
-/// The process's resident memory.
-enum ResidentSize {
-    /// The second field of `/proc/self/statm`, in pages; `nil` where there is no such file.
-    static var bytes: Int? {
-        let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: 128)
-        let count = read(descriptor, &buffer, buffer.count)
-        guard count > 0 else { return nil }
-        let fields = String(decoding: buffer.prefix(count), as: UTF8.self).split(separator: " ")
-        guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
-        let (bytes, overflow) = pages.multipliedReportingOverflow(by: sysconf(Int32(_SC_PAGESIZE)))
-        return overflow ? nil : bytes
+    /// `nil` where the system doesn't say.
+    private static var residentBytes: Int64? {
+        let bytes = understudy_resident_bytes()
+        return bytes < 0 ? nil : bytes
     }
 }

@@ -1,5 +1,5 @@
 import Dispatch
-import Glibc
+import Platform
 
 /// A connected TCP socket. It is closed when the last reference to it is gone.
 final class Socket: Sendable {
@@ -9,7 +9,7 @@ final class Socket: Sendable {
 
     init(connectingTo target: Target, deadline: ContinuousClock.Instant) throws(OutgoingRequest.Failure) {
         var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_socktype = understudy_stream
         var found: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(target.lookupName, target.port, &hints, &found)
         guard code == 0 else {
@@ -22,16 +22,18 @@ final class Socket: Sendable {
         while let candidate = next {
             next = candidate.pointee.ai_next
             let info = candidate.pointee
-            let descriptor = socket(info.ai_family, info.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), info.ai_protocol)
+            let descriptor = understudy_socket(info.ai_family, info.ai_socktype, info.ai_protocol)
             guard descriptor >= 0 else { continue }
-            // On Linux the timeout for sending limits connect, too.
-            Socket.setTimeout(descriptor, until: deadline)
-            if connect(descriptor, info.ai_addr, info.ai_addrlen) == 0 {
+            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            let failure = understudy_connect(
+                descriptor, info.ai_addr, info.ai_addrlen, Int32(max(1, min(left, 60_000))))
+            if failure == 0 {
                 self.descriptor = descriptor
+                Socket.setTimeout(descriptor, until: deadline)
                 end(at: deadline)
                 return
             }
-            reason = errno == EINPROGRESS ? "no answer in time" : String(cString: strerror(errno))
+            reason = failure == ETIMEDOUT ? "no answer in time" : String(cString: strerror(failure))
             close(descriptor)
         }
         throw OutgoingRequest.Failure(description: "can't connect to \(target.authority): \(reason)")
@@ -58,16 +60,15 @@ final class Socket: Sendable {
 
     private static func setTimeout(_ descriptor: Int32, until deadline: ContinuousClock.Instant) {
         let left = max(.milliseconds(1), ContinuousClock.now.duration(to: deadline)).components
-        var time = timeval(tv_sec: Int(left.seconds), tv_usec: Int(left.attoseconds / 1_000_000_000_000))
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
+            understudy_limit(descriptor, option, Int(left.seconds), Int(left.attoseconds / 1_000_000_000_000))
         }
     }
 
     func write(_ bytes: [UInt8]) throws(OutgoingRequest.Failure) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, understudy_no_signal) }
             guard count > 0 else {
                 throw OutgoingRequest.Failure(description: "the connection broke: \(Socket.lastError)")
             }

@@ -1,6 +1,6 @@
 import CMicrohttpd
 import CConnections
-import Glibc
+import Platform
 import Synchronization
 
 // libmicrohttpd calls these from its workers. They are functions in a file of their own, not closures, because a
@@ -95,11 +95,8 @@ func collectHeader(
     return .YES
 }
 
-func logCallback(context: UnsafeMutableRawPointer?, format: UnsafePointer<CChar>?, arguments: CVaListPointer?) {
-    guard let server = server(context), let format, let arguments else { return }
-    var bytes = [CChar](repeating: 0, count: 1024)
-    vsnprintf(&bytes, bytes.count, format, arguments)
-    let line = String(decoding: bytes.prefix { $0 != 0 && $0 != 0x0A }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+func logCallback(context: UnsafeMutableRawPointer?, line: UnsafePointer<CChar>?) {
+    guard let server = server(context), let line = line.map({ String(cString: $0) }) else { return }
     server.options.log(line)
     if let reason = MicrohttpdRefusal.reason(in: line) {
         understudy_replace_next_answer(refusalCallback, context, reason)

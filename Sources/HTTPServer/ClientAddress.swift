@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Where a connection comes from.
 enum ClientAddress {

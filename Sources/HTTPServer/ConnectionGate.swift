@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import Synchronization
 
 /// Counts a server's connections and the bytes of their requests, and closes connections when a limit is reached.
@@ -233,7 +233,7 @@ final class ConnectionGate: Sendable {
         if connection.hasRequest, connection.phase != .reading {
             let answer = timeoutAnswer(status, reason)
             _ = answer.withUnsafeBytes {
-                send(connection.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+                send(connection.descriptor, $0.baseAddress, $0.count, understudy_no_signal | Int32(MSG_DONTWAIT))
             }
         }
         move(connection, to: .working, &state)
@@ -290,9 +290,5 @@ final class ConnectionGate: Sendable {
     }
 
     /// A monotonic clock's.
-    static var seconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-        return Int64(time.tv_sec)
-    }
+    static var seconds: Int64 { understudy_coarse_seconds() }
 }

@@ -1,40 +1,29 @@
-import Glibc
+import Platform
 
 /// How many connections the limit of open files allows. Each connection needs a descriptor, and so does the rest of the process;
 /// a server that has run out of them can't accept connections.
 package enum DescriptorLimit {
     /// Raises the limit as far as the system lets the process do it.
-    static func raise() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < limit.rlim_max
-        else {
-            return
-        }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
+    static func raise() { understudy_raise_open_files() }
 
     /// With fewer, the daemon's own needs leave nothing for connections.
     private static let least = 32
 
     /// - Throws: when no connection could be served.
     static func check() throws(ListenError) {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < least else {
-            return
-        }
+        let files = understudy_open_files()
+        guard files < least else { return }
         throw ListenError(
             description:
-                "only \(limit.rlim_cur) files may be open at once, and at least \(least) are needed: raise the limit "
+                "only \(files) files may be open at once, and at least \(least) are needed: raise the limit "
                 + "with ulimit -n")
     }
 
     /// Descriptors for the connections of all servers of the process. The rest, a quarter but from 32 to 512, is for epoll
     /// sets, files and outgoing requests.
     private static var available: Int {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 512 }
-        let files = Int(clamping: limit.rlim_cur)
+        // Where there is no limit, the number is the largest that there is.
+        let files = Int(min(understudy_open_files(), 1 << 20))
         return files - min(512, max(32, files / 4))
     }
 

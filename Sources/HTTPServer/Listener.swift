@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Why the server can't listen.
 package struct ListenError: Error, CustomStringConvertible, Sendable {
@@ -73,7 +73,7 @@ package struct Listener {
             case .v4: AF_INET
             case .v6: AF_INET6
             }
-        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = understudy_socket(family, understudy_stream, 0)
         guard descriptor >= 0 else { return nil }
         var one: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
@@ -82,10 +82,11 @@ package struct Listener {
         switch address {
         case .v4(let ip):
             length = withUnsafeMutableBytes(of: &storage) { bytes in
-                bytes.storeBytes(
-                    of: sockaddr_in(
-                        sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian, sin_addr: ip,
-                        sin_zero: (0, 0, 0, 0, 0, 0, 0, 0)), as: sockaddr_in.self)
+                var place = sockaddr_in()
+                place.sin_family = sa_family_t(AF_INET)
+                place.sin_port = port.bigEndian
+                place.sin_addr = ip
+                bytes.storeBytes(of: place, as: sockaddr_in.self)
                 return socklen_t(MemoryLayout<sockaddr_in>.size)
             }
         case .v6(let ip):
@@ -93,10 +94,11 @@ package struct Listener {
             var onlyV6: Int32 = host == "::" ? 0 : 1
             setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &onlyV6, socklen_t(MemoryLayout<Int32>.size))
             length = withUnsafeMutableBytes(of: &storage) { bytes in
-                bytes.storeBytes(
-                    of: sockaddr_in6(
-                        sin6_family: sa_family_t(AF_INET6), sin6_port: port.bigEndian, sin6_flowinfo: 0, sin6_addr: ip,
-                        sin6_scope_id: 0), as: sockaddr_in6.self)
+                var place = sockaddr_in6()
+                place.sin6_family = sa_family_t(AF_INET6)
+                place.sin6_port = port.bigEndian
+                place.sin6_addr = ip
+                bytes.storeBytes(of: place, as: sockaddr_in6.self)
                 return socklen_t(MemoryLayout<sockaddr_in6>.size)
             }
         }

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import Synchronization
 
 /// Tells clients why their connections are closed, and counts them for the log.
@@ -37,7 +37,7 @@ package final class RefusedConnections: Sendable {
     func sendRefusal(_ descriptor: Int32, _ reason: String) {
         let bytes = answer(503, reason)
         _ = bytes.withUnsafeBytes {
-            send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            send(descriptor, $0.baseAddress, $0.count, understudy_no_signal | Int32(MSG_DONTWAIT))
         }
         shutdown(descriptor, Int32(SHUT_WR))
         RefusedConnections.drain(descriptor)

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// An HTTP/1.1 server: a thread that accepts connections, libmicrohttpd's workers, and one handler that answers. It stops when
 /// the last reference to it is gone.
@@ -42,6 +42,8 @@ package final class Server: Sendable {
         package var listening: [Int32] = []
         /// Speaks TLS 1.2 and 1.3 with this certificate.
         package var tls: TLS?
+        /// Has libmicrohttpd wait by poll, as it does on systems without epoll.
+        package var polls = false
         /// How long `stop` waits for requests in flight.
         package var stopGrace = Duration.milliseconds(1000)
         /// Headers for what the server itself refuses before the handler sees it, given why.

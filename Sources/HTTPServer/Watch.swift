@@ -1,5 +1,4 @@
-import CConnections
-import Glibc
+import Platform
 import Synchronization
 
 /// One thread that accepts a server's connections, and notices when the client of a suspended one goes: libmicrohttpd
@@ -7,7 +6,8 @@ import Synchronization
 final class Watch: Sendable {
     private struct Watched {
         let serial: UInt32
-        let gone: @Sendable () -> Void
+        /// `nil` once it has been called.
+        var gone: (@Sendable () -> Void)?
     }
 
     private struct State {
@@ -31,8 +31,7 @@ final class Watch: Sendable {
         var tick: @Sendable () -> Void
     }
 
-    private let set = understudy_epoll_make()
-    private let wakeUpDescriptor = understudy_eventfd_make()
+    private let events = understudy_events_open()
     private let hooks: Hooks
     private let state: Mutex<State>
     // Closed when the process has no other descriptor left, so that one client can be told. Used by the thread only.
@@ -40,12 +39,13 @@ final class Watch: Sendable {
 
     /// Milliseconds between two ticks, at most.
     private static let pause: Int32 = 200
+    /// The words that a set of events takes have 63 bits.
+    private static let lastSerial = UInt32.max >> 1
 
     /// Takes the listeners over.
     init(_ listeners: [Int32], _ hooks: Hooks) {
         self.hooks = hooks
         state = Mutex(State(listeners: listeners))
-        add(wakeUpDescriptor, serial: 0)
         for listener in listeners {
             _ = fcntl(listener, F_SETFL, O_NONBLOCK)
             add(listener, serial: 0)
@@ -53,15 +53,15 @@ final class Watch: Sendable {
     }
 
     deinit {
-        for descriptor in [set, wakeUpDescriptor, reserve.load(ordering: .relaxed)] where descriptor >= 0 {
-            close(descriptor)
-        }
+        understudy_events_close(events)
+        let kept = reserve.load(ordering: .relaxed)
+        if kept >= 0 { close(kept) }
         for listener in state.withLock({ $0.listeners }) { close(listener) }
     }
 
     /// `false` when the system gives no thread or no descriptors.
     func start() -> Bool {
-        guard set >= 0, wakeUpDescriptor >= 0 else { return false }
+        guard events.set >= 0 else { return false }
         state.withLock { $0.isRunning = true }
         let isStarted = WorkThread.start { [self] in
             run()
@@ -91,7 +91,7 @@ final class Watch: Sendable {
     /// must stay open until `forget`.
     func watch(_ descriptor: Int32, gone: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            state.serial = state.serial == .max ? 1 : state.serial + 1
+            state.serial = state.serial == Watch.lastSerial ? 1 : state.serial + 1
             state.watched[descriptor] = Watched(serial: state.serial, gone: gone)
             add(descriptor, serial: state.serial)
         }
@@ -100,7 +100,7 @@ final class Watch: Sendable {
     func forget(_ descriptor: Int32) {
         let watched = state.withLock { state in
             let watched = state.watched.removeValue(forKey: descriptor)
-            if watched != nil { _ = understudy_epoll_remove(set, descriptor) }
+            if watched != nil { _ = understudy_events_remove(events, descriptor) }
             return watched
         }
         // What the closure keeps alive is released here, outside the lock.
@@ -110,12 +110,11 @@ final class Watch: Sendable {
     /// `serial` is 0 for descriptors that are read from, and a number of its own for each suspended connection.
     private func add(_ descriptor: Int32, serial: UInt32) {
         let word = UInt64(serial) << 32 | UInt64(UInt32(bitPattern: descriptor))
-        _ = understudy_epoll_add(set, descriptor, serial == 0 ? 0 : 1, word)
+        _ = understudy_events_add(events, descriptor, serial == 0 ? 0 : 1, word)
     }
 
     private func wakeUp() {
-        var one: UInt64 = 1
-        _ = write(wakeUpDescriptor, &one, 8)
+        understudy_events_wake(events)
     }
 
     // MARK: - The thread
@@ -125,7 +124,7 @@ final class Watch: Sendable {
         var words = [UInt64](repeating: 0, count: 128)
         while !state.withLock({ $0.isOver }) {
             if hooks.isFull() { usleep(1000) }
-            let count = understudy_epoll_wait(set, &words, Watch.pause)
+            let count = understudy_events_wait(events, &words, Watch.pause)
             for word in words.prefix(Int(max(0, count))) {
                 handle(Int32(truncatingIfNeeded: word), UInt32(word >> 32))
             }
@@ -136,14 +135,12 @@ final class Watch: Sendable {
     }
 
     private func handle(_ descriptor: Int32, _ serial: UInt32) {
-        if descriptor == wakeUpDescriptor {
-            var count: UInt64 = 0
-            _ = read(wakeUpDescriptor, &count, 8)
-        } else if serial == 0 {
+        if serial == 0 {
             acceptAll(from: descriptor)
         } else {
             let gone = state.withLock { state -> (@Sendable () -> Void)? in
                 guard let watched = state.watched[descriptor], watched.serial == serial else { return nil }
+                state.watched[descriptor]?.gone = nil
                 return watched.gone
             }
             gone?()
@@ -156,7 +153,7 @@ final class Watch: Sendable {
             guard !hooks.isFull(), state.withLock({ $0.mayAccept }) else { return }
             var storage = sockaddr_storage()
             var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-            let descriptor = understudy_accept(listener, &storage, &length)
+            let descriptor = understudy_accept(listener, &storage, &length, 0)
             guard descriptor >= 0 else {
                 let failure = errno
                 if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) { refuseOne(from: listener) }
@@ -176,7 +173,7 @@ final class Watch: Sendable {
     private func refuseOne(from listener: Int32) {
         let kept = reserve.exchange(-1, ordering: .relaxed)
         if kept >= 0 { close(kept) }
-        let descriptor = understudy_accept(listener, nil, nil)
+        let descriptor = understudy_accept(listener, nil, nil, 0)
         if descriptor >= 0 {
             hooks.outOfDescriptors(descriptor)
             close(descriptor)
@@ -192,7 +189,7 @@ final class Watch: Sendable {
         }
         for listener in listeners {
             // Another process may have the socket, too; then closing it here doesn't take it out of the set.
-            _ = understudy_epoll_remove(set, listener)
+            _ = understudy_events_remove(events, listener)
             close(listener)
         }
     }

@@ -1,5 +1,6 @@
+import CConnections
 import CMicrohttpd
-import Glibc
+import Platform
 import Synchronization
 
 /// The inside of a server: libmicrohttpd's daemon, the thread that accepts, and what their callbacks share.
@@ -74,7 +75,8 @@ final class Workers: Sendable {
         daemonOptions.begin = beginCallback
         daemonOptions.completed = completedCallback
         daemonOptions.connection = connectionCallback
-        daemonOptions.log = logCallback
+        daemonOptions.polls = options.polls ? 1 : 0
+        understudy_take_log(logCallback)
         if let secrets {
             daemonOptions.tls_certificate = UnsafePointer(secrets.chain)
             daemonOptions.tls_key = UnsafePointer(secrets.key)

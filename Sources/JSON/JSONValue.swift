@@ -1,5 +1,10 @@
-import FoundationEssentials
 import Time
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Any JSON value. Objects keep their members' order, because the order is part of what we send: two runs must give
 /// the same bytes, and a provider's answer has its own order.

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Carries bytes between two sockets.
 enum Pipe {
@@ -15,7 +15,7 @@ enum Pipe {
     static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
         var rest = bytes
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, understudy_no_signal) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             rest = rest.dropFirst(count)
@@ -25,10 +25,7 @@ enum Pipe {
 
     /// Seconds after which writing to a peer that doesn't read fails.
     static func limitWrites(of descriptors: [Int32], seconds: Int) {
-        var time = timeval(tv_sec: seconds, tv_usec: 0)
-        for descriptor in descriptors {
-            setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
-        }
+        for descriptor in descriptors { understudy_limit(descriptor, SO_SNDTIMEO, seconds, 0) }
     }
 
     /// Carries bytes in both directions until both sides have ended, one of them breaks, nothing has come for `idleSeconds`, or
@@ -56,8 +53,8 @@ enum Pipe {
 
 /// Connects to a host, by name or address.
 enum Connector {
-    /// Seconds after which a host that doesn't answer is given up.
-    private static let patience = 10
+    /// Milliseconds after which a host that doesn't answer is given up.
+    private static let patience: Int32 = 10_000
 
     /// Connects to the daemon, which listens on both loopback addresses, or on the one that the machine has.
     static func connect(loopbackOr host: String, _ port: UInt16) throws(Refusal) -> Int32 {
@@ -67,7 +64,7 @@ enum Connector {
 
     static func connect(_ host: String, _ port: UInt16) throws(Refusal) -> Int32 {
         var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_socktype = understudy_stream
         hints.ai_flags = AI_ADDRCONFIG
         var found: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(host, String(port), &hints, &found) == 0, let first = found else {
@@ -76,12 +73,9 @@ enum Connector {
         defer { freeaddrinfo(first) }
         var next: UnsafeMutablePointer<addrinfo>? = first
         while let entry = next?.pointee {
-            let descriptor = socket(
-                entry.ai_family, entry.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), entry.ai_protocol)
+            let descriptor = understudy_socket(entry.ai_family, entry.ai_socktype, entry.ai_protocol)
             if descriptor >= 0 {
-                // Connecting is limited by the time for writing.
-                Pipe.limitWrites(of: [descriptor], seconds: patience)
-                if Glibc.connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0 { return descriptor }
+                if understudy_connect(descriptor, entry.ai_addr, entry.ai_addrlen, patience) == 0 { return descriptor }
                 close(descriptor)
             }
             next = entry.ai_next

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import HTTPServer
 import Synchronization
 
@@ -96,13 +96,12 @@ final class ProxyState: Sendable {
             tell()
             var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
             guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
-            let descriptor = Glibc.accept(listener, nil, nil)
+            let descriptor = understudy_accept(listener, nil, nil, 1)
             guard descriptor >= 0 else {
                 // Without a free descriptor the connection stays in the system's queue, and polling would return at once.
                 if errno == EMFILE || errno == ENFILE { usleep(20_000) }
                 continue
             }
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             guard count.add(1, ordering: .relaxed).newValue <= limit else {
                 count.subtract(1, ordering: .relaxed)
                 refuse(descriptor, "all \(limit) tunnels are in use")

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import HTTPServer
 
 /// One connection to the proxy, from its first request to its end.

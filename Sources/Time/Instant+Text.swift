@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Instants as RFC 3339 writes them, in UTC: `2030-01-01T00:00:00Z`.
 /// <https://datatracker.ietf.org/doc/html/rfc3339#section-5.6>

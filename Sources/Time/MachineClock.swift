@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// The machine's own clocks.
 package enum MachineClock {

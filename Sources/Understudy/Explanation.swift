@@ -1,9 +1,14 @@
 import HTTPClient
-import FoundationEssentials
 import JOSE
 import JSON
 import EmulatorCore
 import Time
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What `understudy explain` says of a token, a nonce or a client secret: findings, each of which holds or doesn't.
 public struct Explanation: Sendable {

@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import Proxy
+import Platform
 
 /// A stand-in identity provider for tests, in this process. It runs until ``stop()``, or until the last reference to it
 /// is gone.

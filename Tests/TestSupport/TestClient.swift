@@ -1,5 +1,5 @@
 import Foundation
-import Glibc
+import Platform
 import Testing
 
 /// An HTTP answer as it came over the wire.
@@ -83,9 +83,8 @@ package final class Wire {
 
     package init(port: Int, host: String = "127.0.0.1", timeoutSeconds: Int = 60) throws {
         let isV6 = host.contains(":")
-        descriptor = socket(isV6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var time = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+        descriptor = understudy_socket(isV6 ? AF_INET6 : AF_INET, understudy_stream, 0)
+        understudy_limit(descriptor, SO_RCVTIMEO, timeoutSeconds, 0)
         let result: Int32
         if isV6 {
             var address = sockaddr_in6()
@@ -123,7 +122,9 @@ package final class Wire {
     package func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes {
+                Platform.send(descriptor, $0.baseAddress, $0.count, understudy_no_signal)
+            }
             if count <= 0 { return }
             rest = rest.dropFirst(count)
         }

@@ -12,6 +12,15 @@ struct MHD_Response;
 typedef int (*understudy_refuse)(void *context, struct MHD_Connection *connection, unsigned int status,
                                  const char *reason);
 
+// Says that this thread is one of libmicrohttpd's workers.
+void understudy_note_worker(void);
+
+// Takes one line of libmicrohttpd's log.
+typedef void (*understudy_log_line)(void *context, const char *line);
+
+// Has all daemons of the process give their lines to this function.
+void understudy_take_log(understudy_log_line take);
+
 // Called when libmicrohttpd has said that it refuses a request, which it does right before it queues its own answer, on
 // the same thread. In place of queueing this thread's next answer, `refuse` is called.
 void understudy_replace_next_answer(understudy_refuse refuse, void *context, const char *reason);

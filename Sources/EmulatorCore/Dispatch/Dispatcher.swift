@@ -81,7 +81,7 @@ package final class Dispatcher: Sendable {
             case .wait: return
             case .go: goOn()
             case .mine:
-                Task.immediate(executorPreference: OperationExecutor.shared) {
+                Task.atOnce(executorPreference: OperationExecutor.shared) { [self] in
                     if let failure = await play(scenarios, in: context.world) { logger.error("\(failure)") }
                     goOn()
                 }

@@ -7,11 +7,24 @@ extension Reply {
     /// response any more.
     static func running(_ body: @escaping @Sendable () async -> Response) -> Reply {
         let pending = PendingResponse()
-        let task = Task.immediate(executorPreference: OperationExecutor.shared) { pending.settle(await body()) }
+        let task = Task.atOnce(executorPreference: OperationExecutor.shared) { pending.settle(await body()) }
         if let response = pending.settled { return .now(response) }
         return .later { done in
             done.whenAbandoned { task.cancel() }
             pending.whenSettled { done($0) }
+        }
+    }
+}
+
+extension Task where Success == Void, Failure == Never {
+    /// Starts a task on this thread, which is `immediate`. Before macOS 26, which has that first, the task starts on a thread of
+    /// the executor.
+    @discardableResult
+    static func atOnce(executorPreference: any TaskExecutor, _ body: @escaping @Sendable () async -> Void) -> Task {
+        if #available(macOS 26, *) {
+            Task.immediate(executorPreference: executorPreference, operation: body)
+        } else {
+            Task(executorPreference: executorPreference, operation: body)
         }
     }
 }

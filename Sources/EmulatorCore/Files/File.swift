@@ -1,5 +1,4 @@
-import CProcess
-import Glibc
+import Platform
 
 /// Files by their paths. Every failure names the path and the system's reason.
 package enum File {
@@ -74,7 +73,7 @@ package enum File {
                     throw Failure(path, what, "nobody has written to it for \(patience / 1000) s")
                 }
             }
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            let count = Platform.read(descriptor, &chunk, chunk.count)
             if count == 0 { return bytes }
             if count > 0 {
                 bytes += chunk[..<count]
@@ -102,7 +101,7 @@ package enum File {
         guard descriptor >= 0 else { throw Failure(path, what) }
         var rest = Array(bytes)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if count == 0 || errno != EINTR {
@@ -120,6 +119,14 @@ package enum File {
         close(descriptor)
         unlink(draft)
         return failure
+    }
+
+    /// Removes what is at a path, a directory with all that is in it. What can't be removed stays.
+    package static func remove(_ path: String) {
+        // A symbolic link isn't followed.
+        guard unlink(path) != 0, (try? isThere(.folder, at: path)) == true else { return }
+        for name in (try? names(in: path)) ?? [] { remove("\(path)/\(name)") }
+        rmdir(path)
     }
 
     /// A name beside a path that nobody else has, or can foresee.

@@ -1,5 +1,4 @@
-import CProcess
-import Glibc
+import Platform
 
 extension File {
     package enum Kind: Sendable { case file, folder }

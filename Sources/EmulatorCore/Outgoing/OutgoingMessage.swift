@@ -4,6 +4,7 @@ import HTTPServer
 import JSON
 import Synchronization
 import Time
+import Platform
 
 /// What the daemon posts to a server of a client: a notification of something that has happened.
 package struct OutgoingMessage: Sendable {

@@ -1,5 +1,10 @@
-import FoundationEssentials
 import JSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A person who can sign in: what all providers know, and each provider's own profile.
 package struct Account: Sendable {

@@ -1,4 +1,4 @@
-import CProcess
+import Platform
 import JOSE
 import JSON
 

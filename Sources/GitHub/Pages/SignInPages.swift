@@ -1,9 +1,14 @@
-import FoundationEssentials
 import HTTPServer
 import JSON
 import JOSE
 import OAuth
 import EmulatorCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 // GET /login, POST /session, GET and POST /signup, POST /logout
 // Where a person signs in. There are no passwords: people are chosen from a list.

@@ -1,8 +1,13 @@
-import FoundationEssentials
 import HTTPServer
 import JOSE
 import OAuth
 import EmulatorCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 // What is checked of every request to the REST API, in this order: User-Agent, version, Accept, credentials, rate limit,
 // scope. And the headers of every answer.

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import EmulatorCore
 
 /// The parts of an absolute http or https URL that redirect rules speak of.

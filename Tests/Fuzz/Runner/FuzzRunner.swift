@@ -1,5 +1,5 @@
 import FuzzTargets
-import Glibc
+import Platform
 
 // libFuzzer's entry points: <https://llvm.org/docs/LibFuzzer.html>. Its own `main` calls them. One program holds all targets,
 // so it is built and linked once; UNDERSTUDY_FUZZ_TARGET says which one it runs.
@@ -16,7 +16,7 @@ private let target: FuzzTarget = {
 
 private func write(_ line: String) {
     let text = line + "\n"
-    _ = Glibc.write(STDERR_FILENO, text, text.utf8.count)
+    _ = Platform.write(STDERR_FILENO, text, text.utf8.count)
 }
 
 /// A finding ends the process, by which libFuzzer knows it and keeps the input.

@@ -1,4 +1,4 @@
-import Glibc
+import CPlatform
 import Synchronization
 
 /// Threads for work that may block.
@@ -10,15 +10,11 @@ package enum WorkThread {
     }
 
     /// `false` when the system gives no thread.
-    package static func start(_ work: @escaping @Sendable () -> Void) -> Bool {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, 256 << 10)
+    ///
+    /// - Parameter stack: In bytes.
+    package static func start(stack: Int = 256 << 10, _ work: @escaping @Sendable () -> Void) -> Bool {
         let context = Unmanaged.passRetained(Box(work)).toOpaque()
-        var thread = pthread_t()
-        let failure = pthread_create(&thread, &attributes, run, context)
+        let failure = understudy_start_thread(stack, run, context)
         if failure != 0 { Unmanaged<Box>.fromOpaque(context).release() }
         return failure == 0
     }
