@@ -132,6 +132,7 @@ scenarios: build
 
 install: build
 	install -D -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/understudy
+	packaging/shared $(BINARY) $(DESTDIR)$(PREFIX)/share
 	set -e; for unit in understudy.service understudy.socket; do \
 		install -d $(DESTDIR)$(PREFIX)/lib/systemd/system; \
 		sed 's|@PREFIX@|$(PREFIX)|' packaging/$$unit > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit; \
@@ -139,6 +140,8 @@ install: build
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/understudy
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,man/man1/understudy.1.gz bash-completion/completions/understudy \
+		zsh/site-functions/_understudy fish/vendor_completions.d/understudy.fish)
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,understudy.service understudy.socket)
 
 # .build/understudy_VERSION_ARCHITECTURE.deb

@@ -40,7 +40,7 @@ struct AppleDirectory: Sendable {
         var teams: [String: Team] = [:]
         var clients: [String: Client] = [:]
         for team in seeded {
-            let keys = team.keys.compactMap { named in known[named.publicKey].map { (named.id, $0) } }
+            let keys = team.keys.compactMap { named in named.verifying(known).map { (named.id, $0) } }
             teams[team.id] = Team(
                 id: team.id, keys: Dictionary(keys) { first, _ in first }, notificationsURL: team.notificationsURL,
                 relay: team.relay)

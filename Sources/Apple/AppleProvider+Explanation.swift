@@ -66,7 +66,7 @@ extension AppleProvider {
             let known = team.keys.map(\.id).joined(separator: ", ")
             return [client, .init(holds: false, "kid \(kid) isn't a key of team \"\(team.id)\" (\(known))")]
         }
-        guard let publicKey = seed.keys[key.publicKey] else { return [client] }
+        guard let publicKey = key.verifying(seed.keys) else { return [client] }
         let signature = secret.signatureFinding(key: publicKey)
         return [client, .init(holds: signature.holds, signature.text)]
     }

@@ -1,4 +1,5 @@
 import EmulatorCore
+import JOSE
 import JSON
 import Time
 
@@ -99,13 +100,21 @@ extension AppleSection {
     /// A key that signs client secrets.
     package struct Key: SchemaObject {
         package let id: String
-        /// PEM.
-        package let publicKey: String
+        /// PEM; `nil` where only the private half is given, from which it follows.
+        private let publicKey: String?
+        /// PEM; `nil` where the seed can check secrets but not sign them.
+        let privateKey: String?
 
         package init(_ fields: inout Fields) {
             id = fields("id", .text(.appleIdentifier), "The key ID.")
-            publicKey = fields.publicKey() ?? ""
+            publicKey = fields.publicKey()
+            privateKey = fields.privateKey(
+                "The private half, a P-256 PKCS#8 PEM file, relative to this file: then `understudy client-secret` can sign, and the public half needn't be given."
+            )
         }
+
+        /// The key that secrets are checked with, among the seed's keys by their PEM text.
+        func verifying(_ known: [String: JOSE.Key]) -> JOSE.Key? { (publicKey ?? privateKey).flatMap { known[$0] } }
     }
 
     package struct App: SchemaObject {
@@ -177,6 +186,7 @@ extension AppleSection {
         for team in teams {
             let place = " in team \"\(team["id"]?.string ?? "")\""
             let apps = KnownNames(team["apps"], "bundleID")
+            for key in team["keys"]?.items ?? [] { references.expectPair(key) }
             for app in team["apps"]?.items ?? [] {
                 references.expect(app["primaryApp"], among: apps, "app", in: place)
                 references.expect(app["transfer"]?["fromTeam"], among: teamIDs, "team", in: " in apple.teams")

@@ -3,8 +3,8 @@ import Understudy
 
 struct SeedCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "seed", abstract: "Check seed files, or print what they can hold.",
-        subcommands: [Check.self, Schema.self, Scenarios.self])
+        commandName: "seed", abstract: "Begin a seed, check seed files, or print what they can hold.",
+        subcommands: [SeedInitCommand.self, Check.self, Schema.self, Scenarios.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(

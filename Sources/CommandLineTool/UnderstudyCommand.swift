@@ -11,7 +11,8 @@ struct UnderstudyCommand: ParsableCommand {
         version: Version.current,
         subcommands: [
             ServeCommand.self, ExecCommand.self, SeedCommand.self, AuthorityCommand.self, HostsCommand.self,
-            ExplainCommand.self,
+            ExplainCommand.self, ClientSecretCommand.self, CompletionCommand.self,
+            ManualCommand.self,
         ],
         defaultSubcommand: nil)
 

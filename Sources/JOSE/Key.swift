@@ -85,6 +85,9 @@ package final class Key: @unchecked Sendable {
         return "a PEM block labelled \"\(label)\", where \"PRIVATE KEY\" (PKCS#8) or \"PUBLIC KEY\" (SPKI) is expected"
     }
 
+    /// Whether both are halves of one pair, or the same key.
+    package func hasSamePublicHalf(as other: Key) -> Bool { EVP_PKEY_eq(pointer, other.pointer) == 1 }
+
     /// PEM: PKCS#8 for a private key, SPKI for a public one.
     package func pem() throws(KeyError) -> String {
         try Key.written {

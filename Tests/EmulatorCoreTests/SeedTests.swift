@@ -93,6 +93,14 @@ struct SeedTests {
                 #"the key "publicKeyFile" (or "publicKey") is missing"#
             ),
             (
+                #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","publicKeyFile":"keys/AuthKey_ABC123DEFG.pub.pem","privateKeyFile":"keys/AuthKey_ZYX987WVUT.p8"}]}]}}"#,
+                "$.apple.teams[0].keys[0].privateKey: it isn't the private half of the public key beside it"
+            ),
+            (
+                #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","privateKeyFile":"keys/AuthKey_ABC123DEFG.pub.pem"}]}]}}"#,
+                "expected a P-256 private key"
+            ),
+            (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","publicKeyFile":"nope.pem"}]}]}}"#,
                 #"$.apple.teams[0].keys[0].publicKeyFile: the file "nope.pem" can't be read"#
             ),

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 
 /// A provider, as the dispatcher sees it: what it serves, and its words for what it doesn't.
-package protocol Provider: ValueExplainer, Sendable {
+package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     /// Its section of the seed; `nil` for a provider that needs none.
     static var section: (any SeedSection.Type)? { get }
     /// Its part of an account; `nil` for a provider at which people have none, and so authorize nothing.
@@ -16,6 +16,13 @@ package protocol Provider: ValueExplainer, Sendable {
     static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)?
 
     init(seed: Seed)
+
+    /// The clients of the seed that sign their own secrets.
+    static func clientsThatSign(in seed: Seed) -> [String]
+    /// Signs a secret for such a client; `nil` when the seed has none of that name at this provider.
+    static func clientSecret(
+        for wanted: ClientSecretRequest, seed: Seed
+    ) throws(ClientSecretRequest.Refusal) -> String?
 
     /// Environment variables by which a program finds the provider at the daemon whose address is `url`.
     static func variables(daemon url: String) -> [(name: String, value: String)]
@@ -54,6 +61,12 @@ extension Provider {
     package static func variables(daemon url: String) -> [(name: String, value: String)] { [] }
 
     package static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)? { nil }
+
+    package static func clientsThatSign(in seed: Seed) -> [String] { [] }
+
+    package static func clientSecret(
+        for wanted: ClientSecretRequest, seed: Seed
+    ) throws(ClientSecretRequest.Refusal) -> String? { nil }
 
     package func export(_ world: World, to directory: String) throws(File.Failure) -> Bool { false }
 

@@ -50,8 +50,8 @@ package enum File {
         return names.sorted()
     }
 
-    /// Reads a file to its end, or a pipe that another process writes to.
-    package static func read(_ path: String) throws(Failure) -> [UInt8] {
+    /// Reads a file to its end, or a pipe that another process writes to. It may have `limit` bytes.
+    package static func read(_ path: String, limit: Int = File.limit) throws(Failure) -> [UInt8] {
         let what = "can't be read"
         // Opening a pipe waits until somebody writes to it, unless asked not to.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -85,8 +85,8 @@ package enum File {
     }
 
     /// Reads a file as text, which must be UTF-8.
-    package static func text(at path: String) throws(Failure) -> String {
-        let bytes = try read(path)
+    package static func text(at path: String, limit: Int = File.limit) throws(Failure) -> String {
+        let bytes = try read(path, limit: limit)
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Failure(path, "can't be read", "it isn't UTF-8")
         }

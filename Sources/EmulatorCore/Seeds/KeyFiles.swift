@@ -57,7 +57,9 @@ struct KeyFiles {
         var pem = json[name]
         guard file?.string != nil || pem?.string != nil else {
             // Only these two lists need a key in every element. A JSON Web Key, in a key set, is one.
-            if list == (name == "publicKey" ? "keys" : "signingKeys"), json["kty"] == nil {
+            // A client's key may be given by its private half alone.
+            let hasOther = name == "publicKey" && (json["privateKeyFile"] ?? json["privateKey"]) != nil
+            if list == (name == "publicKey" ? "keys" : "signingKeys"), json["kty"] == nil, !hasOther {
                 issues.append(Issue(json, "the key \"\(name)File\" (or \"\(name)\") is missing"))
             }
             return nil

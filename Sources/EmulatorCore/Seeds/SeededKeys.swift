@@ -80,8 +80,10 @@ extension Fields {
     // The loader reads the files and puts their text in place of their names.
 
     /// A private key as PEM text.
-    package mutating func privateKey() -> String? {
-        _ = optional("privateKeyFile", .text(.nonEmpty), "A PKCS#8 PEM file, relative to this file.")
+    package mutating func privateKey(
+        _ about: String = "A PKCS#8 PEM file, relative to this file."
+    ) -> String? {
+        _ = optional("privateKeyFile", .text(.nonEmpty), about)
         return optional("privateKey", .text(.nonEmpty), "The PEM text itself, instead of a file.")
     }
 
@@ -93,6 +95,16 @@ extension Fields {
 }
 
 extension SeedReferences {
+    /// The private half that `json` has, if it has both halves of a key, belongs to the public one.
+    package mutating func expectPair(_ json: LocatedJSON) {
+        guard let half = json["privateKey"], let privateKey = half.string.flatMap({ keys[$0] }),
+            let publicKey = json["publicKey"]?.string.flatMap({ keys[$0] })
+        else { return }
+        if !privateKey.hasSamePublicHalf(as: publicKey) {
+            add(half, "it isn't the private half of the public key beside it")
+        }
+    }
+
     /// The signing keys in the list `json` are for `algorithms`, those that their owner signs with.
     package mutating func expectSigningKeys(_ json: LocatedJSON?, for algorithms: [Algorithm] = [.rs256]) {
         for item in json?.items ?? [] {

@@ -1,0 +1,75 @@
+import EmulatorCore
+import JOSE
+import JSON
+
+extension AppleProvider {
+    private static let services = ["APPLE_SERVICES_ID", "APPLE_SERVICE_ID", "APPLE_WEB_CLIENT_ID"]
+    private static let bundles = ["APPLE_BUNDLE_ID", "APPLE_APP_ID", "BUNDLE_ID"]
+    private static let privateKeys = ["APPLE_PRIVATE_KEY", "APPLE_KEY", "AUTH_APPLE_PRIVATE_KEY"]
+
+    package static func trace(in app: AppConfiguration) -> AppTrace {
+        let names = ["APPLE_TEAM_ID", "APPLE_KEY_ID"] + services
+        return app.client("APPLE").id == nil && app[names] == nil ? .nothing : .client
+    }
+
+    /// A team with a key, an app and a Services ID. Of a key that the app's configuration holds, only the public half is kept.
+    package static func begin(_ start: inout StartingSeed) throws(KeyError) {
+        guard start.includes(AppleSection.name) else { return }
+        let client = start.app.client("APPLE")
+        let bundle = start.app[bundles] ?? "com.example.app"
+        let service = start.app[services] ?? client.id ?? "\(bundle).web"
+        let app = service == bundle ? "\(bundle).app" : bundle
+        let team = start.app["APPLE_TEAM_ID", "TEAM_ID"] ?? "UNDERSTUDY"
+        let id = start.app["APPLE_KEY_ID", "AUTH_APPLE_KEY_ID"] ?? "TESTKEY001"
+        let returnURLs = start.redirectURIs(
+            client.redirectURI,
+            paths: [
+                "/api/auth/callback/apple", "/auth/callback/apple", "/auth/apple/callback",
+                "/accounts/apple/login/callback/", "/login/oauth2/code/apple",
+            ])
+        let key = try key(id, &start)
+        start.describe(person: "grace", as: AppleProfile.name, ["shareEmail": false])
+        start.add(
+            AppleSection.name,
+            [
+                "teams": [
+                    [
+                        "id": .string(team), "keys": [key.json], "apps": [["bundleID": .string(app)]],
+                        "services": [
+                            [
+                                "id": .string(service), "primaryApp": .string(app), "returnURLs": returnURLs,
+                                "allowInsecureReturnURLs": true,
+                            ]
+                        ],
+                    ]
+                ]
+            ],
+            "The team `\(team)` with the app `\(app)`, the Services ID `\(service)`, which may be returned to this machine, "
+                + "and the key `\(id)`, which client secrets are signed with. \(key.about) `grace` hides her address.")
+    }
+
+    private static func key(
+        _ id: String, _ start: inout StartingSeed
+    ) throws(KeyError) -> (json: JSONValue, about: String) {
+        let path = "keys/AuthKey_\(id)"
+        let own = start.app[privateKeys].flatMap { try? Key(pem: Array($0.utf8)) }
+        let key: Key
+        if let own { key = own } else { key = try Key.generateP256() }
+        let publicKey = ("publicKeyFile", JSONValue.string("\(path).pub.pem"))
+        guard own == nil else {
+            start.addFile("\(path).pub.pem", try key.publicPEM())
+            return (
+                .object(JSONObject([("id", .string(id)), publicKey])),
+                "Its public half is the one of the app's own key, which stays where it is."
+            )
+        }
+        start.addFile("\(path).p8", try key.pem(), isPrivate: true)
+        start.addFile("\(path).pub.pem", try key.publicPEM())
+        return (
+            .object(
+                JSONObject([("id", .string(id)), publicKey, ("privateKeyFile", .string("\(path).p8"))])),
+            "`\(path).p8` is a test key, made for this seed, that works with nothing real: give it to the app in place of "
+                + "Apple's, or print a secret with `understudy client-secret`."
+        )
+    }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import EmulatorCore
+import Time
+import Understudy
+
+struct ClientSecretCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "client-secret",
+        abstract: "Print a client secret for a client that signs its own: an App ID or Services ID at Apple.",
+        discussion: "It is signed (ES256) with the private key that the seed has for the client's team.")
+
+    @Option(
+        name: .customLong("seed"),
+        help: ArgumentHelp(
+            "A seed file, or a directory of them. May be repeated. (default: the built-in seed)", valueName: "path"))
+    var seeds: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How long it lasts: 30s, 10m, 1h, 30d, 15777000s at most. With 0s, or less (--expires-in=-1h), it has expired.",
+            valueName: "time"),
+        transform: ClientSecretCommand.timeSpan)
+    var expiresIn: TimeSpan = .hours(1)
+
+    @Option(
+        help: ArgumentHelp("The key that signs. (default: the first whose private half the seed has)", valueName: "id"))
+    var keyID: String?
+
+    @Argument(help: "The client's ID.")
+    var client: String
+
+    private static func timeSpan(_ argument: String) throws -> TimeSpan {
+        guard let span = TimeSpan(argument) else {
+            throw ValidationError("expected a time such as 30s, 10m, 1h or 30d")
+        }
+        return span
+    }
+
+    func run() throws {
+        let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
+        let request = ClientSecretRequest(
+            client: client, keyID: keyID, lifetime: expiresIn, now: MachineClock.now)
+        do {
+            Terminal.print(
+                try ClientSecrets.sign(request, seeds: paths.isEmpty ? [.builtIn] : paths.map { .path($0) }))
+        } catch let error as StartError {
+            Terminal.complain("understudy: \(error)")
+            throw ExitCode(1)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import JSON
+
+/// What an app's own configuration file says: names and texts. The names are those of variables, a property list's keys, or
+/// the members of a JSON document, however deep they lie; of several with one name, the first counts.
+package struct AppConfiguration: Sendable {
+    /// Why a file can't be used.
+    package struct Malformed: Error, CustomStringConvertible, Sendable {
+        /// In the file, from 1; `nil` when it is the whole file that is wrong.
+        package let line: Int?
+        package let reason: String
+
+        package init(line: Int? = nil, _ reason: String) {
+            self.line = line
+            self.reason = reason
+        }
+
+        package var description: String { line.map { "line \($0): \(reason)" } ?? reason }
+    }
+
+    /// The longest file that is read, in bytes.
+    package static let limit = 1 << 20
+
+    /// The file's name; `nil` when there is none.
+    package let name: String?
+    private var values: [String: String] = [:]
+
+    /// An app of which nothing is known.
+    package init() { name = nil }
+
+    private init(name: String, _ values: [(String, String)]) {
+        self.name = name
+        for (name, value) in values where !value.isEmpty {
+            let name = AppConfiguration.plainName(name)
+            if self.values[name] == nil { self.values[name] = value }
+        }
+    }
+
+    /// Reads a property list in XML, a JSON document, or variables such as `.env` has, whichever it looks like.
+    package init(name: String, text: String) throws(Malformed) {
+        guard text.utf8.count <= AppConfiguration.limit else {
+            throw Malformed("it has more than \(AppConfiguration.limit >> 20) MB")
+        }
+        // What some editors put before UTF-8.
+        let text = text.hasPrefix("\u{FEFF}") ? String(text.unicodeScalars.dropFirst()) : text
+        if text.hasPrefix("bplist") {
+            throw Malformed("a binary property list: convert it with \"plutil -convert xml1\"")
+        }
+        switch text.utf8.first(where: { !PropertyList.isSpace($0) }) {
+        case UInt8(ascii: "<"): self.init(name: name, try PropertyList.strings(in: text))
+        case UInt8(ascii: "{"), UInt8(ascii: "["): self.init(name: name, try AppConfiguration.members(of: text))
+        default: self.init(name: name, try EnvironmentFile.variables(in: text))
+        }
+    }
+
+    package var isGiven: Bool { name != nil }
+    /// The names of what it says, for messages.
+    package var names: [String] { values.keys.sorted() }
+
+    /// The value of the first of `names` that it has.
+    package subscript(names: String...) -> String? { self[names] }
+
+    package subscript(names: [String]) -> String? { names.lazy.compactMap { values[$0] }.first }
+
+    // MARK: - Names
+
+    /// Prefixes with which frameworks let a variable through to the browser, or keep those of a kind together.
+    private static let prefixes = [
+        "NEXT_PUBLIC_", "NUXT_PUBLIC_", "NUXT_OAUTH_", "EXPO_PUBLIC_", "REACT_APP_", "VUE_APP_", "GATSBY_", "VITE_",
+        "PUBLIC_", "SOCIAL_AUTH_", "SOCIALACCOUNT_", "OAUTH_",
+    ]
+
+    private static func plainName(_ name: String) -> String {
+        prefixes.first { name.hasPrefix($0) }.map { String(name.dropFirst($0.count)) } ?? name
+    }
+
+    // MARK: - JSON
+
+    private static func members(of text: String) throws(Malformed) -> [(String, String)] {
+        do {
+            var found: [(String, String)] = []
+            collect(try JSONValue(parsing: Array(text.utf8), limits: .request), "", &found)
+            return found
+        } catch {
+            throw Malformed("not JSON: \(error)")
+        }
+    }
+
+    private static func collect(_ value: JSONValue, _ name: String, _ found: inout [(String, String)]) {
+        switch value {
+        case .string(let text): found.append((name, text))
+        case .object(let object): for (key, value) in object.members { collect(value, key, &found) }
+        case .array(let items): for item in items { collect(item, name, &found) }
+        default: break
+        }
+    }
+}
+
+extension AppConfiguration {
+    /// What an OAuth client's variables say, in the forms that are usual: `NAME_CLIENT_ID`, `AUTH_NAME_ID` and so on.
+    package struct Client: Sendable {
+        package let id: String?
+        package let secret: String?
+        package let redirectURI: String?
+
+        package init(id: String?, secret: String?, redirectURI: String?) {
+            self.id = id
+            self.secret = secret
+            self.redirectURI = redirectURI
+        }
+    }
+
+    /// `name` is in upper case, such as `CORP`; `noun` is what the provider calls a client, such as `APP`.
+    package func client(_ name: String, noun: String = "CLIENT") -> Client {
+        func value(_ ends: [String]) -> String? {
+            self[
+                ends.flatMap { ["\(name)_\(noun)_\($0)", "\(name)_CLIENT_\($0)", "\(name)_OAUTH_CLIENT_\($0)"] }
+                    + ends.flatMap { ["AUTH_\(name)_\($0)", "\(name)_\($0)"] }]
+        }
+        return Client(
+            id: value(["ID", "KEY"]), secret: value(["SECRET"]),
+            redirectURI: self[
+                "\(name)_REDIRECT_URI", "\(name)_REDIRECT_URL", "\(name)_CALLBACK_URL", "\(name)_CALLBACK_URI",
+                "\(name)_RETURN_URL"])
+    }
+}

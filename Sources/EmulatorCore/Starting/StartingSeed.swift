@@ -1,0 +1,180 @@
+import JOSE
+import JSON
+
+/// A provider's part in a seed that somebody begins with.
+package protocol SeedStarter {
+    /// What of the provider an app's configuration speaks of.
+    static func trace(in app: AppConfiguration) -> AppTrace
+
+    /// Writes the provider's section, for the clients of `start.app`, or for an example.
+    static func begin(_ start: inout StartingSeed) throws(KeyError)
+}
+
+extension SeedStarter {
+    package static func trace(in app: AppConfiguration) -> AppTrace { .nothing }
+
+    package static func begin(_ start: inout StartingSeed) throws(KeyError) {}
+}
+
+/// What of a provider an app's configuration speaks of.
+package enum AppTrace: Sendable {
+    case nothing
+    case client
+    /// A project whose people may sign in at any provider, which sends them back to these addresses.
+    case project(redirectURIs: [String])
+}
+
+/// A seed to begin with, while it is put together: each provider adds its part.
+package struct StartingSeed: Sendable {
+    /// A file beside the seed.
+    package struct File: Sendable {
+        /// Its path from the seed's directory.
+        package let path: String
+        package let text: String
+        /// Whether only its owner may read it.
+        package let isPrivate: Bool
+
+        package init(_ path: String, _ text: String, isPrivate: Bool = false) {
+            self.path = path
+            self.text = text
+            self.isPrivate = isPrivate
+        }
+    }
+
+    package static let secretsFile = "secrets.json"
+
+    package let app: AppConfiguration
+    /// Where web clients may be returned to: usual addresses of frameworks on this machine, and those of projects.
+    package let redirectURIs: [String]
+    /// What goes into `seed.json`.
+    package private(set) var seed: JSONObject
+    /// What goes into `secrets.json`, which the app's owner keeps.
+    package private(set) var secrets = JSONObject()
+    package private(set) var files: [File] = []
+    /// What each part is for, in Markdown.
+    package private(set) var parts: [(member: String, about: String)] = []
+    private let traces: [(name: String, trace: AppTrace)]
+
+    /// `traces` are what the providers, by their sections' names, find in `app`.
+    package init(_ app: AppConfiguration, traces: [(name: String, trace: AppTrace)]) {
+        self.app = app
+        self.traces = traces
+        var handlers: [String] = []
+        for (_, trace) in traces {
+            if case .project(let uris) = trace { handlers += uris }
+        }
+        redirectURIs = StartingSeed.usualRedirectURIs + handlers
+        seed = JSONObject([("$schema", "./schema.json"), ("accounts", StartingSeed.people)])
+        parts = [
+            (
+                "accounts",
+                "The people who can sign in: `ada`, `grace`, and `linus`, whose address nobody has verified."
+            )
+        ]
+    }
+
+    /// Whether the seed gets a section for the provider: all do when nothing is known of the app, or, unless it is to be named
+    /// itself, when the app is a project.
+    package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
+        guard app.isGiven else { return true }
+        return traces.contains { name, trace in
+            switch trace {
+            case .nothing: false
+            case .client: name == section
+            case .project: !ifNamed || name == section
+            }
+        }
+    }
+
+    /// Web addresses are as frameworks have them by default, at any port of this machine.
+    private static let usualRedirectURIs = ["localhost", "127.0.0.1"].map { "http://\($0):*/callback" }
+
+    private static let people: JSONValue = [
+        ["id": "ada", "name": ["given": "Ada", "family": "Lovelace"], "email": "ada@example.com"],
+        ["id": "grace", "name": ["given": "Grace", "family": "Hopper"], "email": "grace@example.com"],
+        [
+            "id": "linus", "name": ["given": "Linus", "family": "Unverified"], "email": "linus@example.net",
+            "emailVerified": false,
+        ],
+    ]
+
+    // MARK: - For the providers
+
+    /// Sets a section. `about` says in Markdown what it is for.
+    package mutating func add(_ section: String, _ value: JSONValue, _ about: String) {
+        seed[section] = value
+        parts.append((section, about))
+    }
+
+    /// Sets what a provider knows of one of the people.
+    package mutating func describe(person id: String, as profile: String, _ value: JSONValue) {
+        let people = (seed["accounts"]?.array ?? []).map { person -> JSONValue in
+            guard person["id"]?.string == id, var members = person.object else { return person }
+            members[profile] = value
+            return .object(members)
+        }
+        seed["accounts"] = .array(people)
+    }
+
+    /// Sets a section's secrets, which are the app's own: they are kept apart.
+    package mutating func addSecrets(_ section: String, _ value: JSONValue) { secrets[section] = value }
+
+    package mutating func addFile(_ path: String, _ text: String, isPrivate: Bool = false) {
+        files.append(File(path, text, isPrivate: isPrivate))
+    }
+
+    /// The member `key` of the first element of a section's list, for sections that come later.
+    package func first(_ list: String, of section: String, _ key: String) -> JSONValue? {
+        seed[section]?[list]?.array?.first?[key]
+    }
+
+    /// The addresses to which a provider's web client may be sent back: the one that the app names, those of `paths` at any port
+    /// of this machine, where frameworks have them, and those of projects.
+    package func redirectURIs(_ named: String?, paths: [String]) -> JSONValue {
+        let usual = paths.map { "http://localhost:*\($0)" }
+        var uris: [String] = []
+        for uri in [named].compactMap({ $0 }) + redirectURIs + usual where !uris.contains(uri) { uris.append(uri) }
+        return .array(uris.map { .string($0) })
+    }
+}
+
+extension StartingSeed {
+    /// What a provider with registered clients needs to begin: its section's name, what it calls a client, and an example.
+    package struct ClientWords: Sendable {
+        let section: String
+        /// `client`: so the section has `clients`, each with `clientID` and `clientSecret`.
+        let noun: String
+        let exampleID: String
+        let testSecret: String
+
+        package init(section: String, noun: String, exampleID: String, testSecret: String) {
+            self.section = section
+            self.noun = noun
+            self.exampleID = exampleID
+            self.testSecret = testSecret
+        }
+    }
+
+    /// Sets the section of a provider whose clients have an ID, a secret and redirect URIs.
+    package mutating func addClient(
+        _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String]
+    ) {
+        let (list, noun) = ("\(words.noun)s", words.noun)
+        let id = client.id ?? words.exampleID
+        var members: [(String, JSONValue)] = [("\(noun)ID", .string(id))]
+        if let secret = client.secret {
+            let secrets = JSONObject(members + [("\(noun)Secret", .string(secret))])
+            addSecrets(words.section, .object(JSONObject([(list, .array([.object(secrets)]))])))
+        } else {
+            members.append(("\(noun)Secret", .string(words.testSecret)))
+        }
+        members.append(("redirectURIs", redirectURIs(client.redirectURI, paths: paths)))
+        let about =
+            client.secret == nil
+            ? "Its secret is `\(words.testSecret)`."
+            : "Its secret is in `\(StartingSeed.secretsFile)`; without that file it is `\(words.testSecret)`."
+        add(
+            words.section, .object(JSONObject([(list, .array([.object(JSONObject(members))]))])),
+            "The \(noun) `\(id)` and where it may be returned to. \(about)")
+    }
+}

@@ -1,0 +1,37 @@
+import EmulatorCore
+import JOSE
+import JSON
+
+extension GitHubProvider {
+    private static let testSecret = "github-secret-for-tests"
+
+    package static func trace(in app: AppConfiguration) -> AppTrace {
+        app.client("GITHUB").id == nil ? .nothing : .client
+    }
+
+    package static func begin(_ start: inout StartingSeed) throws(KeyError) {
+        guard start.includes(GitHubSection.name) else { return }
+        let client = start.app.client("GITHUB")
+        let id = client.id ?? "Ov23liUnderstudy0001"
+        // On a loopback address GitHub takes any port and what lies below the path.
+        let callbacks = ["http://localhost/", "http://127.0.0.1/"] + [client.redirectURI].compactMap { $0 }
+        let handlers = start.redirectURIs.filter { $0.hasPrefix("https://") }
+        var members: [(String, JSONValue)] = [("name", "Example"), ("clientID", .string(id))]
+        if client.secret == nil { members.append(("clientSecret", .string(testSecret))) }
+        members += [
+            ("callbackURLs", .array((callbacks + handlers.prefix(5)).map { .string($0) })), ("deviceFlow", true),
+        ]
+        let about =
+            client.secret == nil
+            ? "Its secret is `\(testSecret)`."
+            : "Its secret is in `\(StartingSeed.secretsFile)`; without that file it is `\(testSecret)`."
+        if let secret = client.secret {
+            start.addSecrets(
+                GitHubSection.name, ["oauthApps": [["clientID": .string(id), "clientSecret": .string(secret)]]])
+        }
+        start.add(
+            GitHubSection.name, ["oauthApps": [.object(JSONObject(members))]],
+            "The OAuth app `\(id)`: it may be returned to any port of this machine, and the device flow is on. \(about)"
+        )
+    }
+}

@@ -1,0 +1,34 @@
+import EmulatorCore
+import JSON
+
+/// Client secrets that clients sign themselves, signed with the keys of seeds.
+package enum ClientSecrets {
+    /// - Throws: ``StartError`` when a seed can't be used, has no such client, or has no key for it.
+    package static func sign(_ wanted: ClientSecretRequest, seeds: [SeedInput]) throws -> String {
+        let seed = try SeedInput.load(seeds)
+        do throws(ClientSecretRequest.Refusal) {
+            for provider in Providers.all {
+                if let secret = try provider.clientSecret(for: wanted, seed: seed) { return secret }
+            }
+        } catch {
+            throw StartError(description: error.description)
+        }
+        throw StartError(description: refusal(of: wanted.client, seed))
+    }
+
+    private static func refusal(of client: String, _ seed: Seed) -> String {
+        let name = Diagnosis.quote(client)
+        if let other = seed.sections.flatMap(\.seededClients).first(where: { $0.id == client }) {
+            return "\(name) (\(other.kind)) signs no secrets: what it has stands in the seed"
+        }
+        let known = Providers.all.flatMap { $0.clientsThatSign(in: seed) }
+        guard !known.isEmpty else { return "no client \(name): the seed has none that signs its secret" }
+        let hint = Spelling.hint(client, among: known)
+        return "no client \(name) that signs its secret\(hint.isEmpty ? ": the seed has \(some(of: known))" : hint)"
+    }
+
+    private static func some(of names: [String]) -> String {
+        let shown = names.prefix(8).joined(separator: ", ")
+        return names.count > 8 ? "\(shown) and \(names.count - 8) others" : shown
+    }
+}

@@ -1,0 +1,108 @@
+import EmulatorCore
+import JOSE
+import JSON
+
+/// The files of a seed to begin with: what `understudy seed init` writes.
+package struct SeedStart: Sendable {
+    package typealias File = StartingSeed.File
+
+    /// In the order in which they are written.
+    package let files: [File]
+    /// Whether the app's own secrets are among them.
+    package let hasSecrets: Bool
+
+    /// - Parameter path: an app's configuration: `GoogleService-Info.plist`, `google-services.json`, a web app's Firebase
+    ///   configuration in JSON, or an `.env` file. `nil` for an example with a client of every kind.
+    /// - Throws: ``StartError`` when the file can't be read, or names no client.
+    package init(from path: String?) throws {
+        let app = try path.map { try SeedStart.configuration(at: $0) } ?? AppConfiguration()
+        let names = Providers.all.map { ($0, $0.section?.name ?? "") }
+        let traces = names.map { provider, name in (name: name, trace: provider.trace(in: app)) }
+        guard !app.isGiven || traces.contains(where: { !$0.trace.isNothing }) else {
+            throw StartError(description: SeedStart.nothingFound(in: app))
+        }
+        var start = StartingSeed(app, traces: traces)
+        do {
+            for provider in Providers.all { try provider.begin(&start) }
+        } catch {
+            throw StartError(description: "a key can't be made: \(error)")
+        }
+        hasSecrets = !start.secrets.isEmpty
+        files = SeedStart.files(of: start)
+        try check()
+    }
+
+    private static func configuration(at path: String) throws(StartError) -> AppConfiguration {
+        do {
+            let text = try EmulatorCore.File.text(at: path, limit: AppConfiguration.limit)
+            return try AppConfiguration(name: path, text: text)
+        } catch let error as AppConfiguration.Malformed {
+            throw StartError(description: "\(path): \(error)")
+        } catch {
+            throw StartError(description: "\(error)")
+        }
+    }
+
+    private static func nothingFound(in app: AppConfiguration) -> String {
+        let known = "such as GOOGLE_CLIENT_ID, AUTH_GITHUB_ID, APPLE_TEAM_ID, OIDC_ISSUER or FIREBASE_PROJECT_ID"
+        let names = app.names.prefix(6).joined(separator: ", ")
+        return "\(app.name ?? ""): it names no client of a provider, \(known)"
+            + (names.isEmpty ? "; it is empty" : "; it has \(names)\(app.names.count > 6 ? ", …" : "")")
+    }
+
+    private static func files(of start: StartingSeed) -> [File] {
+        var files = [
+            File("seed.json", JSONValue.object(start.seed).indented() + "\n"),
+            File("schema.json", SeedInput.schema),
+            File("README.md", SeedStartGuide.text(start)),
+        ]
+        guard !start.secrets.isEmpty else { return files + start.files }
+        let secrets = JSONValue.object(start.secrets).indented() + "\n"
+        files.append(File(StartingSeed.secretsFile, secrets, isPrivate: true))
+        files.append(File(".gitignore", "\(StartingSeed.secretsFile)\n"))
+        return files + start.files
+    }
+
+    /// What came from the app may be no such thing as the seed wants, a Team ID say.
+    private func check() throws {
+        let sources = files.filter { $0.path.hasSuffix(".json") && $0.path != "schema.json" }
+        let texts = Dictionary(files.map { ($0.path, $0.text) }, uniquingKeysWith: { first, _ in first })
+        do throws(Issues) {
+            _ = try Seed(
+                sources.map { file in
+                    SeedSource(name: file.path, bytes: Array(file.text.utf8)) { name in Array((texts[name] ?? "").utf8)
+                    }
+                }, format: Providers.seedFormat)
+        } catch {
+            throw StartError(description: "what the file says makes no seed:\n\(error.description)")
+        }
+    }
+
+    /// Writes all files into a directory, which is made where there is none.
+    ///
+    /// - Throws: ``StartError`` when files of these names are there already, unless they may be replaced.
+    package func write(to directory: String, replacing: Bool) throws(StartError) {
+        let present = files.map { "\(directory)/\($0.path)" }.filter { EmulatorCore.File.exists($0) }
+        guard replacing || present.isEmpty else {
+            let names = present.joined(separator: ", ")
+            throw StartError(
+                description: "nothing is written: \(names) exist\(present.count == 1 ? "s" : "") (--force replaces)")
+        }
+        do throws(EmulatorCore.File.Failure) {
+            let folder = files.contains { $0.path.hasPrefix("keys/") } ? "\(directory)/keys" : directory
+            try EmulatorCore.File.makeDirectory(folder, mode: 0o755)
+            for file in files {
+                try EmulatorCore.File.write(
+                    file.text.utf8, to: "\(directory)/\(file.path)", mode: file.isPrivate ? 0o600 : 0o644)
+            }
+        } catch {
+            throw StartError(description: error.description)
+        }
+    }
+}
+
+extension AppTrace {
+    fileprivate var isNothing: Bool {
+        if case .nothing = self { true } else { false }
+    }
+}
