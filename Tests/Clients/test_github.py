@@ -1,6 +1,7 @@
 """GitHub sign-in with clients that people use."""
 
 import os
+import pathlib
 import re
 import subprocess
 import tempfile
@@ -155,6 +156,19 @@ class PyGithub(DaemonTestCase):
         token = application.get_access_token(self.code(application, "gist"))
         with self.assertRaises(github.UnknownObjectException):
             list(github.Github(auth=github.Auth.Token(token.token)).get_user().get_emails())
+
+
+class OmniAuth(DaemonTestCase):
+    def test_omniauth(self):
+        """omniauth-github, told as for GitHub Enterprise."""
+        if subprocess.run(["ruby", "-e", "require 'omniauth-github'"], capture_output=True).returncode:
+            self.skipTest("omniauth-github isn't here")
+        self.daemon.control("outcomes", provider="github", outcome="approve", account="grace")
+        app = pathlib.Path(__file__).parent / "apps/omniauth_app.rb"
+        result = subprocess.run(
+            ["ruby", str(app)], capture_output=True, text=True,
+            env=os.environ | {"GITHUB_AT": self.daemon.github, "GITHUB_SECRET": "github-secret-for-tests"})
+        self.assertEqual(result.stdout, '{"nickname":"grace","email":"grace@example.com"}\n', result.stderr)
 
 
 class GitHubCLI(DaemonTestCase):

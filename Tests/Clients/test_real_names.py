@@ -89,6 +89,9 @@ class RealNames:
     def test_fastapi_sso(self):
         self.script("fastapi_sso_app.py")
 
+    def test_google_auth(self):
+        self.script("google_auth_token.py")
+
     def test_x_oauth2(self):
         """golang.org/x/oauth2, with the endpoints that it brings along."""
         if not (LIBRARIES / "src/golang.org/x/oauth2/endpoints").exists():

@@ -1,4 +1,5 @@
-# omniauth-github in a Rack app that was told nothing, and someone who signs in. Prints what the app learns.
+# omniauth-github in a Rack app, and someone who signs in. Prints what the app learns. GITHUB_AT is where GitHub is, for an
+# app that is told so.
 require "json"
 require "net/http"
 require "rack"
@@ -9,11 +10,16 @@ OmniAuth.config.allowed_request_methods = [:get]
 OmniAuth.config.silence_get_warning = true
 OmniAuth.config.logger = Logger.new(IO::NULL)
 
+place = ENV["GITHUB_AT"]
+options = place ? { client_options: {
+  site: "#{place}/api/v3", authorize_url: "#{place}/login/oauth/authorize", token_url: "#{place}/login/oauth/access_token"
+} } : {}
+
 app = Rack::Builder.new do
   use Rack::Session::Cookie, secret: "a secret of this app, which is long enough for a cookie that is signed with it."
   use OmniAuth::Builder do
     provider :github, "Iv1.0123456789abcdef", ENV.fetch("GITHUB_SECRET"), scope: "user:email",
-             redirect_uri: "http://localhost:3000/callback", callback_path: "/callback"
+             redirect_uri: "http://localhost:3000/callback", callback_path: "/callback", **options
   end
   run lambda { |env|
     told = env["omniauth.auth"]
