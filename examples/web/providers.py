@@ -63,7 +63,7 @@ class SignIn:
         if self.mistake == "secret":
             fields["client_secret"] = "a-secret-of-yesterday"
         if self.mistake == "redirect":
-            fields["redirect_uri"] += "/elsewhere"
+            fields["redirect_uri"] = urllib.parse.urljoin(fields["redirect_uri"], "/elsewhere")
         if self.mistake == "verifier":
             fields["code_verifier"] = "x" * 43
         answer = self.ask(url, fields)

@@ -88,11 +88,17 @@ class Example(unittest.TestCase):
             ("apple", "secret", "invalid_client", "JWT"),
             ("apple", "redirect", "invalid_", "redirect_uri"),
             ("github", "secret", "incorrect_client_credentials", "client_secret"),
+            ("github", "redirect", "redirect_uri_mismatch", "redirect_uri"),
             ("github", "verifier", "bad_verification_code", "code_verifier"),
+            ("github", "twice", "bad_verification_code", "a code works once"),
+            ("google", "twice", "invalid_grant", "a code works once"),
+            ("google", "secret", "invalid_client", "client_secret"),
             ("google", "verifier", "invalid_grant", "code_verifier"),
             ("google", "redirect", "redirect_uri_mismatch", "redirect"),
             ("facebook", "twice", "OAuthException", "code"),
+            ("facebook", "secret", "OAuthException", "client_secret"),
             ("facebook", "redirect", "OAuthException", "redirect_uri"),
+            ("firebase", "twice", "INVALID_IDP_RESPONSE", "state"),
             ("firebase", "verifier", "INVALID_IDP_RESPONSE", "session"),
         ]:
             with self.subTest(f"{provider}, {mistake}"):
@@ -114,8 +120,9 @@ class Example(unittest.TestCase):
                     _, page = self.sign_in(provider)
                     self.assertEqual(page.status, 403, page.text)
                     self.assertIn(complaint, unescape(page.text))
-        _, page = self.sign_in("google", "nonce")
-        self.assertIn("nonce is", unescape(page.text))
+        for provider in ["apple", "google"]:
+            _, page = self.sign_in(provider, "nonce")
+            self.assertIn("nonce is", unescape(page.text))
 
     def test_state_of_another(self):
         """Someone else's link to the callback signs nobody in."""
