@@ -134,7 +134,7 @@ class Class(unittest.TestCase):
         for name in NAMES:
             call(DAEMON, f"worlds/{name}", method="DELETE")
         self.assertEqual([one["name"] for one in call(DAEMON, "worlds")["worlds"]], ["default"])
-        print(f"{len(NAMES)} students, {len(NAMES) * len(PROVIDERS)} sign-ins, {time.monotonic() - begun:.1f} s")
+        print(f"walk: {len(NAMES)} students, {len(NAMES) * len(PROVIDERS)} sign-ins, {time.monotonic() - begun:.1f} s")
 
 
 if __name__ == "__main__":

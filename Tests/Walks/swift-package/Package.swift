@@ -1,0 +1,10 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "shop",
+    dependencies: [.package(name: "understudy", path: "../../..")],
+    targets: [
+        .target(name: "Shop"),
+        .testTarget(name: "ShopTests", dependencies: ["Shop", .product(name: "Understudy", package: "understudy")]),
+    ])
