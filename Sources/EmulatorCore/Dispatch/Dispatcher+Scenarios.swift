@@ -8,7 +8,7 @@ extension Dispatcher {
         guard !scenarios.isEmpty, case .mine = worlds.main.preparation.take(then: {}) else { return nil }
         let isDone = DispatchSemaphore(value: 0)
         let outcome = StartOutcome()
-        Task.atOnce(executorPreference: OperationExecutor.shared) {
+        Task.atOnce(executorPreference: OperationExecutor.shared) { [self] in
             let failure = await play(scenarios, in: worlds.main)
             outcome.failure.withLock { $0 = failure }
             isDone.signal()
