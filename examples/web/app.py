@@ -129,7 +129,11 @@ class App(http.server.BaseHTTPRequestHandler):
 def main():
     port = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
     host = os.environ.get("LISTEN", "127.0.0.1")
-    with http.server.ThreadingHTTPServer((host, port), App) as server:
+    try:
+        server = http.server.ThreadingHTTPServer((host, port), App)
+    except OSError as error:
+        sys.exit(f"The example can't have port {port}: {error.strerror}")
+    with server:
         print(f"The example is at http://localhost:{server.server_port}", flush=True)
         if App.recording:
             print(f"What the daemon sees: {App.recording}", flush=True)
