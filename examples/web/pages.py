@@ -70,7 +70,7 @@ def calls(sign_in):
 
 def token(name, text):
     parts = ""
-    if text.count(".") == 2:
+    if name == "ID token":
         header, claims = decoded(text)
         parts = "".join(
             f"<h3>{title}</h3><pre>{escape(json.dumps(part, indent=2, ensure_ascii=False))}</pre>"
