@@ -1,5 +1,6 @@
 import JOSE
 import JSON
+import OAuth
 import EmulatorCore
 import Time
 
@@ -27,6 +28,8 @@ struct AppleDirectory: Sendable {
         let returnURLs: [String]
         /// Those of the return URLs that a request may use; Apple accepts no request with the others, though they are registered.
         let usableReturnURLs: Set<String>
+        /// Those of them that take any port.
+        let anyPortReturnURLs: [RegisteredRedirectURI]
         let allowsInsecureReturnURLs: Bool
         let interaction: Interaction?
         let transfer: AppleSection.Transfer?
@@ -47,19 +50,23 @@ struct AppleDirectory: Sendable {
             for app in team.apps {
                 clients[app.bundleID] = Client(
                     id: app.bundleID, kind: .app, team: team.id, group: app.primaryApp ?? app.bundleID, returnURLs: [],
-                    usableReturnURLs: [],
+                    usableReturnURLs: [], anyPortReturnURLs: [],
                     allowsInsecureReturnURLs: false, interaction: app.interaction,
                     transfer: app.transfer)
             }
             for service in team.services {
                 // A Services ID belongs to the group of its primary app, which may itself have another primary app.
                 let usable = service.returnURLs.filter {
-                    ReturnURL.fault(of: $0, allowsInsecure: service.allowInsecureReturnURLs) == nil
+                    ReturnURL.fault(
+                        of: RegisteredRedirectURI($0).anyPort ?? $0, allowsInsecure: service.allowInsecureReturnURLs)
+                        == nil
                 }
+                let anyPort = usable.map { RegisteredRedirectURI($0) }.filter { $0.anyPort != nil }
                 let primary = team.apps.first { $0.bundleID == service.primaryApp }
                 clients[service.id] = Client(
                     id: service.id, kind: .service, team: team.id, group: primary?.primaryApp ?? service.primaryApp,
-                    returnURLs: service.returnURLs, usableReturnURLs: Set(usable),
+                    returnURLs: service.returnURLs, usableReturnURLs: Set(usable).subtracting(anyPort.map(\.text)),
+                    anyPortReturnURLs: anyPort,
                     allowsInsecureReturnURLs: service.allowInsecureReturnURLs,
                     interaction: service.interaction, transfer: clients[service.primaryApp]?.transfer)
             }

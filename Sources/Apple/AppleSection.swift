@@ -1,6 +1,7 @@
 import EmulatorCore
 import JOSE
 import JSON
+import OAuth
 import Time
 
 /// The seed's section `apple`.
@@ -157,7 +158,8 @@ extension AppleSection {
         package init(_ fields: inout Fields) {
             id = fields("id", .text(.identifier), "The Services ID: a web client's client_id.")
             primaryApp = fields("primaryApp", .text(.identifier), "The App ID that it is grouped with.")
-            returnURLs = fields("returnURLs", .set(of: .text(.url)), default: [], "Registered return URLs.")
+            returnURLs = fields(
+                "returnURLs", .set(of: .text(RegisteredRedirectURI.webRule)), default: [], "Registered return URLs.")
             allowInsecureReturnURLs = fields(
                 "allowInsecureReturnURLs", .boolean, default: false,
                 "Accept return URLs with http, localhost or an IP address, which Apple refuses.")

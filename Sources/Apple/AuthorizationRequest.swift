@@ -74,6 +74,7 @@ struct AuthorizationRequest: Sendable {
         let uri = form["redirect_uri"] ?? ""
         // The registered text itself: codes keep it, and so share one copy.
         if let place = client.usableReturnURLs.firstIndex(of: uri) { return client.usableReturnURLs[place] }
+        if client.anyPortReturnURLs.contains(where: { $0.matches(uri) }) { return uri }
         throw AppleError(.invalidRequest, "Invalid web redirect url.", ReturnURL.diagnosis(of: uri, for: client))
     }
 

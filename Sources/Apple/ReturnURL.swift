@@ -40,7 +40,8 @@ enum ReturnURL {
         case nil:
             let registered = client.returnURLs.isEmpty ? "none is registered" : client.returnURLs.joined(separator: " ")
             return Diagnosis(
-                received: received, expected: "exactly one of: \(registered)",
+                received: received,
+                expected: "exactly one of: \(registered)\(RegisteredRedirectURI.noteOnAnyPort(in: client.returnURLs))",
                 "register it at service \"\(client.id)\", or send it as it is registered")
         }
     }

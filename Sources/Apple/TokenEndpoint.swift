@@ -57,7 +57,9 @@ extension AppleProvider {
             throw AppleError(.invalidRequest, nil, Diagnosis("code is missing: send the authorization code"))
         }
         let redirectURI = form["redirect_uri"].flatMap { $0.isEmpty ? nil : $0 }
-        if let redirectURI, client.kind == .service, !client.returnURLs.contains(redirectURI) {
+        if let redirectURI, client.kind == .service,
+            !client.returnURLs.contains(where: { RegisteredRedirectURI($0).matches(redirectURI) })
+        {
             throw AppleError(
                 .invalidClient, nil,
                 Diagnosis(

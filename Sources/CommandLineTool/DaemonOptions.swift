@@ -55,6 +55,13 @@ struct DaemonOptions: ParsableArguments {
     var caDirectory: String?
 
     @Option(
+        name: .customLong("world"),
+        help: ArgumentHelp(
+            "A port of its own for a world, NAME=PORT; 0 takes a free one. With exec, NAME alone is the command's world. May be repeated.",
+            valueName: "name"))
+    var worlds: [String] = []
+
+    @Option(
         name: .customLong("control-host"),
         help: ArgumentHelp("Another host name at which the control API answers. May be repeated.", valueName: "name"))
     var controlHosts: [String] = []
@@ -112,6 +119,7 @@ struct DaemonOptions: ParsableArguments {
             try proxyPassthrough
             || Environment.value("PROXY_PASSTHROUGH", as: Bool.self, expected: "true or false") ?? false
         options.importDirectory = try importedDirectory()
+        try chooseWorlds(&options)
         options.authority = authority
         options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios
         options.masksSecrets =

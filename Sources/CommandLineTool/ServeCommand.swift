@@ -10,6 +10,7 @@ struct ServeCommand: ParsableCommand {
     @OptionGroup var options: DaemonOptions
 
     func run() throws {
+        try options.expectWorldPorts()
         var signals = Signals([SIGINT, SIGTERM, SIGHUP])
         let export = try options.exportDirectory()
         let server = try options.start(defaultPort: 9099) { $0.listeningSockets = SocketActivation.sockets() }
@@ -18,6 +19,7 @@ struct ServeCommand: ParsableCommand {
         // The daemon serves also when the line can't be written.
         let output = LineWriter(STDOUT_FILENO)
         output.write("understudy listening on \(server.url)\(secure)\(proxy)")
+        for (world, url) in server.worldURLs { output.write("understudy listening on \(url) for world \(world)") }
         output.flush()
         ResidentMemory.releaseCode()
         _ = signals.wait()

@@ -80,7 +80,7 @@ struct Surroundings {
         [
             (name: "UNDERSTUDY_URL", value: server.url),
             (name: "UNDERSTUDY_CONTROL_URL", value: "\(server.url)/_understudy/v1"),
-        ]
+        ] + (server.proxyURL.map { [(name: "UNDERSTUDY_PROXY_URL", value: $0)] } ?? [])
     }
 
     /// In upper and lower case, because programs differ in which they read. Node.js reads them from 22.21 and 24 on when

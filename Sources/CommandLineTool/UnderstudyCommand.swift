@@ -12,7 +12,7 @@ struct UnderstudyCommand: ParsableCommand {
         subcommands: [
             ServeCommand.self, ExecCommand.self, SeedCommand.self, AuthorityCommand.self, HostsCommand.self,
             ExplainCommand.self, ClientSecretCommand.self, CompletionCommand.self,
-            ManualCommand.self,
+            ManualCommand.self, WorldNameCommand.self,
         ],
         defaultSubcommand: nil)
 

@@ -10,6 +10,7 @@ package struct ControlAPI: Sendable {
     let providers: [any Provider]
     let tokenOrder: ComposedRule<TokenOrder>
     let worlds: WorldRegistry
+    let ports: WorldPorts
     let version: String
     private let allScenarios: Lazy<[Scenario]>
     private let endpointCatalog: Lazy<OperationCatalog>
@@ -20,7 +21,8 @@ package struct ControlAPI: Sendable {
     let gauges: ProcessGauges
 
     package init(
-        providers: [any Provider], worlds: WorldRegistry, version: String, hosts: [String],
+        providers: [any Provider], worlds: WorldRegistry, ports: WorldPorts, version: String,
+        hosts: [String],
         scenarios: Lazy<[Scenario]>, masksSecrets: Bool, gauges: ProcessGauges
     ) {
         self.gauges = gauges
@@ -31,6 +33,7 @@ package struct ControlAPI: Sendable {
         let names = providers.map(\.name)
         tokenOrder = ComposedRule { TokenOrder(&$0, providers: names) }
         self.worlds = worlds
+        self.ports = ports
         self.version = version
         self.hosts = Set(hosts.map { $0.lowercased() })
     }
@@ -60,6 +63,7 @@ package struct ControlAPI: Sendable {
             .control("GET", "requests/:id") { await request($0) },
             .control("POST", "verify") { await verify($0) },
             .control("GET", "worlds") { listWorlds($0) },
+            .control("POST", "worlds") { addWorld($0) },
             .control("DELETE", "worlds/:name") { removeWorld($0) },
             .control("GET", "scenarios") { listScenarios($0) },
             .control("GET", "scenarios/:name") { scenario($0) },

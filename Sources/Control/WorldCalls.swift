@@ -2,15 +2,37 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME
+// GET and POST /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME
+
+/// A world that is to be made, with a port of its own or without.
+private struct WorldOrder: SchemaObject {
+    let name: String
+    let listen: UInt16?
+
+    init(_ fields: inout Fields) {
+        name = fields("name", .text(.worldName), "The world's name.")
+        listen = fields.optional("listen", .integer(0...65_535), "A port of the world's own; 0 takes a free one.")
+            .map { UInt16(clamping: $0) }
+    }
+}
+
+extension TextRule {
+    fileprivate static let worldName = TextRule(
+        about: "1 to 64 letters, digits, \"-\", \"_\" and \".\", such as \"understudy world-name TEXT\" prints",
+        pattern: "^[A-Za-z0-9._-]{1,64}$"
+    ) { WorldName.isValid($0) }
+}
 
 extension ControlAPI {
     func listWorlds(_ exchange: Exchange) -> Response {
         let all = worlds.all.map { entry -> JSONValue in
-            [
-                "name": .string(entry.world.name), "idleSeconds": .integer(Int64(entry.idle)),
-                "requests": .integer(Int64(entry.world.recording.count)),
-            ]
+            var world = JSONObject([
+                ("name", .string(entry.world.name)), ("idleSeconds", .integer(Int64(entry.idle))),
+                ("requests", .integer(Int64(entry.world.recording.count))),
+            ])
+            let port = ports.fixed(entry.world.name) ?? entry.world.port
+            if port != nil { world["url"] = .string(url(of: entry.world.name, port, exchange)) }
+            return .object(world)
         }
         return ControlAnswer.ok([
             "worlds": .array(all), "limit": .integer(Int64(WorldRegistry.limit)),
@@ -18,9 +40,54 @@ extension ControlAPI {
         ])
     }
 
+    private func url(of world: String, _ port: UInt16?, _ exchange: Exchange) -> String {
+        exchange.address.base(ofWorld: world, isUnnamed: world == worlds.unnamed, port: port, main: ports.main)
+    }
+
+    /// 201 for a world that is made, 200 for one that was there.
+    func addWorld(_ exchange: Exchange) -> Response {
+        let order: WorldOrder
+        do { order = try exchange.body(WorldOrder.self) } catch { return error.response }
+        let isNew = worlds.existing(order.name) == nil
+        guard let world = worlds.world(order.name) else {
+            return ControlAnswer.error(
+                503, "tooManyWorlds", "there are \(WorldRegistry.limit) worlds, all in use: delete some", path: "$.name"
+            )
+        }
+        var port = ports.fixed(order.name) ?? world.port
+        if let listen = order.listen {
+            do { port = try world.open(listen, by: ports) } catch { return refusal(error, world.name) }
+        }
+        return ControlAnswer.ok(
+            ["name": .string(world.name), "url": .string(url(of: world.name, port, exchange))],
+            status: isNew ? 201 : 200)
+    }
+
+    private func refusal(_ refusal: WorldPorts.Refusal, _ world: String) -> Response {
+        let path = "$.listen"
+        switch refusal {
+        case .other(let port):
+            return ControlAnswer.error(
+                409, "otherPort",
+                "the world \(Diagnosis.quote(world)) has the port \(port): send \"listen\": 0 to be told so",
+                path: path)
+        case .tooMany:
+            return ControlAnswer.error(
+                503, "tooManyPorts",
+                "\(WorldPorts.limit) worlds have ports of their own already: delete some (DELETE worlds/NAME), or reach "
+                    + "this one as http://NAME.localhost",
+                path: path)
+        case .noHTTP:
+            return ControlAnswer.error(
+                409, "noHTTP", "a world's own port is HTTP's, and this daemon serves HTTPS only", path: path)
+        case .cannotListen(let reason):
+            return ControlAnswer.error(409, "cannotListen", reason, path: path)
+        }
+    }
+
     func removeWorld(_ exchange: Exchange) -> Response {
         let name = exchange.parameters["name"] ?? ""
-        guard name != WorldRegistry.defaultName else {
+        guard name != worlds.unnamed else {
             return ControlAnswer.error(
                 409, "defaultWorld", "the default world stays: POST reset makes it afresh")
         }

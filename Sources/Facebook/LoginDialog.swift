@@ -31,11 +31,12 @@ private struct DialogRequest: Sendable {
             )
         }
         let redirectURI = form["redirect_uri"] ?? ""
-        guard app.redirectURIs.contains(String(redirectURI.prefix { $0 != "?" })) else {
+        let withoutQuery = String(redirectURI.prefix { $0 != "?" })
+        guard app.redirectURIs.contains(where: { RegisteredRedirectURI($0).matches(withoutQuery) }) else {
             throw Refusal(
                 diagnosis: Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(redirectURI))",
-                    expected: Diagnosis.alternatives(app.redirectURIs),
+                    expected: RegisteredRedirectURI.alternatives(app.redirectURIs),
                     "register it in redirectURIs of \"\(id)\""))
         }
         let asked = (form["scope"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)

@@ -4,23 +4,27 @@ import OAuth
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#redirect-urls>
 ///
 /// Quirks: with wildcard matching, subdomains and subdirectories match, other ports and schemes don't; on a loopback
-/// address any port does. That the scheme must be the same isn't documented; a mismatch of http and https is reported.
+/// address any port does, which `http://localhost:*/path` spells out. That the scheme must be the same isn't documented; a mismatch of http and https is reported.
 struct CallbackURL: Sendable {
     let text: String
     let hasWildcardMatching: Bool
+    /// Where a browser is sent that names no callback; `nil` when the port is left open.
+    let target: String?
     private let address: WebAddress?
 
     init(_ text: String, wildcard: Bool) {
         self.text = text
         hasWildcardMatching = wildcard
-        address = WebAddress(text)
+        let anyPort = RegisteredRedirectURI(text).anyPort
+        target = anyPort == nil ? text : nil
+        address = WebAddress(anyPort ?? text)
     }
 
-    func matches(_ uri: String) -> Bool { uri == text || issue(with: uri) == nil }
+    func matches(_ uri: String) -> Bool { issue(with: uri) == nil }
 
     /// Why `uri` doesn't match, in a few words.
     func issue(with uri: String) -> String? {
-        guard uri != text else { return nil }
+        guard uri != target else { return nil }
         guard let other = WebAddress(uri), !other.hasFragment else {
             return "it isn't an absolute URL without fragment"
         }

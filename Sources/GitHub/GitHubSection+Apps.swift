@@ -1,5 +1,6 @@
 import EmulatorCore
 import JSON
+import OAuth
 
 extension GitHubSection {
     /// An OAuth app or a GitHub App.
@@ -38,12 +39,13 @@ extension GitHubSection {
             url = fields("url", .text(.url), default: "https://example.com", "The app's home page.")
             about = fields.nullable("description", .text(.any), "What the consent page says of it.")
             let urls = fields(
-                "callbackURLs", .set(of: .text(.callbackURL)), default: [], "Registered callback URLs, at most ten.")
+                "callbackURLs", .set(of: .text(RegisteredRedirectURI.callbackRule)), default: [],
+                "Registered callback URLs, at most ten.")
             let hasWildcards = fields(
                 "wildcardMatching", .boolean, default: !isGitHubApp,
                 "Whether subdomains and subdirectories of callback URLs match, too.")
             let exactURLs = fields(
-                "exactCallbackURLs", .set(of: .text(.callbackURL)), default: [],
+                "exactCallbackURLs", .set(of: .text(RegisteredRedirectURI.callbackRule)), default: [],
                 "Further callback URLs, for which wildcard matching is off.")
             callbacks =
                 urls.map { CallbackURL($0, wildcard: hasWildcards) }

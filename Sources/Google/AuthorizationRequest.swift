@@ -50,12 +50,12 @@ struct AuthorizationRequest: Sendable {
 
     private static func redirectURI(_ form: Form, _ client: RegisteredClient) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
-        if client.redirectURIs.contains(uri) { return uri }
+        if client.redirectURIs.contains(where: { RegisteredRedirectURI($0).matches(uri) }) { return uri }
         throw GoogleError(
             uri.isEmpty ? "invalid_request" : "redirect_uri_mismatch", nil,
             Diagnosis(
                 received: "redirect_uri \(Diagnosis.quote(uri))",
-                expected: Diagnosis.alternatives(client.redirectURIs),
+                expected: RegisteredRedirectURI.alternatives(client.redirectURIs),
                 "register it in redirectURIs of \"\(client.id)\", character by character"))
     }
 

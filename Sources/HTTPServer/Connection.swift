@@ -16,6 +16,8 @@ final class Connection: @unchecked Sendable {
     let descriptor: Int32
     /// The client's address, when the number of its connections is limited.
     let key: [UInt8]?
+    /// What its requests are labelled with: `Request.label`.
+    let label: String?
     var phase = Phase.new
     /// When the phase began, in seconds of the gate's clock.
     var since: Int64 = 0
@@ -30,9 +32,10 @@ final class Connection: @unchecked Sendable {
     fileprivate(set) var next: Connection?
     fileprivate(set) unowned(unsafe) var previous: Connection?
 
-    init(_ descriptor: Int32, key: [UInt8]?) {
+    init(_ descriptor: Int32, key: [UInt8]?, label: String? = nil) {
         self.descriptor = descriptor
         self.key = key
+        self.label = label
     }
 }
 

@@ -68,7 +68,7 @@ final class ConnectionGate: Sendable {
     // MARK: - A connection's life
 
     /// Admits a new connection. Another may be closed for it.
-    func admit(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?) -> Admission {
+    func admit(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, label: String? = nil) -> Admission {
         let key = ClientAddress.key(of: address)
         return state.withLock { state in
             // The system gives the descriptor again, so the connection that had it is closed: libmicrohttpd doesn't report
@@ -88,7 +88,7 @@ final class ConnectionGate: Sendable {
                     &state)
                 state.counters.evicted += 1
             }
-            let connection = Connection(descriptor, key: key)
+            let connection = Connection(descriptor, key: key, label: label)
             state.byDescriptor[descriptor] = connection
             if let key { state.byAddress[key, default: 0] += 1 }
             return .admitted(connection)

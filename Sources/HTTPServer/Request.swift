@@ -11,12 +11,16 @@ package struct Request: Sendable {
     package var body: [UInt8]
     /// Whether it came over our own TLS.
     package var isSecure: Bool
+    /// What the listening socket, or whoever brought the connection, is labelled with: the world that all of its requests
+    /// are for.
+    package var label: String?
 
     package init(
         method: String, target: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
-        isSecure: Bool = false
+        isSecure: Bool = false, label: String? = nil
     ) {
         self.isSecure = isSecure
+        self.label = label
         self.method = method
         self.headers = headers
         self.body = body

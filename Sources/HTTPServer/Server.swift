@@ -68,6 +68,15 @@ package final class Server: Sendable {
     /// The port that is listened on.
     package var port: UInt16 { workers.port }
 
+    /// Listens on a further port, 0 for a free one, at the same host. Its requests are labelled with `label`.
+    package func listen(on port: UInt16, label: String) throws(ListenError) -> LabelledPort {
+        try workers.listen(on: port, label: label)
+    }
+
+    /// Takes a connection that was made within the process, whose requests are labelled with `label`, and owns its descriptor.
+    /// `false` when it takes no more; the descriptor is closed then.
+    package func adopt(_ descriptor: Int32, label: String) -> Bool { workers.adopt(descriptor, label: label) }
+
     /// What has been counted about its connections since the start.
     package var counters: ServerCounters { workers.gate.counters }
 

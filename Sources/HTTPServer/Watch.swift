@@ -14,6 +14,10 @@ final class Watch: Sendable {
         var watched: [Int32: Watched] = [:]
         var serial: UInt32 = 0
         var listeners: [Int32]
+        /// What the connections of a listener are labelled with.
+        var labels: [Int32: String] = [:]
+        /// Listeners that are to be closed by the thread, which alone knows that it accepts from none of them.
+        var ending: [Int32] = []
         var mayAccept = true
         var isRunning = false
         var isOver = false
@@ -23,7 +27,7 @@ final class Watch: Sendable {
         /// Whether new connections are to be left in the system's queue.
         var isFull: @Sendable () -> Bool
         /// Takes a new connection, whose descriptor it owns from then on.
-        var accepted: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Void
+        var accepted: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t, _ label: String?) -> Void
         /// Takes a connection that was accepted with the reserve descriptor, since the process had no other left. It is
         /// closed afterwards.
         var outOfDescriptors: @Sendable (Int32) -> Void
@@ -78,6 +82,35 @@ final class Watch: Sendable {
         while state.withLock({ $0.isRunning && !$0.listeners.isEmpty }) { usleep(500) }
     }
 
+    /// Takes further listeners over, whose connections are labelled. `false` when nothing is accepted any more; they are closed then.
+    func listen(on listeners: [Int32], label: String) -> Bool {
+        let isTaken = state.withLock { state in
+            guard state.mayAccept, !state.isOver else { return false }
+            for listener in listeners {
+                _ = fcntl(listener, F_SETFL, O_NONBLOCK)
+                state.listeners.append(listener)
+                state.labels[listener] = label
+                add(listener, serial: 0)
+            }
+            return true
+        }
+        if !isTaken { for listener in listeners { close(listener) } }
+        return isTaken
+    }
+
+    /// Has such listeners closed.
+    func endListening(on listeners: [Int32]) {
+        state.withLock { $0.ending += listeners }
+        wakeUp()
+    }
+
+    /// Returns when they are closed. Not to be called on the watch's own thread.
+    func awaitEnd(of listeners: [Int32]) {
+        while state.withLock({ state in state.isRunning && state.ending.contains { listeners.contains($0) } }) {
+            usleep(500)
+        }
+    }
+
     /// Returns when the thread has ended.
     func stop() {
         state.withLock { $0.isOver = true }
@@ -129,6 +162,7 @@ final class Watch: Sendable {
                 handle(Int32(truncatingIfNeeded: word), UInt32(word >> 32))
             }
             if !state.withLock({ $0.mayAccept }) { closeListeners() }
+            closeEnding()
             hooks.tick()
         }
         closeListeners()
@@ -148,6 +182,7 @@ final class Watch: Sendable {
     }
 
     private func acceptAll(from listener: Int32) {
+        let label = state.withLock { $0.labels[listener] }
         // There may be more in the socket's queue. The next round takes them, after the clients that have gone.
         for _ in 0..<64 {
             guard !hooks.isFull(), state.withLock({ $0.mayAccept }) else { return }
@@ -162,7 +197,9 @@ final class Watch: Sendable {
                 return
             }
             withUnsafePointer(to: &storage) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { hooks.accepted(descriptor, $0, length) }
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    hooks.accepted(descriptor, $0, length, label)
+                }
             }
         }
     }
@@ -183,10 +220,26 @@ final class Watch: Sendable {
     }
 
     private func closeListeners() {
-        let listeners = state.withLock { state in
-            defer { state.listeners = [] }
-            return state.listeners
+        state.withLock { state in
+            closeAll(state.listeners)
+            state.listeners = []
+            state.labels = [:]
         }
+    }
+
+    /// Closes those that are to be closed.
+    private func closeEnding() {
+        state.withLock { state in
+            guard !state.ending.isEmpty else { return }
+            let ending = state.listeners.filter { state.ending.contains($0) }
+            closeAll(ending)
+            state.listeners.removeAll { ending.contains($0) }
+            for listener in ending { state.labels[listener] = nil }
+            state.ending = []
+        }
+    }
+
+    private func closeAll(_ listeners: [Int32]) {
         for listener in listeners {
             // Another process may have the socket, too; then closing it here doesn't take it out of the set.
             _ = understudy_events_remove(events, listener)

@@ -44,7 +44,7 @@ extension Workers {
         transaction.body = []
         let request = Request(
             method: method, target: transaction.target, headers: Workers.headers(of: transaction.pointer), body: body,
-            isSecure: secrets != nil)
+            isSecure: secrets != nil, label: transaction.connection.label)
         switch handler(request) {
         case .now(let response):
             return send(response, on: transaction)

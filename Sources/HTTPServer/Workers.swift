@@ -47,7 +47,7 @@ final class Workers: Sendable {
         let watch = Watch(
             listeners.map(\.descriptor),
             Watch.Hooks(
-                isFull: { [gate] in gate.isFull }, accepted: { [weak self] in self?.accepted($0, $1, $2) },
+                isFull: { [gate] in gate.isFull }, accepted: { [weak self] in self?.accepted($0, $1, $2, label: $3) },
                 outOfDescriptors: { [weak self] in self?.outOfDescriptors($0) }, tick: { [weak self] in self?.tick() }))
         guard let daemon = startDaemon() else {
             throw ListenError(description: "libmicrohttpd couldn't start on \(options.host):\(port)")
@@ -89,8 +89,10 @@ final class Workers: Sendable {
 
     // MARK: - Accepting
 
-    private func accepted(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
-        switch gate.admit(descriptor, address) {
+    func accepted(
+        _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t, label: String?
+    ) {
+        switch gate.admit(descriptor, address, label: label) {
         case .refused(let reason): refusals.refuse(descriptor, reason)
         case .admitted:
             // libmicrohttpd closes the descriptor when it can't take the connection.

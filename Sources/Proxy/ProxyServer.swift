@@ -2,6 +2,15 @@ import Platform
 import HTTPServer
 import Synchronization
 
+/// The world that a client names as its user at the proxy.
+package enum ProxyWorld: Sendable, Equatable {
+    /// None: the daemon's own rules apply.
+    case unnamed
+    case named(String)
+    /// What is wrong with the header, and what to do.
+    case refused(String)
+}
+
 /// An HTTP proxy that leads to the daemon. `CONNECT` to a host that the daemon plays leads to the daemon's HTTPS
 /// (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>), and a request in absolute form to its HTTP. Other hosts are
 /// refused, unless they are let through.
@@ -17,6 +26,15 @@ package final class ProxyServer: Sendable {
         package var tlsPort: UInt16 = 0
         /// Whether the daemon plays a host.
         package var plays: @Sendable (String) -> Bool = { _ in false }
+        /// What a `Proxy-Authorization` header asks for.
+        package var world: @Sendable (_ header: String) -> ProxyWorld = { _ in .refused("this proxy knows no worlds") }
+        /// Hands the daemon one end of a connection for a world, for HTTPS or for HTTP. `false` when it takes none; the
+        /// descriptor is the daemon's in either case.
+        package var handOver: @Sendable (_ descriptor: Int32, _ isSecure: Bool, _ world: String) -> Bool = {
+            descriptor, _, _ in
+            close(descriptor)
+            return false
+        }
         /// Whether other hosts are let through.
         package var passesThrough = false
         /// How many tunnels there may be; fewer when the limit of open files is low.

@@ -77,6 +77,13 @@ struct Tunnel {
             }
             return try Connector.connect(request.host, request.port)
         }
+        let world: String?
+        switch request.credentials.map(options.world) ?? .unnamed {
+        case .unnamed: world = nil
+        case .named(let name): world = name
+        // Not 407: a client that has sent a name would ask for another, or send the same again.
+        case .refused(let advice): throw Refusal(400, "Bad World Name", advice)
+        }
         let target =
             switch request.port {
             case 443: options.tlsPort
@@ -88,7 +95,25 @@ struct Tunnel {
                 403, "Forbidden", "\(request.host) is played at port 443 (by CONNECT) and 80, not at \(request.port) so"
             )
         }
-        return try Connector.connect(loopbackOr: options.upstream, target)
+        guard let world else { return try Connector.connect(loopbackOr: options.upstream, target) }
+        return try connect(to: world, isSecure: request.isTunnel)
+    }
+
+    /// A connection within the process: all that comes by it is the world's, also what TLS hides from the proxy.
+    private func connect(to world: String, isSecure: Bool) throws(Refusal) -> Int32 {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, understudy_stream, 0, &ends) == 0 else {
+            throw Refusal(503, "Service Unavailable", "the process has no file descriptor left")
+        }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            understudy_silence(end)
+        }
+        guard state.options.handOver(ends[1], isSecure, world) else {
+            close(ends[0])
+            throw Refusal(503, "Service Unavailable", "the daemon takes no more connections")
+        }
+        return ends[0]
     }
 }
 
@@ -118,6 +143,8 @@ struct ProxyRequest {
     let isTunnel: Bool
     let host: String
     let port: UInt16
+    /// The value of `Proxy-Authorization`: <https://www.rfc-editor.org/rfc/rfc9110#section-11.7.2>.
+    let credentials: String?
     /// Where the header ends.
     let end: Int
 
@@ -147,12 +174,24 @@ struct ProxyRequest {
         }
         self.host = host
         self.port = port
+        credentials = ProxyRequest.value(of: "proxy-authorization", in: head[..<end])
+    }
+
+    private static func value(of name: String, in header: ArraySlice<UInt8>) -> String? {
+        for line in header.split(separator: UInt8(ascii: "\n")).dropFirst() {
+            let text = String(decoding: line, as: UTF8.self)
+            guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[..<colon].lowercased() == name else {
+                continue
+            }
+            return String(text[text.utf8.index(after: colon)...].filter { $0 != "\r" && $0 != "\r\n" })
+        }
+        return nil
     }
 
     /// The request, changed so that it is the only one on its connection: the next may be for another host, and must be looked
     /// at, too.
     func once(_ head: [UInt8]) -> [UInt8] {
-        let hops = ["connection", "proxy-connection", "keep-alive"]
+        let hops = ["connection", "proxy-connection", "keep-alive", "proxy-authorization"]
         // The last line is the empty one. It is added again below.
         let lines = head[..<end].split(separator: UInt8(ascii: "\n")).dropLast().filter { line in
             !hops.contains(String(decoding: line.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased())

@@ -13,7 +13,7 @@ package enum Composition {
     /// Everything but the sockets: what answers the requests to a daemon that starts with `seed`.
     package static func dispatcher(
         _ seed: Seed, _ worlds: WorldRegistry, _ options: RunningServer.Options,
-        _ gauges: ProcessGauges = ProcessGauges()
+        _ gauges: ProcessGauges = ProcessGauges(), ports: WorldPorts = WorldPorts()
     ) throws -> Dispatcher {
         let providers = Providers.playing(seed)
         let chosen = try scenarios(options.scenarios)
@@ -33,7 +33,7 @@ package enum Composition {
             Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
         ]
         let control = ControlAPI(
-            providers: providers, worlds: worlds, version: Version.current, hosts: options.controlHosts,
+            providers: providers, worlds: worlds, ports: ports, version: Version.current, hosts: options.controlHosts,
             scenarios: scenarios, masksSecrets: options.masksSecrets, gauges: gauges)
         return Dispatcher(
             providers: providers, own: pages + control.operations, controlRefusal: { control.refusal(of: $0) },

@@ -25,6 +25,11 @@ extension RunningServer {
         /// The certificate's lifetime, and how often the server checks whether to renew it; for tests.
         package var certificateLifetime: TimeSpan?
         package var certificateInterval: Duration?
+        /// The world of requests that name none. It stays, as ``RunningServer/export(to:)`` writes it.
+        public var defaultWorld = "default"
+        /// Ports of their own for worlds, by their names; 0 takes a free one. Every request to such a port is for that world.
+        /// They stay open until the server stops.
+        public var worldPorts: [(world: String, port: UInt16)] = []
         /// Host names, beside loopback names and IP addresses, at which the control API answers.
         public var controlHosts: [String] = []
         /// Scenarios that every world begins with: names of built-in ones, or paths of files, with values of their parameters

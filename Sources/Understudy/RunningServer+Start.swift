@@ -1,4 +1,5 @@
 import Control
+import Platform
 import EmulatorCore
 import HTTPServer
 import Proxy
@@ -8,13 +9,18 @@ extension RunningServer {
     ///
     /// - Throws: ``StartError`` with every fault of the seeds, or with why it can't listen.
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
+        for name in [options.defaultWorld] + options.worldPorts.map(\.world) where !WorldName.isValid(name) {
+            throw StartError(description: "\"\(name)\" can't be a world: \(WorldName.rule)")
+        }
         var seed = try SeedInput.load(seeds)
         if let directory = options.importDirectory { seed = try Providers.importing(directory, to: seed) }
         let worlds = WorldRegistry(
             seed: seed, generator: KeyGenerator(),
-            budget: ProcessBudget(recordingLimit: max(1_000_000, options.recordingLimit), logger: options.logger))
+            budget: ProcessBudget(recordingLimit: max(1_000_000, options.recordingLimit), logger: options.logger),
+            unnamed: options.defaultWorld)
+        let ports = WorldPorts()
         let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
-        let dispatcher = try Composition.dispatcher(seed, worlds, options, gauges)
+        let dispatcher = try Composition.dispatcher(seed, worlds, options, gauges, ports: ports)
         // Worlds that are made later begin with the same scenarios, so one that can't be played is an error now.
         if let failure = dispatcher.prepareDefaultWorld() { throw StartError(description: failure) }
         var serverOptions = Server.Options()
@@ -28,9 +34,19 @@ extension RunningServer {
         do {
             let plain = options.isTLSOnly ? nil : try Server(serverOptions) { dispatcher.handle($0) }
             if let plain { gauges.add("http") { [weak plain] in plain?.counters } }
+            if let plain {
+                ports.begin(main: plain.port) { [weak plain] port, world throws(ListenError) in
+                    guard let plain else { throw ListenError(description: "the server has stopped") }
+                    return try plain.listen(on: port, label: world)
+                }
+            }
+            let opened = try options.worldPorts.map { wanted in
+                (world: wanted.world, port: Int(try ports.open(wanted.port, forEver: wanted.world)))
+            }
             let needsTLS = options.isTLSOnly || options.proxyPort != nil
             guard let tlsPort = options.tlsPort ?? (needsTLS ? 0 : nil) else {
-                return RunningServer(plain: plain, secure: nil, host: options.host, worlds: worlds)
+                return RunningServer(
+                    plain: plain, secure: nil, host: options.host, worlds: worlds, ports: ports, worldPorts: opened)
             }
             serverOptions.port = tlsPort
             serverOptions.listening = []
@@ -44,7 +60,9 @@ extension RunningServer {
             let proxy = try options.proxyPort.map { port in
                 try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
             }
-            return RunningServer(plain: plain, secure: secure, proxy: proxy, host: options.host, worlds: worlds)
+            return RunningServer(
+                plain: plain, secure: secure, proxy: proxy, host: options.host, worlds: worlds, ports: ports,
+                worldPorts: opened)
         } catch {
             throw StartError(description: "\(error)")
         }
@@ -63,6 +81,21 @@ extension RunningServer {
         proxyOptions.tlsPort = secure.port
         proxyOptions.plays = plays
         proxyOptions.passesThrough = options.proxyPassesThrough
+        proxyOptions.world = { header in
+            guard let user = BasicCredentials.read(header: String(header.drop { $0 == " " }))?.user else {
+                return .refused(
+                    "Proxy-Authorization isn't Basic: give the world's name as the proxy's user, http://NAME@HOST:PORT")
+            }
+            if user.isEmpty { return .unnamed }
+            return WorldName.isValid(user)
+                ? .named(user) : .refused("the proxy's user names a world, and \(WorldName.rule)")
+        }
+        proxyOptions.handOver = { [weak plain, weak secure] descriptor, isSecure, world in
+            if isSecure, let secure { return secure.adopt(descriptor, label: world) }
+            if !isSecure, let plain { return plain.adopt(descriptor, label: world) }
+            close(descriptor)
+            return false
+        }
         proxyOptions.warn = { options.logger.warning("\($0)") }
         proxyOptions.log = { options.logger.info("proxy: \($0)") }
         return try ProxyServer(proxyOptions)

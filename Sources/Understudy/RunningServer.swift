@@ -15,10 +15,16 @@ public final class RunningServer: Sendable {
     private let proxy: ProxyServer?
     private let host: String
     private let worlds: WorldRegistry
+    private let ports: WorldPorts
+    /// The ports of ``Options/worldPorts``, in that order.
+    private let worldPorts: [(world: String, port: Int)]
 
     init(
-        plain: Server?, secure: SecureServer?, proxy: ProxyServer? = nil, host: String, worlds: WorldRegistry
+        plain: Server?, secure: SecureServer?, proxy: ProxyServer? = nil, host: String, worlds: WorldRegistry,
+        ports: WorldPorts, worldPorts: [(world: String, port: Int)]
     ) {
+        self.ports = ports
+        self.worldPorts = worldPorts
         self.proxy = proxy
         self.plain = plain
         self.secure = secure
@@ -40,6 +46,11 @@ public final class RunningServer: Sendable {
 
     /// `https://` with host and port; `nil` without TLS.
     public var tlsURL: String? { tlsPort.map { "https://\(authority):\($0)" } }
+
+    /// The worlds of ``Options/worldPorts`` with `http://`, host and port of each, in that order.
+    public var worldURLs: [(world: String, url: String)] {
+        worldPorts.map { (world: $0.world, url: "http://\(authority):\($0.port)") }
+    }
 
     private var authority: String { host.contains(":") ? "[\(host)]" : host }
 
@@ -71,6 +82,7 @@ public final class RunningServer: Sendable {
     /// Stops accepting and finishes the requests in flight, for at most two seconds. Further calls do nothing.
     public func stop() {
         proxy?.stop()
+        ports.end()
         WorkThread.doAll([{ [plain] in plain?.stop() }, { [secure] in secure?.stop() }])
     }
 }

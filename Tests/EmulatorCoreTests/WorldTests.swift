@@ -33,29 +33,31 @@ struct NonceTests {
 
 @Suite("Addresses")
 struct AddressTests {
-    private func address(_ host: String, _ path: String) -> Address {
-        Address(Request(method: "GET", target: path, headers: [(name: "Host", value: host)])) {
-            $0 == "appleid.apple.com"
-        }
+    private static func plays(_ host: String) -> Bool { host == "appleid.apple.com" }
+
+    private func address(_ host: String, _ path: String, label: String? = nil) throws -> Address {
+        let request = Request(method: "GET", target: path, headers: [(name: "Host", value: host)], label: label)
+        return Address(request, in: try NamedWorld(request) { AddressTests.plays($1) }, knows: AddressTests.plays)
     }
 
     @Test("a short address leads to a path at a host, and URLs below that path are written with it")
-    func alias() {
+    func alias() throws {
         let alias = HostAlias(prefix: "/oidc/corp", host: "login.example", path: "/t1")
-        func address(_ path: String) -> Address {
+        func address(_ path: String) throws -> Address {
             let request = Request(method: "GET", target: path, headers: [(name: "Host", value: "localhost:9099")])
             return Address(
-                request, alias: { $0 == alias.prefix || $0.hasPrefix("\(alias.prefix)/") ? alias : nil },
+                request, in: try NamedWorld(request) { _, _ in false },
+                alias: { $0 == alias.prefix || $0.hasPrefix("\(alias.prefix)/") ? alias : nil },
                 knows: { _ in false })
         }
         for (path, at) in [("/oidc/corp/token", "/t1/token"), ("/oidc/corp", "/t1"), ("/oidc/corp/", "/t1/")] {
-            #expect(address(path).host == "login.example")
-            #expect(address(path).path == at)
+            #expect(try address(path).host == "login.example")
+            #expect(try address(path).path == at)
         }
         for path in ["/oidc", "/oidc/other/token", "/oidc/corporation/token", "/"] {
-            #expect(address(path).host == nil)
+            #expect(try address(path).host == nil)
         }
-        let short = address("/~w1/oidc/corp/token")
+        let short = try address("/~w1/oidc/corp/token")
         #expect(short.url(of: "login.example", "/t1/jwks") == "http://localhost:9099/~w1/oidc/corp/jwks")
         #expect(short.url(of: "login.example", "/t2/jwks") == "http://localhost:9099/~w1/login.example/t2/jwks")
         #expect(short.url(of: "login.example", "/t10") == "http://localhost:9099/~w1/login.example/t10")
@@ -99,18 +101,59 @@ struct AddressTests {
                 "appleid.apple.com.localhost:1", "/~w1/a", "appleid.apple.com", "/a", "w1",
                 "http://appleid.apple.com.localhost:1/~w1"
             ),
+            (
+                "w1.localhost:9099", "/appleid.apple.com/a", "appleid.apple.com", "/a", "w1",
+                "http://w1.localhost:9099/appleid.apple.com"
+            ),
+            (
+                "AppleID.Apple.com.W1.localhost:9099", "/a", "appleid.apple.com", "/a", "w1",
+                "http://appleid.apple.com.w1.localhost:9099"
+            ),
+            ("w_1.localhost", "/~w_1/a", nil, "/a", "w_1", "http://w_1.localhost/appleid.apple.com"),
+            ("default.localhost", "/", nil, "/", "default", "http://default.localhost/appleid.apple.com"),
+            ("localhost:9099", "/~default/", nil, "/", "default", "http://localhost:9099/appleid.apple.com"),
+            (
+                "other.example.localhost", "/~w1/a", nil, "/a", "w1",
+                "http://other.example.localhost/~w1/appleid.apple.com"
+            ),
             ("localhost:9099", "/~w1", nil, "/", "w1", "http://localhost:9099/~w1/appleid.apple.com"),
             (
                 "localhost:9099", "/other.example/a", nil, "/other.example/a", "default",
                 "http://localhost:9099/appleid.apple.com"
             ),
         ] as [(String, String, String?, String, String, String)])
-    func forms(host: String, path: String, provider: String?, rest: String, world: String, base: String) {
-        let address = address(host, path)
+    func forms(host: String, path: String, provider: String?, rest: String, world: String, base: String) throws {
+        let address = try address(host, path)
         #expect(address.host == provider)
         #expect(address.path == rest)
         #expect(address.world == world)
         #expect(address.base(of: "appleid.apple.com") == base)
+    }
+
+    @Test(
+        "what comes by a world's own port, or by its name as the proxy's user, is that world's, and URLs need no name")
+    func connections() throws {
+        let own = try address("localhost:9101", "/~w1/appleid.apple.com/a", label: "w1")
+        #expect(own.world == "w1" && own.host == "appleid.apple.com" && own.path == "/a")
+        #expect(own.base(of: "appleid.apple.com") == "http://localhost:9101/appleid.apple.com")
+        #expect(own.subdomainBase(of: "appleid.apple.com") == "http://appleid.apple.com.localhost:9101")
+        let real = try address("appleid.apple.com", "/a", label: "w1")
+        #expect(real.base(of: "appleid.apple.com") == "https://appleid.apple.com")
+        #expect(real.ownBase == "http://localhost/~w1")
+        #expect(try address("appleid.apple.com.w1.localhost", "/", label: "w1").ownBase == "http://localhost")
+    }
+
+    @Test(
+        "a request that names two worlds, or a host below localhost that nobody has, is refused",
+        arguments: [
+            ("w1.localhost", "/~w2/a", nil, NamedWorld.Refusal.contradiction(first: "w1", second: "w2")),
+            ("localhost", "/~w2/a", "w1", .contradiction(first: "w1", second: "w2")),
+            ("w2.localhost", "/a", "w1", .contradiction(first: "w1", second: "w2")),
+            ("appleid.apple.com.w2.localhost", "/~w1/a", nil, .contradiction(first: "w2", second: "w1")),
+            ("a.w1.localhost", "/", nil, .unknownHost("a.w1")),
+        ] as [(String, String, String?, NamedWorld.Refusal)])
+    func refusals(host: String, path: String, label: String?, refusal: NamedWorld.Refusal) {
+        #expect(throws: refusal) { _ = try address(host, path, label: label) }
     }
 }
 

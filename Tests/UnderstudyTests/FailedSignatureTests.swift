@@ -49,7 +49,7 @@ private struct BrokenWorld {
             providers.flatMap(\.operations).first {
                 $0.method == method && $0.path == path && (host.map($0.hosts.contains) ?? $0.hosts.isEmpty)
             })
-        let address = Address(request) { $0 == host }
+        let address = Address(request, in: try NamedWorld(request) { _, _ in false }) { $0 == host }
         let reply = operation.run(
             Exchange(request: request, address: address, world: world, id: "r1", network: network))
         return await withCheckedContinuation { continuation in

@@ -20,32 +20,25 @@ package struct Address: Sendable, Equatable {
     /// The path on that host, percent-encoded as it was sent.
     package let path: String
     package let world: String
+    /// Where the request names the world.
+    private let worldPlace: NamedWorld.Place
     /// `Host` as it was sent.
     package let authority: String
     /// Whether it came over the daemon's own TLS.
     private let isSecure: Bool
 
+    /// The address of a request in the world that it names, with the hosts and short addresses of that world.
     package init(
-        _ request: Request, alias aliasOf: (String) -> HostAlias? = { _ in nil }, knows isKnown: (String) -> Bool
+        _ request: Request, in world: NamedWorld, alias aliasOf: (String) -> HostAlias? = { _ in nil },
+        knows isKnown: (String) -> Bool
     ) {
         authority = request.header("Host") ?? "localhost"
         isSecure = request.isSecure
-        var rest = request.path
-        var world = "default"
-        if rest.hasPrefix("/~") {
-            let name = rest.dropFirst(2).prefix { $0 != "/" }
-            world = String(name)
-            rest = String(rest.dropFirst(2 + name.count))
-            if rest.isEmpty { rest = "/" }
-        }
-        self.world = world
-        let name = Address.hostName(of: authority)
-        if isKnown(name) {
-            (form, host, path) = (.real, name, rest)
-            return
-        }
-        if name.hasSuffix(".localhost"), isKnown(String(name.dropLast(".localhost".count))) {
-            (form, host, path) = (.subdomain, String(name.dropLast(".localhost".count)), rest)
+        self.world = world.name
+        worldPlace = world.place
+        let rest = world.path
+        if !world.host.isEmpty, isKnown(world.host) {
+            (form, host, path) = (world.isBelowLocalhost ? .subdomain : .real, world.host, rest)
             return
         }
         let segments = rest.utf8.dropFirst()
@@ -92,13 +85,17 @@ package struct Address: Sendable, Equatable {
     /// `http` or `https`.
     package var scheme: String { isSecure ? "https" : "http" }
 
-    private var worldPrefix: String { world == "default" ? "" : "/~\(world)" }
+    /// What stands before the path because the path names the world.
+    private var worldPrefix: String { worldPlace == .path ? "/~\(world)" : "" }
+
+    /// What stands behind a host's name because the name of the world is part of the host's.
+    private var localhost: String { worldPlace == .host ? "\(world).localhost\(portSuffix)" : "localhost\(portSuffix)" }
 
     /// Where `host` is found, in this request's form and world, without a trailing slash.
     package func base(of host: String) -> String {
         switch form {
         case .prefix, .alias: "\(scheme)://\(authority)\(worldPrefix)/\(host)"
-        case .subdomain: "\(scheme)://\(host).localhost\(portSuffix)\(worldPrefix)"
+        case .subdomain: subdomainBase(of: host)
         case .real: "https://\(host)\(portSuffix)\(worldPrefix)"
         }
     }
@@ -123,16 +120,25 @@ package struct Address: Sendable, Equatable {
 
     /// The daemon's own address in this request's world, without a provider's host.
     package var ownBase: String {
-        let isAtOwnName =
-            switch form {
-            case .prefix, .alias: true
-            case .subdomain, .real: false
-            }
-        return "\(scheme)://\(isAtOwnName ? authority : "localhost\(portSuffix)")\(worldPrefix)"
+        switch form {
+        case .prefix, .alias: "\(scheme)://\(authority)\(worldPrefix)"
+        case .subdomain: "\(scheme)://\(localhost)\(worldPrefix)"
+        // The daemon's own name leads past the proxy.
+        case .real: "\(scheme)://\(localhost)" + (worldPlace == .nowhere ? "" : "/~\(world)")
+        }
+    }
+
+    /// Where another world is reached, from where this request came: at a port of that world's own, or at the daemon's port
+    /// `main`.
+    package func base(ofWorld name: String, isUnnamed: Bool, port: UInt16?, main: UInt16?) -> String {
+        let sent = String(authority.dropLast(portSuffix.count))
+        let isOwnName = Address.hostName(of: authority).hasSuffix(".localhost") || form == .real
+        let hostName = isOwnName || sent.isEmpty ? "localhost" : sent
+        if let port { return "http://\(hostName):\(port)" }
+        let place = worldPlace == .connection ? main.map { "http://\(hostName):\($0)" } : nil
+        return (place ?? "\(scheme)://\(hostName)\(portSuffix)") + (isUnnamed ? "" : "/~\(name)")
     }
 
     /// The same in the subdomain form, which is another site than `localhost`.
-    package func subdomainBase(of host: String) -> String {
-        "\(scheme)://\(host).localhost\(portSuffix)\(worldPrefix)"
-    }
+    package func subdomainBase(of host: String) -> String { "\(scheme)://\(host).\(localhost)\(worldPrefix)" }
 }

@@ -5,7 +5,12 @@ import Text
 /// `Authorization: Basic`: <https://datatracker.ietf.org/doc/html/rfc7617>.
 package enum BasicCredentials {
     package static func read(_ request: Request) -> (user: String, password: String)? {
-        guard let header = request.header("Authorization"), header.lowercased().hasPrefix("basic "),
+        request.header("Authorization").flatMap { read(header: $0) }
+    }
+
+    /// The same from a header's value.
+    package static func read(header: String) -> (user: String, password: String)? {
+        guard header.lowercased().hasPrefix("basic "),
             let bytes = Base64.decode(header.dropFirst(6).filter { $0 != " " })
         else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)

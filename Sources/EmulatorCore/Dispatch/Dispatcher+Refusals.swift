@@ -66,14 +66,31 @@ extension Dispatcher {
 
     static func noWorld(_ name: String) -> Response {
         let received = "world \(Diagnosis.quote(name))"
-        guard WorldRegistry.isName(name) else {
-            let advice = "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\""
+        guard WorldName.isValid(name) else {
+            let advice = "\(WorldName.rule); \"understudy world-name TEXT\" makes one of any text"
             return problem(404, "no such world", Diagnosis(received: received, advice))
         }
         let advice =
             "there are \(WorldRegistry.limit) worlds, all used within the last \(WorldRegistry.evictionLimit) seconds: "
             + "delete some (DELETE /_understudy/v1/worlds/NAME)"
         return problem(503, "too many worlds", Diagnosis(received: received, advice))
+    }
+
+    static func noWorld(_ refusal: NamedWorld.Refusal) -> Response {
+        switch refusal {
+        case .contradiction(let first, let second):
+            let diagnosis = Diagnosis(
+                received: "a request for the worlds \(Diagnosis.quote(first)) and \(Diagnosis.quote(second))",
+                "the host name, the port or the proxy's user leads to \(Diagnosis.quote(first)) alone: leave the other name "
+                    + "out, or send the request to an address of the default world")
+            return problem(400, "two worlds", diagnosis)
+        case .unknownHost(let name):
+            let diagnosis = Diagnosis(
+                received: "host \(Diagnosis.quote("\(name).localhost"))",
+                expected: "HOST.localhost, HOST.WORLD.localhost or WORLD.localhost",
+                "no such host is played, and a world whose name has a dot is reached as /~\(name)/ only")
+            return problem(404, "no such host", diagnosis)
+        }
     }
 
     private static func problem(_ status: Int, _ message: String, _ diagnosis: Diagnosis) -> Response {

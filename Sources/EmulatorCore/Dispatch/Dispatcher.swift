@@ -54,13 +54,15 @@ package final class Dispatcher: Sendable {
     private func handle(_ request: Request, from parent: String?) -> Reply {
         let id = nextID()
         let began = MachineClock.microseconds
-        let address = Address(request, alias: { operations.alias(of: $0) }, knows: { operations.serves($0) })
-        // RFC 9112 section 3.2: a Host that can't be a host is refused. It would appear in the URLs of answers.
-        guard Address.isWellFormed(address.authority) else {
-            return .now(identified(Dispatcher.badHost(address.authority), request, at: address, id: id))
+        let named: NamedWorld
+        do throws(Refusal) { named = try namedWorld(of: request) } catch {
+            let nowhere = NamedWorld(unreadable: request, unnamed: worlds.unnamed)
+            return .now(identified(error.response, request, at: Address(request, in: nowhere) { _ in false }, id: id))
         }
-        guard let world = worlds.world(address.world) else {
-            return .now(identified(Dispatcher.noWorld(address.world), request, at: address, id: id))
+        let address = Address(
+            request, in: named, alias: { operations.alias(of: $0) }, knows: { operations.serves($0) })
+        guard let world = worlds.world(named.name) else {
+            return .now(identified(Dispatcher.noWorld(named.name), request, at: address, id: id))
         }
         if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
         let context = RequestContext(
@@ -71,6 +73,21 @@ package final class Dispatcher: Sendable {
             return answer(context)
         }
         return prepared(context)
+    }
+
+    private struct Refusal: Error {
+        let response: Response
+    }
+
+    private func namedWorld(of request: Request) throws(Refusal) -> NamedWorld {
+        let authority = request.header("Host") ?? "localhost"
+        // RFC 9112 section 3.2: a Host that can't be a host is refused. It would appear in the URLs of answers.
+        guard Address.isWellFormed(authority) else { throw Refusal(response: Dispatcher.badHost(authority)) }
+        do throws(NamedWorld.Refusal) {
+            return try NamedWorld(request, unnamed: worlds.unnamed) { operations.serves($1) }
+        } catch {
+            throw Refusal(response: Dispatcher.noWorld(error))
+        }
     }
 
     /// Runs the scenarios first, or waits until they have run.
@@ -197,7 +214,7 @@ package final class Dispatcher: Sendable {
                 "request": "\(id)", "status": "\(response.status)", "method": "\(request.method)",
                 "path": "\(address.host ?? "")\(address.path)",
             ]
-            if address.world != WorldRegistry.defaultName { metadata["world"] = "\(address.world)" }
+            if address.world != worlds.unnamed { metadata["world"] = "\(address.world)" }
             if let diagnosis {
                 logger.info("\(diagnosis)", metadata: metadata)
             } else {
@@ -217,7 +234,7 @@ extension Dispatcher: Network {
 
     package func log(_ message: String, detail: String, for exchange: Exchange) {
         var metadata: Logger.Metadata = ["request": "\(exchange.id)"]
-        if exchange.address.world != WorldRegistry.defaultName { metadata["world"] = "\(exchange.address.world)" }
+        if exchange.address.world != worlds.unnamed { metadata["world"] = "\(exchange.address.world)" }
         logger.info("\(message)", metadata: metadata)
         logger.debug("\(detail)", metadata: metadata)
     }

@@ -29,9 +29,9 @@ extension Exchange {
         _ method: String, _ host: String, _ target: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = []
     ) async -> Response {
-        let world = address.world == "default" ? "" : "/~\(address.world)"
         let all = [(name: "Host", value: host), (name: "User-Agent", value: "Understudy")] + headers
-        return await network.ask(Request(method: method, target: world + target, headers: all, body: body), from: id)
+        return await network.ask(
+            Request(method: method, target: target, headers: all, body: body, label: world.name), from: id)
     }
 
     /// Logs an event. `detail`, which may hold secrets, is logged only at the level `debug`.

@@ -149,8 +149,8 @@ package struct Scenario: Sendable {
         headers += call.headers.map { (name: $0.name, value: Scenario.fill($0.value, settings)) }
         if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
         return Request(
-            method: call.method, target: (world == WorldRegistry.defaultName ? "" : "/~\(world)") + path,
-            headers: headers, body: call.body.map { Scenario.fill($0, settings).serialized() } ?? [])
+            method: call.method, target: path, headers: headers,
+            body: call.body.map { Scenario.fill($0, settings).serialized() } ?? [], label: world)
     }
 
     private static func fill(_ text: String, _ settings: [(name: String, value: String)]) -> String {

@@ -18,6 +18,7 @@ package final class World: Sendable {
     let lastUse = Atomic<Int>(0)
     /// Counts up with every use of any world.
     let useNumber = Atomic<Int>(0)
+    let openedPort = Mutex<WorldPorts.Opened?>(nil)
     private let store: any Store
     private let wasChanged = Atomic<Bool>(false)
     /// Whether a fault may be queued. Asked before the lock is taken: workers that wait for it cost more than what they do.

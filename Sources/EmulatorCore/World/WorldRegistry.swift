@@ -7,13 +7,15 @@ import Time
 package final class WorldRegistry: Sendable {
     /// There are never more worlds than this.
     package static let limit = 10_000
-    /// Seconds without use after which a world is dropped; the default one stays.
+    /// Seconds without use after which a world is dropped; that of requests that name none stays.
     package static let idleLimit = 3_600
     /// Seconds without use after which a world makes way for a new one when there are too many.
     package static let evictionLimit = 60
     /// As many go at once, so that looking for them is rare.
     private static let evictionCount = limit / 16
     package static let defaultName = "default"
+    /// The world of requests that name none. It stays.
+    package let unnamed: String
 
     private struct State {
         var worlds: [String: World]
@@ -53,15 +55,17 @@ package final class WorldRegistry: Sendable {
 
     package init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
+        unnamed: String = WorldRegistry.defaultName,
         now: @escaping @Sendable () -> Int = { MachineClock.uptime }
     ) {
+        self.unnamed = unnamed
         self.seed = seed
         self.generator = generator
         self.budget = budget
         self.now = now
         keys = KeyRings.seeded(seed)
-        main = World(name: WorldRegistry.defaultName, seed: seed, keys: keys, generator: generator, budget: budget)
-        state = Mutex(State(worlds: [WorldRegistry.defaultName: main], lastSweep: now()))
+        main = World(name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget)
+        state = Mutex(State(worlds: [unnamed: main], lastSweep: now()))
     }
 
     package var count: Int { state.withLock { $0.worlds.count } }
@@ -80,14 +84,9 @@ package final class WorldRegistry: Sendable {
         return worlds.sorted { $0.world.name < $1.world.name }
     }
 
-    /// Whether a world can be called this: 1 to 64 letters, digits, `-`, `_` and `.`.
-    package static func isName(_ name: String) -> Bool {
-        name.utf8.count <= 64 && TextRule.identifier.holds(name)
-    }
-
     /// `nil` for a name that can't be one, and when all worlds that there may be are in use.
     package func world(_ name: String) -> World? {
-        guard WorldRegistry.isName(name) else { return nil }
+        guard WorldName.isValid(name) else { return nil }
         let now = now()
         let (world, gone, before) = state.withLock { state -> (World?, [World], Counts) in
             let before = state.counts
@@ -114,10 +113,15 @@ package final class WorldRegistry: Sendable {
         return world
     }
 
-    /// Drops a world; its next use makes it afresh. `false` when there is none, or it is the default one.
+    /// The world of this name, if it has been made.
+    package func existing(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
+
+    /// Drops a world and closes its port; its next use makes it afresh. `false` when there is none, or it is the one of requests that name none.
     package func drop(_ name: String) -> Bool {
-        guard name != WorldRegistry.defaultName else { return false }
-        return state.withLock { $0.worlds.removeValue(forKey: name) } != nil
+        guard name != unnamed else { return false }
+        let world = state.withLock { $0.worlds.removeValue(forKey: name) }
+        world?.closePort()
+        return world != nil
     }
 
     /// Lets idle worlds go, and returns them.

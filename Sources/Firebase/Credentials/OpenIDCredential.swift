@@ -22,16 +22,10 @@ struct OpenIDSource: IdentitySource {
     /// The issuer's metadata: <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
     private struct Issuer {
         let metadata: JSONObject
-        /// What the addresses in it have before their paths, because they were asked for in this world.
-        let worldPrefix: String
 
         /// Where an endpoint is: host, and path with query.
         func endpoint(_ name: String) -> (host: String, path: String)? {
-            guard let address = metadata[name]?.string.flatMap({ WebAddress($0) }) else { return nil }
-            let isPrefixed = address.rest.hasPrefix("\(worldPrefix)/")
-            return (
-                host: address.host, path: isPrefixed ? String(address.rest.dropFirst(worldPrefix.count)) : address.rest
-            )
+            metadata[name]?.string.flatMap { WebAddress($0) }.map { (host: $0.host, path: $0.rest) }
         }
 
         /// The texts of a list; `fallback` where the metadata has none.
@@ -55,8 +49,7 @@ struct OpenIDSource: IdentitySource {
         guard metadata["issuer"]?.string == config.issuer else {
             throw unreachable("its discovery document says \(metadata["issuer"]?.text ?? "nothing") for issuer")
         }
-        let world = exchange.address.world
-        return Issuer(metadata: metadata, worldPrefix: world == WorldRegistry.defaultName ? "" : "/~\(world)")
+        return Issuer(metadata: metadata)
     }
 
     private func unreachable(_ reason: String) -> FirebaseError {

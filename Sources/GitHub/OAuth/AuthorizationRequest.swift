@@ -72,7 +72,12 @@ struct AuthorizationRequest: Sendable {
             guard let first = app.callbacks.first else {
                 throw .mismatch(app, state: state, Diagnosis("\"\(app.clientID)\" has no callback URL: seed one"))
             }
-            return first.text
+            if let target = first.target { return target }
+            throw .mismatch(
+                app, state: state,
+                Diagnosis(
+                    received: "no redirect_uri", expected: "one that matches \(Diagnosis.quote(first.text))",
+                    "the callback URL takes any port, so the request has to say which"))
         }
         if app.callbacks.contains(where: { $0.matches(uri) }) { return uri }
         throw .mismatch(app, state: state, AuthorizationRequest.mismatch(of: uri, app))

@@ -111,11 +111,11 @@ extension GitHubProvider {
         case .unknownClient(let diagnosis):
             return Pages.notFound(exchange, diagnosis)
         case .mismatch(let app, let state, let diagnosis):
-            guard settings.redirectMismatch == .redirect, let registered = app.callbacks.first else {
+            guard settings.redirectMismatch == .redirect, let registered = app.callbacks.first?.target else {
                 return Pages.mismatch(exchange, app, diagnosis)
             }
             return errorCallback(
-                exchange, OAuthError.Code.redirectURIMismatch.rawValue, registered.text, state, diagnosis)
+                exchange, OAuthError.Code.redirectURIMismatch.rawValue, registered, state, diagnosis)
         case .callback(let error, let redirectURI, let state):
             return errorCallback(exchange, error.code.rawValue, redirectURI, state, error.diagnosis)
         }

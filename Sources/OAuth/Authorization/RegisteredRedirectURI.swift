@@ -21,8 +21,25 @@ package struct RegisteredRedirectURI: Sendable {
         return scheme.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
             && text.index(after: colon) < text.endIndex
             && !text.contains { $0.isWhitespace || $0 == "#" }
-            && !RegisteredRedirectURI(text).rest.contains("*")
+            && RegisteredRedirectURI(text).hasNoOtherWildcard
     }
+
+    private static let anyPortExamples =
+        "\"http://localhost:*/callback\" or \"http://127.0.0.1:*/callback\" for any port"
+
+    /// For providers that take http and https. A fragment is theirs to judge.
+    package static let webRule = TextRule(
+        about:
+            "an absolute URL that begins with http:// or https://, such as \(anyPortExamples), without other wildcards",
+        pattern: "^https?://[^\\s/]+"
+    ) { TextRule.url.holds($0) && RegisteredRedirectURI($0).hasNoOtherWildcard }
+
+    /// For providers that take any scheme before `://`, too.
+    package static let callbackRule = TextRule(
+        about: "an absolute URL such as \"https://example.com/callback\", \"com.example.app://callback\" or "
+            + "\(anyPortExamples), without other wildcards",
+        pattern: "^[A-Za-z][A-Za-z0-9+.-]*://[^\\s]+"
+    ) { TextRule.callbackURL.holds($0) && RegisteredRedirectURI($0).hasNoOtherWildcard }
 
     package let text: String
     /// What stands before the port, when any port is meant.
@@ -35,7 +52,25 @@ package struct RegisteredRedirectURI: Sendable {
         rest = anyPortAt.map { String(text.dropFirst($0.count + 1)) } ?? text
     }
 
-    package func matches(_ uri: String, _ comparison: Comparison) -> Bool {
+    private var hasNoOtherWildcard: Bool {
+        !rest.contains("*") && (anyPortAt == nil || rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?"))
+    }
+
+    /// The same URL without a port, when any port is meant.
+    package var anyPort: String? { anyPortAt.map { $0.dropLast() + rest } }
+
+    /// `"a" or "b"`, for what was expected; `nil` when none is registered.
+    package static func alternatives(_ registered: [String]) -> String? {
+        Diagnosis.alternatives(registered).map { $0 + noteOnAnyPort(in: registered) }
+    }
+
+    /// Says so where one of them means any port; empty otherwise.
+    package static func noteOnAnyPort(in registered: [String]) -> String {
+        guard registered.contains(where: { RegisteredRedirectURI($0).anyPort != nil }) else { return "" }
+        return " (\"*\" is any port, an extension of Understudy's: register a port at the real provider)"
+    }
+
+    package func matches(_ uri: String, _ comparison: Comparison = .exact) -> Bool {
         // Bytes, because a mark behind "#" makes another character of it.
         let isWritable = uri.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "#") }
         guard comparison == .exact || isWritable else { return false }

@@ -15,7 +15,8 @@ package struct RegisteredClient: Sendable {
         id = fields("\(noun)ID", .text(.nonEmpty), "The \(noun) ID.")
         secret = fields("\(noun)Secret", .text(.nonEmpty), default: words.defaultSecret, "The \(noun) secret.")
         name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the \(noun).")
-        redirectURIs = fields("redirectURIs", .set(of: .text(.url)), default: [], "\(words.redirectURIs).")
+        redirectURIs = fields(
+            "redirectURIs", .set(of: .text(RegisteredRedirectURI.webRule)), default: [], "\(words.redirectURIs).")
         interaction = fields.clientInteraction()
     }
 }

@@ -58,7 +58,7 @@ package struct LogoutRequest: Sendable {
                 "invalid_request",
                 Diagnosis(
                     received: "post_logout_redirect_uri \(Diagnosis.quote(uri))",
-                    expected: known.isEmpty ? nil : known.map { Diagnosis.quote($0) }.joined(separator: " or "),
+                    expected: RegisteredRedirectURI.alternatives(known),
                     "send id_token_hint or client_id, and register the URI in postLogoutRedirectURIs"))
         }
         var response = AuthorizationResponse(redirectURI: exchange.reachable(uri), mode: .query)

@@ -96,7 +96,7 @@ package struct RequestedAuthorization: Sendable {
             "invalid_request",
             Diagnosis(
                 received: "redirect_uri \(Diagnosis.quote(uri))",
-                expected: Diagnosis.alternatives(client.redirectURIs),
+                expected: RegisteredRedirectURI.alternatives(client.redirectURIs),
                 "register it in redirectURIs of \"\(client.clientID)\", character by character"))
     }
 }

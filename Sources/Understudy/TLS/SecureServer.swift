@@ -68,6 +68,15 @@ final class SecureServer: Sendable {
         }
     }
 
+    /// Takes a connection that was made within the process, as ``Server`` does.
+    func adopt(_ descriptor: Int32, label: String) -> Bool {
+        guard let server = state.withLockIfAvailable({ $0.server }) else {
+            close(descriptor)
+            return false
+        }
+        return server.adopt(descriptor, label: label)
+    }
+
     func stop() {
         state.withLock { state in
             guard !state.isStopped else { return }

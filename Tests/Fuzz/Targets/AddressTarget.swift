@@ -12,7 +12,9 @@ extension FuzzTarget {
     static let addresses = FuzzTarget("addresses", maximumLength: 2048) { bytes in
         let lines = bytes.lines(3)
         let request = Request(method: "GET", target: lines[1], headers: [(name: "Host", value: lines[0])])
-        let address = Address(request) { hosts.contains($0) }
+        let named: NamedWorld
+        do throws(NamedWorld.Refusal) { named = try NamedWorld(request) { hosts.contains($1) } } catch { return }
+        let address = Address(request, in: named) { hosts.contains($0) }
         try require(address.host.map { hosts.contains($0) } ?? true, "a host that nobody knows: \(address)")
         _ = (
             address.base(of: "github.com"), address.ownBase, address.subdomainBase(of: "github.com"), address.portSuffix

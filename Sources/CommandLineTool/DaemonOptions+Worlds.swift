@@ -1,0 +1,49 @@
+import ArgumentParser
+import EmulatorCore
+import Understudy
+
+/// What `--world` was given: `NAME=PORT`, a port of the world's own, or `NAME`, the world of requests that name none.
+struct WorldOption: Equatable {
+    let name: String
+    let port: UInt16?
+
+    init(_ text: String) throws {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        name = parts[0]
+        port = parts.count > 1 ? UInt16(parts[1]) : nil
+        guard WorldName.isValid(name) else {
+            throw ValidationError(
+                "--world: \"\(name)\" can't be a world: \(WorldName.rule); \"understudy world-name TEXT\" makes one of any text."
+            )
+        }
+        guard parts.count == 1 || port != nil else {
+            throw ValidationError("--world \(name): \"\(parts[1])\" isn't a port, 0 to 65535.")
+        }
+    }
+}
+
+extension DaemonOptions {
+    private var worldOptions: [WorldOption] {
+        get throws { try (worlds.isEmpty ? Environment.list("WORLD") : worlds).map { try WorldOption($0) } }
+    }
+
+    /// `serve` has no world of its own to choose.
+    func expectWorldPorts() throws {
+        guard let option = try worldOptions.first(where: { $0.port == nil }) else { return }
+        throw ValidationError(
+            "--world \(option.name): give its port, too, as in --world \(option.name)=9101; 0 takes a free one.")
+    }
+
+    /// Sets the worlds' ports, and the world of requests that name none.
+    func chooseWorlds(_ options: inout RunningServer.Options) throws {
+        let chosen = try worldOptions
+        let own = chosen.filter { $0.port == nil }.map(\.name)
+        guard own.count <= 1 else {
+            throw ValidationError(
+                "--world: the command can have one world, not \(own.joined(separator: ", ")); with =PORT, a world gets a port of its own."
+            )
+        }
+        if let name = own.first { options.defaultWorld = name }
+        options.worldPorts = chosen.compactMap { option in option.port.map { (world: option.name, port: $0) } }
+    }
+}

@@ -1,0 +1,89 @@
+import HTTPServer
+
+/// The world that a request is for, and where in the request its name stands. URLs in answers name it at the same place.
+package struct NamedWorld: Sendable, Equatable {
+    package enum Place: Sendable, Equatable {
+        /// Nowhere: it is the world of requests that name none.
+        case nowhere
+        /// `http://localhost:9099/~w1/…`
+        case path
+        /// `http://w1.localhost:9099/…`, or `http://appleid.apple.com.w1.localhost:9099/…`
+        case host
+        /// The connection came to the world's own port, or by the proxy with the world's name as the user.
+        case connection
+    }
+
+    /// Why a request is for no world.
+    package enum Refusal: Error, Equatable {
+        /// It names a second world beside the only one that it can reach.
+        case contradiction(first: String, second: String)
+        /// The host, which ends with `.localhost`, is neither one that is played nor a world's.
+        case unknownHost(String)
+    }
+
+    package let name: String
+    package let place: Place
+    /// The path as it was sent, without the world's name.
+    let path: String
+    /// The host's name in lower case, without the world's name; one below `localhost` without that, too.
+    let host: String
+    let isBelowLocalhost: Bool
+
+    /// `unnamed` is the world of requests that name none. `plays` says whether a world, the first text, plays a host, the
+    /// second.
+    package init(
+        _ request: Request, unnamed: String = WorldRegistry.defaultName, plays: (String, String) -> Bool
+    ) throws(Refusal) {
+        let (written, path) = NamedWorld.split(request.path)
+        let connection = request.label
+        let fixed = connection ?? written
+        let below = NamedWorld.nameBelowLocalhost(request)
+        var label: String?
+        var host = below ?? Address.hostName(of: request.header("Host") ?? "localhost")
+        if let below, !plays(fixed ?? unnamed, below) {
+            (host, label) = NamedWorld.split(host: below)
+            if !host.isEmpty, !plays(fixed ?? label ?? unnamed, host) {
+                guard fixed != nil else { throw .unknownHost(below) }
+                (host, label) = ("", nil)
+            }
+        }
+        let names = [connection, label, written].compactMap { $0 }
+        if let first = names.first, let second = names.first(where: { $0 != first }) {
+            throw .contradiction(first: first, second: second)
+        }
+        name = names.first ?? unnamed
+        place =
+            connection != nil ? .connection : label != nil ? .host : (written ?? unnamed) != unnamed ? .path : .nowhere
+        self.path = path
+        self.host = host
+        isBelowLocalhost = below != nil
+    }
+
+    /// For a request that can't be answered, so that it can be logged.
+    init(unreadable request: Request, unnamed: String) {
+        (name, place, path, host) = (unnamed, .nowhere, request.path, "")
+        isBelowLocalhost = false
+    }
+
+    /// `/~w1/a`: `w1`, `/a`.
+    private static func split(_ path: String) -> (world: String?, path: String) {
+        guard path.hasPrefix("/~") else { return (nil, path) }
+        let name = path.dropFirst(2).prefix { $0 != "/" }
+        let rest = String(path.dropFirst(2 + name.count))
+        return (String(name), rest.isEmpty ? "/" : rest)
+    }
+
+    /// What stands before `.localhost`.
+    private static func nameBelowLocalhost(_ request: Request) -> String? {
+        let name = Address.hostName(of: request.header("Host") ?? "localhost")
+        guard name.hasSuffix(".localhost") else { return nil }
+        let below = name.dropLast(".localhost".count)
+        return below.isEmpty ? nil : String(below)
+    }
+
+    /// `appleid.apple.com.w1`: `appleid.apple.com`, `w1`.
+    private static func split(host name: String) -> (host: String, world: String) {
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return ("", name) }
+        return (String(name[..<dot]), String(name[name.utf8.index(after: dot)...]))
+    }
+}

@@ -1,0 +1,114 @@
+import HTTPServer
+import Synchronization
+
+/// Opens ports of their own for worlds. The server that listens is made after whoever asks for ports, and given later.
+package final class WorldPorts: Sendable {
+    /// How many ports there may be that were opened while the daemon runs.
+    package static let limit = 128
+
+    package typealias Listen = @Sendable (_ port: UInt16, _ world: String) throws(ListenError) -> LabelledPort
+
+    /// A port that a world has until the world goes.
+    final class Opened: Sendable {
+        let port: LabelledPort
+        private let lease: Allowance.Lease
+
+        fileprivate init(_ port: LabelledPort, _ lease: Allowance.Lease) {
+            self.port = port
+            self.lease = lease
+        }
+    }
+
+    /// Why a world gets no port.
+    package enum Refusal: Error {
+        /// It has another one.
+        case other(UInt16)
+        case tooMany
+        /// The daemon serves HTTPS only.
+        case noHTTP
+        case cannotListen(String)
+    }
+
+    private struct State {
+        var listen: Listen?
+        var main: UInt16?
+        var fixed: [String: LabelledPort] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let allowance = Allowance(limit: WorldPorts.limit)
+
+    package init() {}
+
+    /// The port of the daemon's own, of HTTP; `nil` without one.
+    package var main: UInt16? { state.withLock { $0.main } }
+
+    /// Gives it the server. `main` is the server's own port.
+    package func begin(main: UInt16, _ listen: @escaping Listen) {
+        state.withLock { state in
+            state.main = main
+            state.listen = listen
+        }
+    }
+
+    /// Opens a port that stays as long as the daemon runs, whatever becomes of the world.
+    package func open(_ port: UInt16, forEver world: String) throws(ListenError) -> UInt16 {
+        guard let listen = state.withLock({ $0.listen }) else {
+            throw ListenError(description: "a world's own port is HTTP's, and only HTTPS is served")
+        }
+        let opened = try listen(port, world)
+        state.withLock { $0.fixed[world] = opened }
+        return opened.port
+    }
+
+    /// Closes the ports that would stay.
+    package func end() {
+        let fixed = state.withLock { state in
+            defer { state.fixed = [:] }
+            state.listen = nil
+            return state.fixed
+        }
+        _ = consume fixed
+    }
+
+    /// The port that stays.
+    package func fixed(_ world: String) -> UInt16? { state.withLock { $0.fixed[world]?.port } }
+
+    fileprivate func open(_ port: UInt16, for world: String) throws(Refusal) -> Opened {
+        guard let listen = state.withLock({ $0.listen }) else { throw .noHTTP }
+        guard let lease = allowance.take() else { throw .tooMany }
+        do throws(ListenError) { return Opened(try listen(port, world), lease) } catch {
+            throw .cannotListen(error.description)
+        }
+    }
+}
+
+extension World {
+    /// The port that it was given while the daemon runs.
+    package var port: UInt16? { openedPort.withLock { $0?.port.port } }
+
+    /// Gives it a port of its own, 0 for a free one, until it goes. It keeps the one that it has.
+    package func open(_ wanted: UInt16, by ports: WorldPorts) throws(WorldPorts.Refusal) -> UInt16 {
+        let port = try openedPort.withLock { (opened) throws(WorldPorts.Refusal) -> UInt16 in
+            if let port = ports.fixed(name) ?? opened?.port.port {
+                guard wanted == 0 || wanted == port else { throw .other(port) }
+                return port
+            }
+            let fresh = try ports.open(wanted, for: name)
+            opened = fresh
+            return fresh.port.port
+        }
+        // A world that somebody has a port of isn't dropped as one that was only looked at.
+        noteChange()
+        return port
+    }
+
+    /// Closes its port, if it was given one while the daemon runs.
+    func closePort() {
+        let opened = openedPort.withLock { opened in
+            defer { opened = nil }
+            return opened
+        }
+        opened?.port.close()
+    }
+}

@@ -1,0 +1,58 @@
+import Platform
+import Synchronization
+
+/// A further port of a server, whose requests are labelled. It is closed when the last reference to it is gone.
+package final class LabelledPort: Sendable {
+    /// The port that is listened on.
+    package let port: UInt16
+    private let listeners: [Int32]
+    private let watch: Watch
+    private let isClosed = Atomic<Bool>(false)
+
+    fileprivate init(_ listeners: [Listener], watch: Watch) {
+        port = listeners.first?.port ?? 0
+        self.listeners = listeners.map(\.descriptor)
+        self.watch = watch
+    }
+
+    /// Returns when nothing is accepted any more. Connections that are open stay open.
+    package func close() {
+        end()
+        watch.awaitEnd(of: listeners)
+    }
+
+    /// Once: afterwards, the descriptors may be those of another port.
+    private func end() {
+        if !isClosed.exchange(true, ordering: .relaxed) { watch.endListening(on: listeners) }
+    }
+
+    deinit { end() }
+}
+
+extension Workers {
+    func listen(on port: UInt16, label: String) throws(ListenError) -> LabelledPort {
+        let listeners = try Listener.all(on: options.host, port: port)
+        guard let watch, watch.listen(on: listeners.map(\.descriptor), label: label) else {
+            throw ListenError(description: "can't listen on \(options.host):\(port): the server is stopping")
+        }
+        return LabelledPort(listeners, watch: watch)
+    }
+
+    func adopt(_ descriptor: Int32, label: String) -> Bool {
+        guard !isStopping.load(ordering: .relaxed), !gate.isFull else {
+            close(descriptor)
+            return false
+        }
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        // Connections from within the process count as those from loopback do: they have no limit of their own.
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                accepted(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size), label: label)
+            }
+        }
+        return true
+    }
+}
