@@ -258,32 +258,35 @@ class Base:
 
 
 class Network:
-    """A bridge without a way out, and a namespace for each container on it."""
+    """A bridge without a way out."""
+
+    count = 0
 
     def __init__(self, workshop):
-        self.name = f"us{os.getpid() % 10000}"
-        self.count = 1
-        self.workshop = workshop
-        self.namespace(self.name)
+        Network.count += 1
+        self.number = Network.count
+        self.name = f"us{os.getpid() % 10000}-n{self.number}"
+        self.addresses = 1
+        namespace(workshop, self.name)
         run("ip", "-n", self.name, "link", "add", "bridge", "type", "bridge")
         run("ip", "-n", self.name, "link", "set", "bridge", "up")
 
-    def namespace(self, name):
-        run("ip", "netns", "add", name)
-        self.workshop.callback(subprocess.run, ["ip", "netns", "del", name])
-        run("ip", "-n", name, "link", "set", "lo", "up")
-
-    def join(self):
-        """A namespace on the bridge, and its address."""
-        self.count += 1
-        name, address = f"{self.name}-{self.count}", f"10.77.0.{self.count}"
-        self.namespace(name)
-        port = f"port{self.count}"
-        run("ip", "link", "add", port, "netns", self.name, "type", "veth", "peer", "name", "eth0", "netns", name)
+    def join(self, name, device):
+        """Puts a device of a namespace on the bridge; its address."""
+        self.addresses += 1
+        address, port = f"10.77.{self.number}.{self.addresses}", f"port{self.addresses}"
+        run("ip", "link", "add", port, "netns", self.name, "type", "veth", "peer", "name", device, "netns", name)
         run("ip", "-n", self.name, "link", "set", port, "master", "bridge", "up")
-        run("ip", "-n", name, "address", "add", f"{address}/24", "dev", "eth0")
-        run("ip", "-n", name, "link", "set", "eth0", "up")
-        return name, address
+        run("ip", "-n", name, "address", "add", f"{address}/24", "dev", device)
+        run("ip", "-n", name, "link", "set", device, "up")
+        return address
+
+
+def namespace(workshop, name):
+    """A network of its own with nothing in it; gone at the end."""
+    run("ip", "netns", "add", name)
+    workshop.callback(subprocess.run, ["ip", "netns", "del", name])
+    run("ip", "-n", name, "link", "set", "lo", "up")
 
 
 def healthy(container, health):

@@ -5,7 +5,7 @@ import Understudy
 
 @Suite("docker-compose.yml")
 struct ComposeTests {
-    @Test("has an alias for every host that the daemon plays")
+    @Test("has an alias for every host that the daemon plays, on a network of its own")
     func aliases() throws {
         let text = try Repository.read("docker-compose.yml")
         let section = try #require(
@@ -14,5 +14,7 @@ struct ComposeTests {
             $0.trimmingCharacters(in: CharacterSet(charactersIn: " -"))
         }
         #expect(aliases == (try PlayedHosts.names()))
+        let before = try #require(text.components(separatedBy: "aliases:\n").first)
+        #expect(before.contains("      default: {}\n      intercepted:\n"))
     }
 }
