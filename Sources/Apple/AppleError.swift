@@ -63,7 +63,7 @@ struct AppleError: Error, Sendable {
     func authorizeResponse(to request: Request) -> Response {
         guard request.header("Accept")?.contains("text/html") ?? false else { return jsonResponse }
         return Page.response(
-            title: "Sign-in not possible", status: 400, banner: SignInPage.banner,
+            title: "Sign-in not possible", status: 400, look: .apple,
             [
                 .tag("h1", [], "This sign-in can't go on"),
                 .tag("p", [("class", "error")], .tag("code", [], code.rawValue)),

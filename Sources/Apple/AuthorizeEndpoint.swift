@@ -50,8 +50,18 @@ extension AppleProvider {
         if let search = PersonChooser.Search(answer) {
             return SignInPage.choosePerson(exchange, request, search: search)
         }
+        let id: String?
+        switch answer["action"] {
+        case "new": return SignInPage.newPerson(exchange, request, NewPerson(nil))
+        case "make":
+            let person = NewPerson(answer)
+            do throws(NewPerson.Refusal) { id = try person.make(in: exchange).id } catch {
+                return SignInPage.newPerson(exchange, request, person, problem: error.sentence)
+            }
+        default: id = answer["account"]
+        }
         let (account, consented) = exchange.world.read { tables in
-            let account = answer["account"].flatMap { tables.account($0) }
+            let account = id.flatMap { tables.account($0) }
             return (account, account.flatMap { tables.grant($0.id, to: request.client) } != nil)
         }
         guard let account else { return SignInPage.choosePerson(exchange, request) }

@@ -4,10 +4,9 @@ import OAuth
 import EmulatorCore
 
 /// The pages on which a person signs in: choose who, then consent. They work without scripts and by keyboard, and
-/// imitate no real sign-in page.
+/// carry no logo.
 enum SignInPage {
     static let path = "/auth/authorize/continue"
-    static let banner = Page.banner(standingInFor: "Sign in with Apple")
 
     static func choosePerson(
         _ exchange: Exchange, _ request: AuthorizationRequest, search: PersonChooser.Search? = nil
@@ -19,11 +18,33 @@ enum SignInPage {
         let nobody = HTML.tag(
             "p", [], "Nobody is seeded. Add a person to the seed, or with POST /_understudy/v1/accounts.")
         return page(
-            exchange, request, title: "Choose who signs in",
+            exchange, request, title: "Sign in with Apple",
             [
-                .tag("h1", [], "Who signs in?"),
-                .tag("p", [("class", "soft")], "to \(request.client.id), a client of team \(request.client.team)"),
-            ], chooser.isEmpty ? [nobody] : people)
+                .tag("h1", [], "Sign in with Apple"),
+                .tag(
+                    "p", [("class", "soft")],
+                    "Choose an account for \(request.client.id), a client of team \(request.client.team)."),
+            ], (chooser.isEmpty ? [nobody] : people) + [somebodyElse])
+    }
+
+    private static let somebodyElse = HTML.tag(
+        "button",
+        [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "new"), ("formnovalidate", nil)],
+        "Use another Apple Account")
+
+    /// For somebody who isn't among the people. `problem` is what was wrong with what was sent before.
+    static func newPerson(
+        _ exchange: Exchange, _ request: AuthorizationRequest, _ person: NewPerson, problem: String? = nil
+    ) -> Response {
+        let alert = problem.map { [HTML.tag("p", [("class", "error"), ("role", "alert")], $0)] } ?? []
+        let make = HTML.tag("button", [("type", "submit"), ("name", "action"), ("value", "make")], "Continue")
+        let response = page(
+            exchange, request, title: "Another Apple Account", status: problem == nil ? 200 : 422,
+            [
+                .tag("h1", [], "Another Apple Account"),
+                .tag("p", [("class", "soft")], "It lasts until this world is reset."),
+            ], alert + person.fields + [make])
+        return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
     }
 
     private static func notes(on account: Account) -> String {
@@ -49,9 +70,10 @@ enum SignInPage {
             isReturning
             ? "\(account.fullName) has used \(request.client.id) before, so there is nothing more to choose."
             : "\(account.fullName) signs in to \(request.client.id) for the first time."
+        let title = "Use Sign in with Apple as \(account.fullName)?"
         return page(
-            exchange, request, title: "Continue as \(account.fullName)",
-            [.tag("h1", [], "Continue as \(account.fullName)?"), .tag("p", [("class", "soft")], introduction)], fields)
+            exchange, request, title: title, [.tag("h1", [], title), .tag("p", [("class", "soft")], introduction)],
+            fields)
     }
 
     private static func nameFields(_ account: Account) -> HTML {
@@ -80,14 +102,17 @@ enum SignInPage {
     }
 
     private static func page(
-        _ exchange: Exchange, _ request: AuthorizationRequest, title: String, _ heading: [HTML], _ fields: [HTML]
+        _ exchange: Exchange, _ request: AuthorizationRequest, title: String, status: Int = 200, _ heading: [HTML],
+        _ fields: [HTML]
     ) -> Response {
         let action = exchange.address.base(of: AppleProvider.host) + path
         let cancel = HTML.tag(
-            "button", [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "cancel")], "Cancel")
+            "button",
+            [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "cancel"), ("formnovalidate", nil)],
+            "Cancel")
         let form = HTML.element(
             "form", attributes: [(name: "method", value: "post"), (name: "action", value: action)],
             children: [.carrying(request.form)] + fields + [cancel])
-        return Page.response(title: title, banner: banner, heading + [form])
+        return Page.response(title: title, status: status, look: .apple, heading + [form])
     }
 }

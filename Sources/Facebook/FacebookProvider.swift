@@ -22,7 +22,7 @@ package struct FacebookProvider: Provider {
     package static let title = "Facebook"
     package let name = "facebook"
     let apps: RegisteredClients
-    let pages = PersonPages(provider: "Facebook", host: host, path: dialogPath)
+    let pages = PersonPages(.facebook, .facebook, host: host, path: dialogPath)
 
     package init(seed: Seed) {
         apps = seed[FacebookSection.self].apps

@@ -71,7 +71,7 @@ extension FacebookProvider {
 
     /// What a page's form says.
     func decide(_ exchange: Exchange) -> Response {
-        guard let (form, answer) = pages.read(exchange.request.bodyForm) else {
+        guard let (form, answer) = pages.answer(exchange.request.bodyForm, in: exchange) else {
             return pages.problem(
                 400, "Something is missing", Diagnosis("the form lacks the authorization request: begin again"))
         }
@@ -80,13 +80,15 @@ extension FacebookProvider {
         switch answer {
         case .cancel: return denied(exchange, request, "the person cancelled")
         case .searched(let search): return choosePerson(exchange, request, search)
+        case .page(let page): return page
         case .chosen(let id), .approved(let id):
             guard let account = exchange.world.read({ $0.account(id) }) else {
                 return choosePerson(exchange, request)
             }
             if case .chosen = answer {
                 return pages.consent(
-                    exchange, client: request.app.name, account: account, items: request.permissions,
+                    exchange, client: request.app.name, account: account,
+                    items: FacebookPermission.descriptions(of: request.permissions),
                     request: request.form)
             }
             return approved(exchange, request, by: account, request.permissions)

@@ -10,7 +10,7 @@ extension FirebaseProvider {
         guard let host = exchange.address.host else { return nil }
         guard [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(host) else {
             return Page.response(
-                title: "Request too large", status: 400, banner: "Understudy: a stand-in for Firebase, for tests only.",
+                title: "Request too large", status: 400, look: .firebase,
                 [.tag("h1", [], "This request can't be read"), .tag("p", [], diagnosis.line)]
             ).diagnosed(diagnosis)
         }

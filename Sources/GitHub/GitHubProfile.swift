@@ -98,6 +98,8 @@ struct GitHubProfile: AccountProfile {
         ["github.login:\(login.lowercased())", "github.id:\(id)"] + orgs.map { "github.org:\($0.lowercased())" }
     }
 
+    static let hasSearchNames = true
+
     var searchNames: [String] { [login] }
 
     static func check(_ references: inout SeedReferences) {

@@ -42,7 +42,7 @@ extension GoogleProvider {
 
     /// What a page's form says.
     func decide(_ exchange: Exchange) -> Response {
-        guard let (form, answer) = pages.read(exchange.request.bodyForm) else {
+        guard let (form, answer) = pages.answer(exchange.request.bodyForm, in: exchange) else {
             return pages.problem(
                 400, "Something is missing", Diagnosis("the form lacks the authorization request: begin again"))
         }
@@ -51,6 +51,7 @@ extension GoogleProvider {
         switch answer {
         case .cancel: return failed(exchange, request, "access_denied", "the person cancelled")
         case .searched(let search): return choosePerson(exchange, request, search: search)
+        case .page(let page): return page
         case .chosen(let id), .approved(let id):
             let (account, hasConsented) = exchange.world.read { tables in
                 (

@@ -21,7 +21,7 @@ package struct GoogleProvider: Provider {
     package let name = "google"
     var clients: RegisteredClients { settings.clients }
     let settings: GoogleSection
-    let pages = PersonPages(provider: "Google", host: host, path: authorizePath)
+    let pages = PersonPages(.google, .google, host: host, path: authorizePath)
 
     package init(seed: Seed) {
         settings = seed[GoogleSection.self]

@@ -21,6 +21,7 @@ struct Issuer: SchemaObject {
     let claims: JSONObject
     let clients: [ClientMetadata]
     let interaction: Interaction?
+    var look: Look { .issuer(name) }
     private let clientsByID: [String: ClientMetadata]
 
     init(_ fields: inout Fields) {

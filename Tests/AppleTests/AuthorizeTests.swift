@@ -363,7 +363,7 @@ struct SignInPageTests {
     @Test("an unknown person leads back to the choice, a lost request to an error")
     func lost() throws {
         let people = try fixture.client.get(AppleFixture.authorizePath())
-        #expect(try submit(people, ["account": "nobody", "action": "continue"]).text.contains("Who signs in?"))
+        #expect(try submit(people, ["account": "nobody", "action": "continue"]).text.contains("Sign in with Apple"))
         #expect(
             try fixture.client.post("\(AppleFixture.prefix)/auth/authorize/continue", form: ["account": "ada"]).status
                 == 400)

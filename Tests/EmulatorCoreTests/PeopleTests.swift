@@ -14,7 +14,7 @@ struct PeopleTests {
         return MemoryStore(try Seed([SeedSource(name: "seed", text: seed, directory: ".")], format: SeedFormat([])))
     }
 
-    @Test("page after page shows everybody once", arguments: ["", "p", "pat", "Miller"])
+    @Test("page after page shows everybody once", arguments: ["", "p", "pat", "Miller", "Pat mil"])
     func paging(search: String) throws {
         let store = try store()
         var seen: [String] = []

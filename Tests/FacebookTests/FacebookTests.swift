@@ -124,7 +124,7 @@ struct FacebookTests {
     @Test("pages, Limited Login's documents, and what a device delivers")
     func rest() throws {
         let people = try dialog(approve: false)
-        #expect(people.text.contains("Who signs in?"))
+        #expect(people.text.contains("Log in to Facebook"))
         let consent = try fixture.client.post(
             "/www.facebook.com/dialog/oauth", form: people.inputs.merging(["account": "ada"]) { $1 })
         let done = try fixture.client.post(

@@ -53,7 +53,7 @@ struct DeviceFlowTests {
         #expect(waiting.diagnosis.contains(begun["user_code"] ?? "?"))
 
         let browser = TestBrowser(fixture)
-        #expect(try browser.get("\(GitHubFixture.web)/login/device").text.contains("Who signs in?"))
+        #expect(try browser.get("\(GitHubFixture.web)/login/device").text.contains("Sign in to GitHub"))
         try browser.signIn(as: "grace")
         let page = try browser.get("\(GitHubFixture.web)/login/device")
         let wrong = try browser.submit(page, ["user_code": "ZZZZ-ZZZZ"])

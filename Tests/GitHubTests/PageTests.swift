@@ -26,7 +26,7 @@ struct PageTests {
     @Test("sign in, consent, code; the second time straight through, with more scopes anew")
     func consent() throws {
         let people = try browser.get(path())
-        #expect(people.text.contains("Who signs in?"))
+        #expect(people.text.contains("Sign in to GitHub"))
         #expect(people.text.contains("Ada Lovelace"))
         #expect(people.text.contains("Create an account"))
         let consent = try browser.post(
@@ -69,15 +69,15 @@ struct PageTests {
         #expect(people.first?.contains("grace") ?? false)
         #expect(people.first?.contains("suggested by the app") ?? false)
         try browser.signIn(as: "ada")
-        #expect(try browser.get(path()).text.contains("Who signs in?") == false)
+        #expect(try browser.get(path()).text.contains("Sign in to GitHub") == false)
         #expect(try browser.get(path(["login": "ada"])).text.contains("Authorize Example?"))
-        #expect(try browser.get(path(["login": "grace"])).text.contains("Who signs in?"))
+        #expect(try browser.get(path(["login": "grace"])).text.contains("Sign in to GitHub"))
         let chooser = try browser.get(path(["prompt": "select_account"]))
-        #expect(chooser.text.contains("Who signs in?"))
+        #expect(chooser.text.contains("Sign in to GitHub"))
         let consent = try browser.post(
             "\(GitHubFixture.web)/session", chooser.inputs.merging(["account": "grace"]) { $1 })
         #expect(consent.text.contains("the account of grace"))
-        #expect(try browser.get(path(["prompt": "select_account"])).text.contains("Who signs in?"))
+        #expect(try browser.get(path(["prompt": "select_account"])).text.contains("Sign in to GitHub"))
     }
 
     @Test("twenty people at a time, with a search that stays on the way to the app")
@@ -105,7 +105,7 @@ struct PageTests {
         #expect(seen.count == 60 && Set(seen).count == 60)
         let nobody = try go(page, ["action": "search", "search": "zz"])
         #expect(nobody.text.contains("Nobody is found."))
-        #expect(nobody.text.contains("to go on to Example"))
+        #expect(nobody.text.contains("to continue to Example"))
         #expect(!nobody.text.contains("Create an account"))
         let found = try go(nobody, ["action": "search", "search": "PAT42"])
         #expect(logins(found) == ["pat42"])
@@ -148,7 +148,7 @@ struct PageTests {
         let page = try browser.post("\(GitHubFixture.web)/session", ["account": "ada", "return_to": "//evil.example"])
         #expect(page.status == 404)
         let stranger = try TestBrowser(fixture).submit(consent, ["authorize": "1"], scopes: ["repo"])
-        #expect(stranger.text.contains("Who signs in?"))
+        #expect(stranger.text.contains("Sign in to GitHub"))
     }
 
     @Test("ten tokens within the hour make the page ask again")
@@ -168,7 +168,7 @@ struct PageTests {
     @Test("the settings page lists authorized apps and revokes them")
     func revoking() throws {
         let token = try fixture.token(scope: "user", client: GitHubFixture.asking)
-        #expect(try browser.get("\(GitHubFixture.web)/settings/applications").text.contains("Who signs in?"))
+        #expect(try browser.get("\(GitHubFixture.web)/settings/applications").text.contains("Sign in to GitHub"))
         try browser.signIn(as: "ada")
         let list = try browser.get("\(GitHubFixture.web)/settings/applications")
         #expect(list.text.contains("Example (Iv1.0123456789abcdef)"))
@@ -210,8 +210,8 @@ struct PageTests {
         #expect(try browser.post("\(GitHubFixture.web)/logout", ["authenticity_token": "x"]).status == 422)
         let token = try browser.get(path()).inputs["authenticity_token"] ?? ""
         let after = try browser.post("\(GitHubFixture.web)/logout", ["authenticity_token": token])
-        #expect(after.text.contains("Who signs in?"))
-        #expect(try browser.get(path()).text.contains("Who signs in?"))
+        #expect(after.text.contains("Sign in to GitHub"))
+        #expect(try browser.get(path()).text.contains("Sign in to GitHub"))
         let lost = try browser.get("\(GitHubFixture.web)/no/such/page")
         #expect(lost.status == 404)
         #expect(lost.header("Content-Type")?.hasPrefix("text/html") ?? false)

@@ -49,7 +49,7 @@ struct ConsentTests {
             return try fixture.client.post(path, form: people.inputs.merging(["account": "ada"]) { $1 })
         }
         func approve(_ consent: Answer) throws {
-            #expect(consent.text.contains("Continue to Example?"))
+            #expect(consent.text.contains("Sign in to Example with Google"))
             let done = try fixture.client.post(path, form: consent.inputs.merging(["action": "continue"]) { $1 })
             #expect(done.redirect["code"] != nil)
         }

@@ -154,10 +154,10 @@ struct GoogleTests {
     @Test("pages: choose, consent, cancel; the second time there is nothing to consent to")
     func pages() throws {
         let people = try authorize(approve: false)
-        #expect(people.text.contains("Who signs in?"))
+        #expect(people.text.contains("Choose an account for Google sign-in"))
         let path = "/accounts.google.com/o/oauth2/v2/auth"
         let consent = try fixture.client.post(path, form: people.inputs.merging(["account": "ada"]) { $1 })
-        #expect(consent.text.contains("Continue to Example?"))
+        #expect(consent.text.contains("Sign in to Example with Google"))
         #expect(consent.text.contains("the primary address"))
         let cancelled = try fixture.client.post(path, form: consent.inputs.merging(["action": "cancel"]) { $1 })
         #expect(cancelled.redirect["error"] == "access_denied")
@@ -168,7 +168,7 @@ struct GoogleTests {
         #expect(try fixture.client.post(path, form: ["account": "ada"]).status == 400)
         #expect(
             try fixture.client.post(path, form: people.inputs.merging(["account": "nobody"]) { $1 }).text.contains(
-                "Who signs in?"))
+                "Choose an account for Google sign-in"))
     }
 
     @Test("discovery and certificates")

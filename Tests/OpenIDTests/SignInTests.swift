@@ -98,7 +98,7 @@ struct SignInTests {
         )
         let browser = TestBrowser(fixture.client)
         let page = try browser.get(fixture.authorizePath())
-        #expect(page.text.contains("Who signs in?"))
+        #expect(page.text.contains("Sign in to Example Corp"))
         #expect(page.text.contains("stand-in for Example Corp"))
         #expect(try browser.submit(page, ["action": "cancel"]).redirect["error"] == "access_denied")
         let answer = try browser.submit(page, ["account": "grace"])

@@ -9,8 +9,9 @@ package enum Page {
     }
 
     package static func response(
-        title: String, status: Int = 200, banner: String, _ content: [HTML]
+        title: String, status: Int = 200, banner: String, look: Look? = nil, _ content: [HTML]
     ) -> Response {
+        let main = HTML.element("main", attributes: [], children: content)
         let page = HTML.element(
             "html", attributes: [(name: "lang", value: "en")],
             children: [
@@ -19,11 +20,12 @@ package enum Page {
                     .tag("meta", [("charset", "utf-8")]),
                     .tag("meta", [("name", "viewport"), ("content", "width=device-width, initial-scale=1")]),
                     .tag("meta", [("name", "color-scheme"), ("content", "light dark")]),
-                    .tag("link", [("rel", "icon"), ("href", "data:,")]), .tag("title", [], title), .style(styleSheet)),
+                    .tag("link", [("rel", "icon"), ("href", "data:,")]), .tag("title", [], title), .style(styleSheet),
+                    .group(look.map { [.style($0.style)] } ?? [])),
                 .tag(
                     "body", [],
                     .tag("p", [("class", "banner"), ("role", "note")], banner),
-                    .element("main", attributes: [], children: content)),
+                    .group(look.map { [$0.heading] } ?? []), main),
             ])
         return Response(
             status: status, contentType: "text/html;charset=UTF-8",
@@ -49,15 +51,23 @@ package enum Page {
         legend{padding:0 .375rem;font-weight:600}\
         label{display:block;margin-top:.625rem}label.choice{display:flex;gap:.625rem;align-items:flex-start}\
         label.choice input{margin-top:.3rem;flex:none}\
-        input:is([type=text],[type=search],[type=password]){width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);\
+        input:is([type=text],[type=email],[type=search],[type=password]){width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);\
         border-radius:8px;padding:.5rem .625rem;margin-top:.25rem}\
         button,.button{display:block;width:100%;font:inherit;font-weight:600;text-align:center;text-decoration:none;\
-        border-radius:8px;padding:.7rem 1rem;margin-top:.75rem;cursor:pointer;border:1px solid var(--act);\
+        border-radius:var(--radius,8px);padding:.7rem 1rem;margin-top:.75rem;cursor:pointer;border:1px solid var(--act);\
         background:var(--act);color:var(--on-act)}\
-        button.quiet,.button.quiet{background:transparent;color:var(--act)}\
-        button.person{text-align:left;background:transparent;color:inherit;border-color:var(--line);font-weight:400}\
-        button.person strong{display:block}\
-        :focus-visible{outline:3px solid var(--act);outline-offset:2px}\
+        button.quiet,.button.quiet{background:transparent;color:var(--link,var(--act));border-color:var(--line)}\
+        :is(button,.button):hover{filter:brightness(.96)}\
+        button.person{display:flex;gap:.875rem;align-items:center;text-align:left;background:transparent;color:inherit;\
+        border-color:var(--line);font-weight:400}\
+        button.person::before{content:attr(data-initial);flex:none;width:2.25rem;height:2.25rem;border-radius:50%;\
+        display:grid;place-items:center;background:var(--line);color:var(--ink);font-weight:600}\
+        button.person>span{min-width:0}button.person strong,button.person .soft{display:block}\
+        button.person:hover{background:var(--paper)}\
+        .brand{margin:1.5rem auto .75rem;text-align:center;font-weight:600}.brand+main{margin-top:0}\
+        .search{display:flex;gap:.5rem;align-items:flex-end}.search label{flex:1;margin:0}.search button{width:auto;margin:0}\
+        .actions{display:flex;flex-direction:column;margin-top:1.25rem}\
+        :focus-visible{outline:3px solid var(--link,var(--act));outline-offset:2px}\
         .error{color:var(--bad);font-weight:600}\
         table{border-collapse:collapse;width:100%;font-size:.9375rem}td,th{text-align:left;vertical-align:top;\
         padding:.375rem .75rem .375rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}\

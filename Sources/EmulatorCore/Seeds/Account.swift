@@ -49,9 +49,12 @@ package struct Account: Sendable {
 
     private func profile<Profile: AccountProfile>(_ type: Profile.Type) -> any AccountProfile { self[type] }
 
-    /// How one may begin to write who is meant.
+    /// How one may begin to write who is meant: the whole name is found by its first word, too.
     var searchNames: [String] {
-        [id, email] + profiles.flatMap(\.searchNames) + fullName.split(separator: " ").map(String.init)
+        let others = fullName.split(separator: " ").dropFirst().map(String.init)
+        // A profile that follows from the rest costs more than all names together.
+        return [id, email, fullName] + others
+            + types.filter { $0.hasSearchNames }.flatMap { profile($0).searchNames }
     }
 }
 

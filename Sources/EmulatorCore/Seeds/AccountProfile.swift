@@ -12,6 +12,8 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
     var identifiers: [String] { get }
     /// How one may begin to write who is meant, beside the account's ID, name and address.
     var searchNames: [String] { get }
+    /// Whether a profile can have such names.
+    static var hasSearchNames: Bool { get }
 
     /// `account` has no profiles yet: what it holds is what defaults are made from.
     init(_ fields: inout Fields, of account: Account)
@@ -22,6 +24,7 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
 
 extension AccountProfile {
     package var searchNames: [String] { [] }
+    package static var hasSearchNames: Bool { false }
 
     func equals(_ other: any AccountProfile) -> Bool { self == other as? Self }
 

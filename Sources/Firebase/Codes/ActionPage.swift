@@ -96,7 +96,7 @@ extension FirebaseProvider {
                     ])), .tag("button", [("type", "submit")], "Save"),
         ]
         return Page.response(
-            title: "Choose a new password", status: fault == nil ? 200 : 422, banner: FirebaseProvider.banner,
+            title: "Choose a new password", status: fault == nil ? 200 : 422, look: .firebase,
             [
                 .tag("h1", [], "Choose a new password"), .tag("p", [("class", "soft")], "for \(mail.email)"),
                 .element(
@@ -111,7 +111,7 @@ extension FirebaseProvider {
             return FirebaseProvider.json(["authEmulator": ["success": .string(text), "email": .string(email)]])
         }
         return Page.response(
-            title: "Done", banner: FirebaseProvider.banner,
+            title: "Done", look: .firebase,
             [.tag("h1", [], "Done"), .tag("p", [], text), .tag("p", [("class", "soft")], email)])
     }
 
@@ -123,7 +123,7 @@ extension FirebaseProvider {
             return FirebaseProvider.json(body, status: error.status).diagnosed(error.diagnosis)
         }
         return Page.response(
-            title: error.code, status: error.status, banner: FirebaseProvider.banner,
+            title: error.code, status: error.status, look: .firebase,
             [
                 .tag("h1", [], "This link doesn't work"), .tag("p", [("class", "error")], error.message),
                 .tag("h2", [], "Why"), .tag("p", [], error.diagnosis.line),

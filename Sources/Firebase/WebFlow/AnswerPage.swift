@@ -59,7 +59,7 @@ extension FirebaseProvider {
         let isEmulated = exchange.address.form != .real
         let name = isElsewhere && isEmulated ? keep(event, of: flow, exchange) : nil
         var response = Page.response(
-            title: "Signing in…", banner: FirebaseProvider.banner,
+            title: "Signing in…", look: .firebase,
             [.tag("h1", [], "Back to the app")]
                 + FirebaseProvider.handOver(exchange, flow, event, redirectURL, keptAs: name))
         if name != nil { response.headers.append((name: "Referrer-Policy", value: "unsafe-url")) }

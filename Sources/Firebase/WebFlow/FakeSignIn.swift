@@ -12,9 +12,8 @@ import OAuth
 
 extension FirebaseProvider {
     /// The page's form is answered at the project's own domain, as a provider's answer is.
-    func personPages(_ project: Project?) -> PersonPages {
-        PersonPages(
-            provider: FirebaseProvider.title, host: project?.host ?? "", path: FirebaseProvider.handlerPath)
+    private func personPages(_ project: Project) -> PersonPages {
+        PersonPages(.firebase, .firebase, host: project.host, path: FirebaseProvider.handlerPath)
     }
 
     func fakeSignIn(_ exchange: Exchange, _ flow: WebFlow, _ project: Project) -> Response {
@@ -32,11 +31,12 @@ extension FirebaseProvider {
     }
 
     /// What the page's form says.
-    func personAnswered(_ exchange: Exchange, _ request: Form, _ answer: PersonPages.Answer) -> Response {
-        guard let (project, flow) = signInUnderWay(exchange, request["state"] ?? ""), project.takesFakes else {
-            return FirebaseProvider.noSuchSignIn()
-        }
+    func personAnswered(_ exchange: Exchange, _ form: Form, to request: Form) -> Response {
+        guard let (project, flow) = signInUnderWay(exchange, request["state"] ?? ""), project.takesFakes,
+            let (_, answer) = personPages(project).answer(form, in: exchange)
+        else { return FirebaseProvider.noSuchSignIn() }
         switch answer {
+        case .page(let page): return page
         case .cancel: return failed(exchange, flow, "access_denied", nil)
         case .searched(let search): return choosePerson(exchange, flow, project, search)
         case .chosen(let id), .approved(let id):

@@ -21,20 +21,18 @@ extension FirebaseProvider {
         ]
     }
 
-    static let banner = "Understudy: a stand-in for Firebase Authentication, for tests only"
-
     static func problem(
         _ status: Int, _ title: String, _ diagnosis: Diagnosis, then answer: [HTML] = []
     ) -> Response {
         Page.response(
-            title: title, status: status, banner: banner,
+            title: title, status: status, look: .firebase,
             [.tag("h1", [], title), .tag("h2", [], "Why"), .tag("p", [], diagnosis.line)] + answer
         ).diagnosed(diagnosis)
     }
 
     /// Begins a sign-in, or takes a provider's answer.
     private func handler(_ exchange: Exchange, _ form: Form) async -> Response {
-        if let (request, answer) = personPages(nil).read(form) { return personAnswered(exchange, request, answer) }
+        if let request = form.carriedRequest { return personAnswered(exchange, form, to: request) }
         let isAnswer = ["code", "id_token", "error"].contains { form[$0] != nil }
         if form["state"] != nil, isAnswer { return answered(exchange, form) }
         if exchange.request.method == "GET", form.fields.isEmpty { return FirebaseProvider.fragmentPage }
@@ -103,7 +101,7 @@ extension FirebaseProvider {
 
     /// An OpenID provider sends an ID token in the fragment, which the browser keeps: the page sends it as a query.
     private static let fragmentPage = Page.response(
-        title: "Signing in…", banner: banner,
+        title: "Signing in…", look: .firebase,
         [
             .tag("h1", [], "Signing in…"),
             .tag(

@@ -40,7 +40,7 @@ extension FirebaseProvider {
         let domains = JSONValue.array((project?.returnDomains ?? []).map { .string($0) })
         let kept = project.flatMap { takeKept(exchange, storageKey: key, of: $0) }
         return Page.response(
-            title: "Sign-in frame", banner: FirebaseProvider.banner,
+            title: "Sign-in frame", look: .firebase,
             [
                 .tag(
                     "p",

@@ -3,14 +3,12 @@ import JOSE
 import OAuth
 import EmulatorCore
 
-/// The pages that people see at github.com. They work without scripts and by keyboard, and look like no one's product.
+/// The pages that people see at github.com. They work without scripts and by keyboard, and carry no logo.
 enum Pages {
-    static let banner = Page.banner(standingInFor: "GitHub")
-
     static func base(_ exchange: Exchange) -> String { exchange.address.base(of: GitHubProvider.host) }
 
     static func page(_ title: String, status: Int = 200, _ content: [HTML]) -> Response {
-        var response = Page.response(title: title, status: status, banner: banner, content)
+        var response = Page.response(title: title, status: status, look: .github, content)
         // A page that asks for consent is never shown within another.
         response.headers += [
             (name: "X-Frame-Options", value: "deny"),

@@ -46,9 +46,9 @@ extension GitHubProvider {
                 // Somebody who isn't at the top would make a browser scroll.
                 isSuggested: isSuggested && search == nil)
         }
-        var content: [HTML] = [.tag("h1", [], "Who signs in?")]
+        var content: [HTML] = [.tag("h1", [], "Sign in to GitHub")]
         if let app = query["client_id"].flatMap({ directory.apps[$0] }) {
-            content.append(.tag("p", [("class", "soft")], "to go on to \(app.name)"))
+            content.append(.tag("p", [("class", "soft")], "to continue to \(app.name)"))
         }
         if chooser.isEmpty { content.append(.tag("p", [], "Nobody is seeded yet.")) }
         // A search takes what else the query said along.
@@ -61,7 +61,7 @@ extension GitHubProvider {
             let signup = Form(fields: [Form.Field(name: "return_to", value: returnTo)]).encoded
             content.append(Pages.link(exchange, "Create an account", to: "/signup?\(signup)"))
         }
-        return Pages.page("Sign in", content)
+        return Pages.page("Sign in to GitHub", content)
     }
 
     private static func notes(on account: Account, isSuggested: Bool) -> String {
@@ -94,26 +94,24 @@ extension GitHubProvider {
     }
 
     private func signUpPage(_ exchange: Exchange, _ form: Form, issue: String?) -> Response {
-        func input(_ name: String, _ label: String, _ hint: String) -> HTML {
-            .tag(
-                "label", [], .text(label),
-                .tag(
-                    "input",
-                    [
-                        ("type", "text"), ("name", name), ("value", form[name] ?? ""), ("autocomplete", hint),
-                        ("required", nil),
-                    ]))
+        func input(_ name: String, _ label: String, _ hint: String, isRequired: Bool = true) -> HTML {
+            let attributes: [(String, String?)] = [
+                ("type", "text"), ("name", name), ("value", form[name] ?? ""), ("autocomplete", hint),
+            ]
+            return .tag(
+                "label", [], .text(label), .tag("input", attributes + (isRequired ? [("required", nil)] : [])))
         }
         var fields: [HTML] = [.hidden("return_to", GitHubProvider.local(form["return_to"]))]
         if let issue { fields.append(.tag("p", [("class", "error"), ("role", "alert")], issue)) }
         fields += [
             input("login", "User name", "username"), input("email", "E-mail address", "email"),
+            input("name", "Name, if the profile has one", "name", isRequired: false),
             Pages.submit("Create account", name: "action", value: "create"),
         ]
         return Pages.page(
-            "Create an account", status: issue == nil ? 200 : 422,
+            "Create your GitHub account", status: issue == nil ? 200 : 422,
             [
-                .tag("h1", [], "Create an account"),
+                .tag("h1", [], "Create your GitHub account"),
                 .tag("p", [("class", "soft")], "It lasts until this world is reset. Its address counts as verified."),
                 Pages.form(exchange, to: "/signup", fields),
             ])
@@ -126,22 +124,19 @@ extension GitHubProvider {
         guard TextRule.identifier.holds(login), login.utf8.count <= 39 else {
             return refuseSignUp(exchange, form, "A user name is 1 to 39 letters, digits, \"-\", \"_\" and \".\".")
         }
-        guard TextRule.email.holds(email) else {
-            return refuseSignUp(exchange, form, "\"\(email)\" isn't an e-mail address.")
+        guard exchange.world.read({ $0.account(gitHubLogin: login) }) == nil else {
+            return refuseSignUp(exchange, form, "The user name \"\(login)\" is taken.")
         }
-        let account: Account
-        let wanted: JSONValue = ["id": .string(login), "email": .string(email)]
-        do {
-            account = try exchange.world.seed.format.account.value(checking: LocatedJSON(wanted, file: "body"))
+        var members = JSONObject()
+        if let name = form["name"], !name.isEmpty {
+            let words = name.split(separator: " ", maxSplits: 1).map { JSONValue.string(String($0)) }
+            members["name"] = ["given": words.first ?? "", "family": words.count > 1 ? words[1] : ""]
+        }
+        do throws(NewPerson.Refusal) {
+            _ = try NewPerson.make(id: login, members: members, email: email, in: exchange)
         } catch {
-            return refuseSignUp(exchange, form, "\(error)")
+            return refuseSignUp(exchange, form, error.sentence)
         }
-        let isNew = exchange.world.update { state in
-            guard state.account(login) == nil, state.account(gitHubLogin: login) == nil else { return false }
-            state.put(account)
-            return true
-        }
-        guard isNew else { return refuseSignUp(exchange, form, "The user name \"\(login)\" is taken.") }
         return signIn(login, exchange, then: form["return_to"] ?? "/")
     }
 

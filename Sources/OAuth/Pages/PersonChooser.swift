@@ -30,6 +30,7 @@ package struct PersonChooser: Sendable {
     package init(_ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil) {
         self.search = search
         self.searchAddress = searchAddress
+        if search?.text.isEmpty == false { exchange.world.seed.people.prepareOrder() }
         let page = exchange.world.read { tables in
             tables.people(search: search?.text ?? "", after: search?.after, limit: PersonChooser.pageSize)
         }
@@ -47,8 +48,12 @@ package struct PersonChooser: Sendable {
     package func fields(_ button: (Account) -> HTML) -> [HTML] {
         var fields: [HTML] = []
         // The first button of a form is the one that the Enter key presses.
-        if next != nil || search != nil { fields += searchFields }
-        fields += people.map(button)
+        if next != nil || search != nil { fields.append(searchFields) }
+        if !people.isEmpty {
+            fields.append(
+                .element(
+                    "div", attributes: [(name: "class", value: "people")], children: people.map(button)))
+        }
         if people.isEmpty, search != nil { fields.append(.tag("p", [("role", "status")], "Nobody is found.")) }
         if let next { fields.append(searchButton("More people", name: "after", value: next)) }
         return fields
@@ -62,8 +67,9 @@ package struct PersonChooser: Sendable {
         return .tag("button", attributes, label)
     }
 
-    private var searchFields: [HTML] {
-        [
+    private var searchFields: HTML {
+        .tag(
+            "div", [("class", "search")],
             .tag(
                 "label", [], .text("Name or address"),
                 .tag(
@@ -72,8 +78,7 @@ package struct PersonChooser: Sendable {
                         ("type", "search"), ("name", "search"), ("value", search?.text ?? ""), ("autocomplete", "off"),
                         ("maxlength", "254"),
                     ])),
-            searchButton("Search", name: "action", value: "search"),
-        ]
+            searchButton("Search", name: "action", value: "search"))
     }
 
     /// The button of a person.
@@ -82,9 +87,10 @@ package struct PersonChooser: Sendable {
     ) -> HTML {
         let attributes: [(String, String?)] = [
             ("class", "person"), ("type", "submit"), ("name", "account"), ("value", account.id),
+            ("data-initial", title.prefix(1).uppercased()),
         ]
         return .tag(
-            "button", attributes + (isSuggested ? [("autofocus", nil)] : []), .tag("strong", [], title),
-            .tag("span", [("class", "soft small")], notes))
+            "button", attributes + (isSuggested ? [("autofocus", nil)] : []),
+            .tag("span", [], .tag("strong", [], title), .tag("span", [("class", "soft small")], notes)))
     }
 }

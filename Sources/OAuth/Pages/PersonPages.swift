@@ -10,27 +10,39 @@ package struct PersonPages: Sendable {
         case cancel
         /// Other people to choose from.
         case searched(PersonChooser.Search)
+        /// A page that is to be shown next, for somebody who isn't among the people.
+        case page(Response)
         /// Who it is; consent is still to be asked for.
         case chosen(String)
         case approved(String)
     }
 
-    private let banner: String
+    private let look: Look
+    private let words: PageWords
     private let host: String
     private let path: String
 
     /// The form goes to `path` at `host`.
-    package init(provider: String, host: String, path: String) {
-        banner = Page.banner(standingInFor: provider)
+    package init(_ look: Look, _ words: PageWords? = nil, host: String, path: String) {
+        self.look = look
+        self.words =
+            words
+            ?? PageWords(choose: "Sign in to \(look.name)") {
+                $0.somebodyElse = "Use another account"
+                $0.newPerson = "New account at \(look.name)"
+            }
         self.host = host
         self.path = path
     }
 
-    /// The request that the form carries and what the person answered; `nil` for a form that isn't ours.
-    package func read(_ form: Form) -> (request: Form, answer: Answer)? {
+    /// The request that the form carries and what the person answered; `nil` for a form that isn't ours. Somebody who isn't among
+    /// the people is made here.
+    package func answer(_ form: Form, in exchange: Exchange) -> (request: Form, answer: Answer)? {
         guard let request = form.carriedRequest else { return nil }
         if let search = PersonChooser.Search(form) { return (request, .searched(search)) }
         switch (form["action"], form["account"]) {
+        case ("new", _): return (request, .page(newPerson(exchange, request, NewPerson(nil))))
+        case ("make", _): return (request, made(NewPerson(form), exchange, request))
         case ("continue", let account?): return (request, .approved(account))
         case (nil, let account?): return (request, .chosen(account))
         default: return (request, .cancel)
@@ -51,11 +63,53 @@ package struct PersonPages: Sendable {
                 isSuggested: search == nil && account.id == suggested?.id)
         }
         return page(
-            "Sign in",
+            words.choose,
             [
-                .tag("h1", [], "Who signs in?"), .tag("p", [("class", "soft")], "to go on to \(client)"),
-                form(exchange, request, people + [button("Cancel", "cancel", isQuiet: true)]),
+                introduction([
+                    .tag("h1", [], words.choose), .tag("p", [("class", "soft")], words.destination(client)),
+                ]),
+                form(
+                    exchange, request,
+                    people + [
+                        button(words.somebodyElse, "new", isQuiet: true),
+                        button(words.cancel, "cancel", isQuiet: true),
+                    ]),
             ])
+    }
+
+    private func made(_ person: NewPerson, _ exchange: Exchange, _ request: Form) -> Answer {
+        do throws(NewPerson.Refusal) { return .chosen(try person.make(in: exchange).id) } catch {
+            return .page(newPerson(exchange, request, person, problem: error.sentence))
+        }
+    }
+
+    private func newPerson(
+        _ exchange: Exchange, _ request: Form, _ person: NewPerson, problem: String? = nil
+    ) -> Response {
+        let alert = problem.map { [HTML.tag("p", [("class", "error"), ("role", "alert")], $0)] } ?? []
+        let response = page(
+            words.newPerson, status: problem == nil ? 200 : 422,
+            [
+                introduction([
+                    .tag("h1", [], words.newPerson),
+                    .tag("p", [("class", "soft")], "The account lasts until this world is reset."),
+                ]),
+                form(
+                    exchange, request,
+                    alert + person.fields + [
+                        actions([button(words.make, "make"), button(words.cancel, "cancel", isQuiet: true)])
+                    ]),
+            ])
+        return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
+    }
+
+    /// What stands before a form: some looks set it beside the form.
+    private func introduction(_ content: [HTML]) -> HTML {
+        .element("div", attributes: [(name: "class", value: "intro")], children: content)
+    }
+
+    private func actions(_ buttons: [HTML]) -> HTML {
+        .element("div", attributes: [(name: "class", value: "actions")], children: buttons)
     }
 
     /// `items` say in words what the client will get.
@@ -63,16 +117,21 @@ package struct PersonPages: Sendable {
         _ exchange: Exchange, client: String, account: Account, items: [String], request: Form
     ) -> Response {
         let list = HTML.element("ul", attributes: [], children: items.map { .tag("li", [], $0) })
+        let title = words.consent(client, account)
         return page(
-            "Continue to \(client)",
+            title,
             [
-                .tag("h1", [], "Continue to \(client)?"),
-                .tag("p", [("class", "soft")], "\(client) gets, of \(account.fullName) (\(account.email)):"), list,
+                introduction([
+                    .tag("h1", [], title), .tag("p", [("class", "soft")], words.gets(client, account)), list,
+                ]),
                 form(
                     exchange, request,
                     [
-                        .hidden("account", account.id), button("Continue", "continue", isFirst: true),
-                        button("Cancel", "cancel", isQuiet: true),
+                        .hidden("account", account.id),
+                        actions([
+                            button(words.approve(account), "continue", isFirst: true),
+                            button(words.cancel, "cancel", isQuiet: true),
+                        ]),
                     ]),
             ])
     }
@@ -120,7 +179,7 @@ package struct PersonPages: Sendable {
     }
 
     private func page(_ title: String, status: Int = 200, _ content: [HTML]) -> Response {
-        var response = Page.response(title: title, status: status, banner: banner, content)
+        var response = Page.response(title: title, status: status, look: look, content)
         response.headers.append((name: "X-Frame-Options", value: "deny"))
         return response
     }
@@ -136,7 +195,8 @@ package struct PersonPages: Sendable {
 
     private func button(_ label: String, _ action: String, isQuiet: Bool = false, isFirst: Bool = false) -> HTML {
         var attributes: [(String, String?)] = [("type", "submit"), ("name", "action"), ("value", action)]
-        if isQuiet { attributes.append(("class", "quiet")) }
+        // Whoever cancels needn't fill in anything.
+        if isQuiet { attributes += [("class", "quiet"), ("formnovalidate", nil)] }
         if isFirst { attributes.append(("autofocus", nil)) }
         return .tag("button", attributes, label)
     }

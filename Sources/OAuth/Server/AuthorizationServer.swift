@@ -11,6 +11,8 @@ package protocol AuthorizationServer: Sendable {
     var id: String { get }
     /// What pages call it.
     var name: String { get }
+    /// How its pages look.
+    var look: Look { get }
     /// Where it is played.
     var host: String { get }
     /// Its own path there, without a slash at the end.
@@ -46,7 +48,7 @@ extension AuthorizationServer {
 
     /// Pages whose forms go to an endpoint.
     package func pages(at endpoint: String) -> PersonPages {
-        PersonPages(provider: name, host: host, path: path + endpoint)
+        PersonPages(look, host: host, path: path + endpoint)
     }
 
     /// The key set endpoint: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.

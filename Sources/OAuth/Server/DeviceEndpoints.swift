@@ -38,7 +38,7 @@ extension AuthorizationServer {
     /// A code that a person has entered, and then who it is.
     package func decideOnDevice(_ exchange: Exchange) -> Response {
         let form = exchange.request.bodyForm
-        let page = devicePages.read(form)
+        let page = devicePages.answer(form, in: exchange)
         let code = page?.request["user_code"] ?? form["user_code"] ?? ""
         guard let device = exchange.world.read({ $0.device(showing: code, at: realm) }) else {
             let diagnosis = Diagnosis(
@@ -51,12 +51,14 @@ extension AuthorizationServer {
         switch page?.answer {
         case nil: return devicePages.choose(exchange, client: name, request: carried)
         case .searched(let search): return devicePages.choose(exchange, client: name, request: carried, search: search)
+        case .page(let page): return page
         case .chosen(let id):
             guard let account = exchange.world.read({ $0.account(id) }) else {
                 return devicePages.choose(exchange, client: name, request: carried)
             }
             return devicePages.consent(
-                exchange, client: name, account: account, items: device.scopes, request: carried)
+                exchange, client: name, account: account, items: StandardScope.descriptions(of: device.scopes),
+                request: carried)
         case .approved(let account):
             guard exchange.world.read({ $0.account(account) }) != nil else {
                 return devicePages.choose(exchange, client: name, request: carried)

@@ -24,7 +24,7 @@ extension AuthorizationServer {
     /// POST is a page's form, or an authorization request.
     package func authorizeByPost(_ exchange: Exchange) -> Response {
         let body = exchange.request.bodyForm
-        guard let (form, answer) = signInPages.read(body) else { return authorize(exchange, body) }
+        guard let (form, answer) = signInPages.answer(body, in: exchange) else { return authorize(exchange, body) }
         do throws(RequestedAuthorization.Failure) {
             let request = try RequestedAuthorization(form, at: self, in: exchange, isAnswer: true)
             return try carryOut(go(on: request, answer, in: exchange), request, exchange)
@@ -87,6 +87,7 @@ extension AuthorizationServer {
         switch answer {
         case .cancel: return refused("access_denied", "the person cancelled")
         case .searched(let search): return choosePerson(request, in: exchange, search: search)
+        case .page(let page): return .page(page)
         case .chosen(let account), .approved(let account):
             guard let account = exchange.world.read({ $0.account(account) }) else {
                 return choosePerson(request, in: exchange)
@@ -117,7 +118,8 @@ extension AuthorizationServer {
     ) -> SignInStep {
         .page(
             signInPages.consent(
-                exchange, client: request.client.name, account: account, items: request.parameters.scopes,
+                exchange, client: request.client.name, account: account,
+                items: StandardScope.descriptions(of: request.parameters.scopes),
                 request: request.form))
     }
 

@@ -203,6 +203,10 @@ final class MemoryTable {
         return found
     }
 
+    func prepareOrder() {
+        if let order = rules.order { _ = texts(order) }
+    }
+
     /// The sorted texts, made when they are first asked for.
     private func texts(_ order: (StoredRow) -> [String]) -> SortedTexts {
         sorted.withLock { sorted in

@@ -1,0 +1,99 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+
+/// Somebody who isn't among the people to choose from, as a page's form describes them: made on the spot, until the world's
+/// reset.
+package struct NewPerson: Sendable {
+    /// Why nobody is made, in a sentence for the page.
+    package struct Refusal: Error, Sendable {
+        package let sentence: String
+
+        package init(_ sentence: String) { self.sentence = sentence }
+    }
+
+    let given: String
+    let family: String
+    let email: String
+    let isVerified: Bool
+
+    /// A form that hasn't been filled in yet has no address; then the box is ticked.
+    package init(_ form: Form?) {
+        given = form?["given"] ?? ""
+        family = form?["family"] ?? ""
+        email = form?["email"] ?? ""
+        isVerified = form?["email"] == nil || form?["verified"] != nil
+    }
+
+    /// Adds the person to the exchange's world.
+    ///
+    /// - Parameter id: How the control API is to name the person; made from the address by default.
+    package static func make(
+        id: String? = nil, members: JSONObject, email: String, in exchange: Exchange
+    ) throws(Refusal) -> Account {
+        guard TextRule.email.holds(email) else { throw Refusal("\"\(email)\" isn't an e-mail address.") }
+        let (free, owner) = exchange.world.update { tables in
+            (tables.freeID(id ?? NewPerson.id(from: email)), tables.first(Account.byEmail, email.lowercased()))
+        }
+        if let owner { throw Refusal("\(email) is the address of \(owner.fullName), who is here already.") }
+        guard id == nil || id == free else { throw Refusal("The user name \"\(id ?? "")\" is taken.") }
+        var wanted = JSONObject([("id", .string(free)), ("email", .string(email))])
+        wanted.merge(members)
+        let account: Account
+        do {
+            account = try exchange.world.seed.format.account.value(checking: LocatedJSON(.object(wanted), file: "form"))
+        } catch {
+            throw Refusal("\(error)")
+        }
+        let isNew = exchange.world.update { tables in
+            guard tables.account(free) == nil else { return false }
+            tables.put(account)
+            return true
+        }
+        guard isNew else { throw Refusal("Somebody else was quicker with \"\(free)\": try again.") }
+        return account
+    }
+
+    package func make(in exchange: Exchange) throws(Refusal) -> Account {
+        guard !given.isEmpty || !family.isEmpty else { throw Refusal("A name is missing.") }
+        return try NewPerson.make(
+            members: JSONObject([
+                ("name", ["given": .string(given), "family": .string(family)]), ("emailVerified", .bool(isVerified)),
+            ]), email: email, in: exchange)
+    }
+
+    /// The local part of an address, as far as an identifier can hold it.
+    private static func id(from email: String) -> String {
+        let local = email.lowercased().prefix { $0 != "@" }.prefix(40)
+        let id = String(local.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
+        return TextRule.identifier.holds(id) ? id : "person"
+    }
+
+    /// The form's fields, filled in with what was sent before.
+    package var fields: [HTML] {
+        func input(_ name: String, _ label: String, _ value: String, _ type: String, _ hint: String) -> HTML {
+            var attributes: [(String, String?)] = [
+                ("type", type), ("name", name), ("value", value), ("autocomplete", hint), ("maxlength", "254"),
+            ]
+            if name == "given" { attributes.append(("autofocus", nil)) }
+            return .tag("label", [], .text(label), .tag("input", attributes))
+        }
+        let box: [(String, String?)] = [("type", "checkbox"), ("name", "verified"), ("value", "1")]
+        return [
+            input("given", "Given name", given, "text", "given-name"),
+            input("family", "Family name", family, "text", "family-name"),
+            input("email", "E-mail address", email, "email", "email"),
+            .tag(
+                "label", [("class", "choice")], .tag("input", box + (isVerified ? [("checked", nil)] : [])),
+                .tag("span", [], "The provider has verified the address")),
+        ]
+    }
+}
+
+extension Transaction {
+    /// `id`, or when somebody has it, `id` with an ending by chance.
+    fileprivate mutating func freeID(_ id: String) -> String {
+        account(id) == nil ? id : "\(id)-\(Hex.encode(random.bytes(4)))"
+    }
+}
