@@ -128,6 +128,7 @@ struct DaemonOptions: ParsableArguments {
             try recordingLimit
             ?? Environment.value("RECORDING_LIMIT", as: ByteCount.self, expected: ByteCount.expectation)
         if let limit { options.recordingLimit = limit.bytes }
+        options.keepsRefusalsOfGoneWorlds = true
         change(&options)
         let server: RunningServer
         do {
@@ -137,9 +138,11 @@ struct DaemonOptions: ParsableArguments {
             throw ExitCode(1)
         }
         if !["127.0.0.1", "::1", "localhost"].contains(options.host), !options.host.hasPrefix("127.") {
-            log.write(
-                "WARNING: listening on \(options.host), which other machines can reach. Understudy signs anyone in as anyone: "
-                    + "it is for tests only, never for production.")
+            let warning =
+                "listening on \(options.host), which other machines can reach. Understudy signs anyone in as anyone: "
+                + "it is for tests only, never for production."
+            // Who reads the log as JSON gets nothing else.
+            if format == .json { options.logger.warning("\(warning)") } else { log.write("WARNING: \(warning)") }
         }
         return server
     }

@@ -19,6 +19,8 @@ struct ExecCommand: ParsableCommand {
 
     @OptionGroup var options: DaemonOptions
 
+    @OptionGroup var evidence: EvidenceOptions
+
     @Flag(help: "Let the command see the daemon under the real host names (Linux: user and mount namespaces).")
     var intercept = false
 
@@ -45,6 +47,7 @@ struct ExecCommand: ParsableCommand {
 
     func run() throws {
         let export = try options.exportDirectory()
+        let time = RunTime()
         var signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD])
         // Only possible while the process has one thread.
         let watcher = Watcher()
@@ -75,6 +78,7 @@ struct ExecCommand: ParsableCommand {
             code = try runCommand(surroundings.variables, log, watcher, &signals)
         } catch {
             complaints.write("understudy: \(error)")
+            _ = evidence.write(server, of: time, complaints)
             log.discard()
             throw ExitCode(error.exitCode)
         }
@@ -82,14 +86,21 @@ struct ExecCommand: ParsableCommand {
             for refusal in server.lastRefusals(ExecCommand.shownRefusals) {
                 complaints.write("understudy refused \(refusal)")
             }
+            if server.requestCount == 0 { complaints.write("understudy: \(Silence(way: way))") }
             let place = log.path.map { "; the daemon's log is \($0)" } ?? ""
             complaints.write("understudy: \(command[0]) exited with \(code)\(place)")
         }
         server.stop()
         let isExported = DaemonOptions.export(server, to: export, complaints)
+        let isWritten = evidence.write(server, of: time, complaints)
         LineWriter.standardError.flush()
         if code == 0 { log.discard() }
-        throw ExitCode(code == 0 && !isExported ? 1 : code)
+        throw ExitCode(code == 0 && !(isExported && isWritten) ? 1 : code)
+    }
+
+    /// How the command was meant to find the daemon.
+    private var way: Silence.Way {
+        intercept ? .interception : (options.usesProxy ? .proxy : .address)
     }
 
     private func runCommand(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import JSON
 import Logging
+import Time
 
 /// How log lines look.
 enum LogFormat: String, ExpressibleByArgument, CaseIterable {
@@ -59,8 +60,12 @@ struct JSONLogHandler: LogHandler {
         writer.write(JSONLogHandler.line(event.level, "\(event.message)", all))
     }
 
+    /// `time` is the machine's, in RFC 3339 with milliseconds.
     static func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
-        var line = JSONObject([("level", .string(level.rawValue)), ("message", .string(message))])
+        let time = "\(Instant.text(microseconds: MachineClock.microseconds).dropLast(4))Z"
+        var line = JSONObject([
+            ("level", .string(level.rawValue)), ("message", .string(message)), ("time", .string(time)),
+        ])
         for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { line[key] = .string("\(value)") }
         return JSONValue.object(line).text
     }

@@ -41,6 +41,8 @@ extension RunningServer {
         public var masksSecrets = false
         /// Bytes that the recordings of all worlds may take together; beyond it, the oldest exchanges go. At least 1 MB.
         public var recordingLimit = 64_000_000
+        /// Whether what a world has refused outlives it, for whoever asks for the recording of all worlds.
+        package var keepsRefusalsOfGoneWorlds = false
         /// Threads that serve connections; one a core when `nil`.
         public var workers: Int?
         /// Tells `health` how many lines of the log couldn't be written; `nil` when the maker of the logger doesn't count

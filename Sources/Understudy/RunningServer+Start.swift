@@ -16,7 +16,9 @@ extension RunningServer {
         if let directory = options.importDirectory { seed = try Providers.importing(directory, to: seed) }
         let worlds = WorldRegistry(
             seed: seed, generator: KeyGenerator(),
-            budget: ProcessBudget(recordingLimit: max(1_000_000, options.recordingLimit), logger: options.logger),
+            budget: ProcessBudget(
+                recordingLimit: max(1_000_000, options.recordingLimit),
+                keepingRefusals: options.keepsRefusalsOfGoneWorlds, logger: options.logger),
             unnamed: options.defaultWorld)
         let ports = WorldPorts()
         let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
@@ -46,7 +48,8 @@ extension RunningServer {
             let needsTLS = options.isTLSOnly || options.proxyPort != nil
             guard let tlsPort = options.tlsPort ?? (needsTLS ? 0 : nil) else {
                 return RunningServer(
-                    plain: plain, secure: nil, host: options.host, worlds: worlds, ports: ports, worldPorts: opened)
+                    plain: plain, secure: nil, options: options, worlds: worlds, dispatcher: dispatcher, ports: ports,
+                    worldPorts: opened)
             }
             serverOptions.port = tlsPort
             serverOptions.listening = []
@@ -61,8 +64,8 @@ extension RunningServer {
                 try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
             }
             return RunningServer(
-                plain: plain, secure: secure, proxy: proxy, host: options.host, worlds: worlds, ports: ports,
-                worldPorts: opened)
+                plain: plain, secure: secure, proxy: proxy, options: options, worlds: worlds, dispatcher: dispatcher,
+                ports: ports, worldPorts: opened)
         } catch {
             throw StartError(description: "\(error)")
         }

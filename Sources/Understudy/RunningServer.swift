@@ -1,3 +1,4 @@
+import Control
 import EmulatorCore
 import HTTPServer
 import Proxy
@@ -15,20 +16,24 @@ public final class RunningServer: Sendable {
     private let proxy: ProxyServer?
     private let host: String
     private let worlds: WorldRegistry
+    private let dispatcher: Dispatcher
+    private let masksSecrets: Bool
     private let ports: WorldPorts
     /// The ports of ``Options/worldPorts``, in that order.
     private let worldPorts: [(world: String, port: Int)]
 
     init(
-        plain: Server?, secure: SecureServer?, proxy: ProxyServer? = nil, host: String, worlds: WorldRegistry,
-        ports: WorldPorts, worldPorts: [(world: String, port: Int)]
+        plain: Server?, secure: SecureServer?, proxy: ProxyServer? = nil, options: Options, worlds: WorldRegistry,
+        dispatcher: Dispatcher, ports: WorldPorts, worldPorts: [(world: String, port: Int)]
     ) {
+        self.dispatcher = dispatcher
+        masksSecrets = options.masksSecrets
         self.ports = ports
         self.worldPorts = worldPorts
         self.proxy = proxy
         self.plain = plain
         self.secure = secure
-        self.host = host
+        host = options.host
         self.worlds = worlds
     }
 
@@ -54,14 +59,15 @@ public final class RunningServer: Sendable {
 
     private var authority: String { host.contains(":") ? "[\(host)]" : host }
 
+    /// How many requests have come, those to the control API included.
+    package var requestCount: Int { dispatcher.requestCount }
+
+    /// What happened in all worlds so far.
+    package func report() -> RunReport { RunReport(worlds, masksSecrets: masksSecrets, version: Version.current) }
+
     /// The last requests that were refused, in all worlds, the oldest first: `POST appleid.apple.com/auth/token: ` and the
     /// diagnosis.
-    public func lastRefusals(_ count: Int) -> [String] {
-        let all = worlds.all.flatMap { $0.world.recording.exchanges }.filter { $0.diagnosis != nil }
-        return all.sorted { $0.began < $1.began }.suffix(count).map { exchange in
-            "\(exchange.request.method) \(exchange.host ?? "")\(exchange.path): \(exchange.diagnosis ?? "")"
-        }
-    }
+    public func lastRefusals(_ count: Int) -> [String] { report().lastRefusals(count) }
 
     /// Writes the default project's users and settings of the default world, as `firebase emulators:export` does: wholly, or
     /// not at all. What is in the directory beside them stays.

@@ -9,16 +9,19 @@ import Time
 @Suite("All recordings together")
 struct RecordingStoreTests {
     private static func exchange(
-        _ number: Int, parent: Int? = nil, request: String = "", response: String = "", size: Int = 0
+        _ number: Int, parent: Int? = nil, isRefused: Bool = false, request: String = "", response: String = "",
+        size: Int = 0
     ) -> RecordedExchange {
-        RecordedExchange(
-            id: "r\(number)", parent: parent.map { "r\($0)" }, host: "example.com", path: "/", client: nil,
+        let response = Response(status: 200, contentType: "application/json", body: response)
+        return RecordedExchange(
+            id: "r\(number)", parent: parent.map { "r\($0)" }, world: "default", host: "example.com", path: "/",
+            client: nil,
             request: Request(
                 method: "POST", target: "/",
                 headers: [(name: "Content-Type", value: "application/x-www-form-urlencoded")],
                 body: Array(request.utf8) + Array(repeating: 0x78, count: size)),
-            response: Response(status: 200, contentType: "application/json", body: response), time: .first, began: 0,
-            duration: 0, fault: nil)
+            response: isRefused ? response.diagnosed(Diagnosis("no")) : response, time: .first, began: 0, duration: 0,
+            fault: nil)
     }
 
     @Test("are bounded, and the oldest exchange of any world goes first")
@@ -44,7 +47,7 @@ struct RecordingStoreTests {
             other.add(Self.exchange(number, size: 10_000))
         }
         let both = budget.recordings.usage.bytes
-        other.clear()
+        other.clear(forgetting: true)
         #expect(budget.recordings.usage.bytes * 2 == both)
         other.add(Self.exchange(11, size: 10_000))
         #expect(other.exchanges.map(\.id) == ["r11"])
@@ -54,12 +57,37 @@ struct RecordingStoreTests {
         #expect(budget.recordings.usage.dropped == 0)
     }
 
+    @Test("what a world refused outlives it, in order and within bounds, until it is forgotten")
+    func goneWorlds() {
+        let budget = ProcessBudget(keepingRefusals: true)
+        var recording: Recording? = Recording(in: budget.recordings)
+        let other = Recording(in: budget.recordings)
+        for number in 0..<10 {
+            recording?.add(Self.exchange(number, isRefused: number % 2 == 0, size: 10_000))
+            other.add(Self.exchange(number + 100, isRefused: true))
+        }
+        recording = nil
+        other.clear(forgetting: false)
+        other.add(Self.exchange(500, isRefused: true))
+        let kept = budget.recordings.refusedByGoneWorlds
+        #expect(kept.map(\.number) == [0, 2, 4, 6, 8] + Array(100..<110))
+        #expect(kept[1].order == 4 && kept[5].order == 1)
+        for number in 0..<Recording.countLimit { other.add(Self.exchange(number, isRefused: true)) }
+        other.clear(forgetting: false)
+        #expect(budget.recordings.refusedByGoneWorlds.count == Recording.countLimit)
+        other.add(Self.exchange(501, isRefused: true))
+        other.clear(forgetting: true)
+        #expect(budget.recordings.refusedByGoneWorlds.last?.number == Recording.countLimit - 1)
+        budget.recordings.forgetGoneWorlds()
+        #expect(budget.recordings.usage.bytes == 0)
+    }
+
     @Test("one exchange's account covers its bodies and headers, and a large body is cut at a character")
     func size() {
         let small = Self.exchange(1)
         let headers = (0..<100).map { (name: "X-Header-Number-\($0)", value: String(repeating: "v", count: 100)) }
         let large = RecordedExchange(
-            id: "r2", parent: nil, host: nil, path: "/", client: nil,
+            id: "r2", parent: nil, world: "default", host: nil, path: "/", client: nil,
             request: Request(
                 method: "POST", target: "/", headers: headers, body: Array(repeating: 0x61, count: 100_000)),
             response: Response(status: 200), time: .first, began: 0, duration: 0, fault: nil)
@@ -92,7 +120,7 @@ struct RecordingStoreTests {
         recording.add(Self.exchange(4, request: "token=token-token-1"))
         #expect(flows(recording)["r4"] == "r1")
         #expect(recording.known().exchanges.map(\.client) == ["c1", "c1", nil, "c1"])
-        recording.clear()
+        recording.clear(forgetting: true)
         recording.add(Self.exchange(5, request: "token=token-token-1"))
         #expect(flows(recording) == ["r5": "r5"])
     }

@@ -27,6 +27,14 @@ struct ExchangeDocument: Sendable {
         return isForm ? shown(encoded: text) : shown(text)
     }
 
+    /// Why it was refused, as far as it may be shown; `nil` when it wasn't.
+    var diagnosis: String? { known.exchange.diagnosis.map { isWithheld ? "masked" : shown($0) } }
+
+    /// `POST appleid.apple.com/auth/token`
+    var name: String {
+        "\(known.exchange.request.method) \(known.exchange.host ?? "")\(shown(encoded: known.exchange.path))"
+    }
+
     var json: JSONValue {
         let exchange = known.exchange
         var object = JSONObject([("id", .string(exchange.id)), ("flow", .string(known.flow))])
@@ -38,7 +46,7 @@ struct ExchangeDocument: Sendable {
         object["method"] = .string(exchange.request.method)
         object["client"] = known.client.map { .string($0) }
         object["status"] = .integer(Int64(exchange.response.status))
-        object["diagnosis"] = exchange.diagnosis.map { .string(isWithheld ? "masked" : shown($0)) }
+        object["diagnosis"] = diagnosis.map { .string($0) }
         object["fault"] = exchange.fault.map { .string($0) }
         var request = JSONObject([("target", .string(shown(encoded: target)))])
         request["headers"] = headers(exchange.request.headers)
@@ -149,7 +157,7 @@ struct ExchangeDocument: Sendable {
             ("time", .number(milliseconds)), ("request", .object(request)), ("response", response), ("cache", [:]),
             ("timings", ["send": 0, "wait": .number(milliseconds), "receive": 0]),
         ])
-        entry["comment"] = exchange.diagnosis.map { .string(isWithheld ? "masked" : shown($0)) }
+        entry["comment"] = diagnosis.map { .string($0) }
         return .object(entry)
     }
 
@@ -157,13 +165,32 @@ struct ExchangeDocument: Sendable {
         isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
     }
 
-    /// `goesOnAfter` is the last exchange of this page, if another page follows.
-    static func har(_ documents: [ExchangeDocument], version: String, goesOnAfter last: String?) -> JSONValue {
+    /// `goesOnAfter` is the last exchange of this page, if another page follows. `worlds` makes each world a page of the
+    /// archive: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
+    static func har(
+        _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
+    ) -> JSONValue {
         var log = JSONObject([
             ("version", "1.2"), ("creator", ["name": "Understudy", "version": .string(version)]),
-            ("entries", .array(documents.map(\.harEntry))),
         ])
+        if worlds { log["pages"] = .array(pages(documents)) }
+        log["entries"] = .array(
+            documents.map { document in
+                guard worlds, case .object(var entry) = document.harEntry else { return document.harEntry }
+                entry["pageref"] = .string(document.known.exchange.world)
+                return .object(entry)
+            })
         log["comment"] = last.map { .string("there are more: ask for those after=\($0)") }
         return ["log": .object(log)]
+    }
+
+    private static func pages(_ documents: [ExchangeDocument]) -> [JSONValue] {
+        var seen: Set<String> = []
+        return documents.map(\.known.exchange).filter { seen.insert($0.world).inserted }.map { exchange in
+            [
+                "startedDateTime": .string(Instant.text(microseconds: exchange.began)), "id": .string(exchange.world),
+                "title": .string("the world \(exchange.world)"), "pageTimings": [:],
+            ]
+        }
     }
 }

@@ -5,6 +5,8 @@ import Time
 
 // GET and DELETE /_understudy/v1/requests, GET /_understudy/v1/requests/ID
 //
+// With world, this is about all worlds of that name (RequestCalls+AllWorlds.swift), else about the request's own.
+//
 // Query: after, host, path, method, client, status, flow, refused and limit filter; wait (at most a minute) and count wait for
 // exchanges to come; format=har asks for a HAR file. Accept: text/event-stream asks for one event an exchange.
 
@@ -16,6 +18,8 @@ extension ControlAPI {
         let wait: TimeSpan?
         let count: Int
         let isHAR: Bool
+        /// Which worlds; `nil` is the request's own.
+        let worlds: String?
 
         func matches(_ known: KnownExchange) -> Bool { criteria.differences(known).isEmpty }
     }
@@ -25,6 +29,9 @@ extension ControlAPI {
     func requests(_ exchange: Exchange) async -> Response {
         let query: Query
         do { query = try read(exchange.request) } catch { return error.response }
+        if let worlds = query.worlds {
+            return await exchange.world.recording.search { [self] in answer(query, of: worlds) }
+        }
         let recording = exchange.world.recording
         if exchange.request.header("Accept")?.contains("text/event-stream") ?? false {
             guard let lease = listen(exchange) else { return tooManyListeners() }
@@ -70,8 +77,18 @@ extension ControlAPI {
             "there are \(worlds.budget.listeners.limit) event streams and waiting requests already: close some of them")
     }
 
+    /// Empties the recording, with `world` those of all worlds of that name.
     func removeRequests(_ exchange: Exchange) -> Response {
-        exchange.world.recording.clear()
+        let query: Query
+        do { query = try read(exchange.request) } catch { return error.response }
+        guard let pattern = query.worlds else {
+            exchange.world.recording.clear(forgetting: true)
+            return Response(status: 204)
+        }
+        for entry in worlds.all where Glob.matches(pattern, entry.world.name) {
+            entry.world.recording.clear(forgetting: true)
+        }
+        if pattern == "*" { worlds.budget.recordings.forgetGoneWorlds() }
         return Response(status: 204)
     }
 
@@ -85,6 +102,7 @@ extension ControlAPI {
         let wait: TimeSpan?
         let count: String?
         let format: String?
+        let world: String?
 
         init(_ fields: inout Fields) {
             criteria = Criteria(query: &fields)
@@ -93,6 +111,8 @@ extension ControlAPI {
             wait = fields.optional("wait", .duration, "How long to wait for exchanges that are still to come.")
             count = fields.optional("count", .text(.any), "How many to wait for.")
             format = fields.optional("format", .choice(["json", "har"]), "What the answer is written in.")
+            world = fields.optional(
+                "world", .text(.nonEmpty), "Exchanges of all worlds of this name; \"*\" stands for any characters.")
         }
     }
 
@@ -105,10 +125,16 @@ extension ControlAPI {
         let query = Query(
             criteria: parameters.criteria, after: parameters.after ?? request.header("Last-Event-ID"),
             limit: try ControlAPI.count("limit", parameters.limit), wait: parameters.wait,
-            count: try ControlAPI.count("count", parameters.count) ?? 1, isHAR: parameters.format == "har")
+            count: try ControlAPI.count("count", parameters.count) ?? 1, isHAR: parameters.format == "har",
+            worlds: parameters.world)
         if let wait = query.wait, wait > ControlAPI.waitLimit {
             let message = "a minute is the longest wait"
             throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.wait"))
+        }
+        let isStream = request.header("Accept")?.contains("text/event-stream") ?? false
+        if query.worlds != nil, query.wait != nil || isStream {
+            let message = "only one world's exchanges can be waited for or streamed: ask under the world's address"
+            throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.world"))
         }
         if let status = parameters.criteria.status {
             let issues = Criteria.schema.issues(in: LocatedJSON(["status": .string(status)], file: "query"))
@@ -143,12 +169,17 @@ extension ControlAPI {
     /// How many bytes of bodies one answer holds. A client asks for the rest with `after`.
     private static let pageSize = 2 << 20
 
-    private func answer(_ found: [KnownExchange], _ query: Query, _ recording: Recording) -> Response {
+    /// The first of `found` that fit one answer.
+    func page(_ found: [KnownExchange], _ query: Query) -> ArraySlice<KnownExchange> {
         var size = 0
-        let page = found.prefix { known in
+        return found.prefix { known in
             defer { size += known.exchange.request.body.count + known.exchange.response.body.count }
             return size < ControlAPI.pageSize
         }.prefix(query.limit ?? .max)
+    }
+
+    private func answer(_ found: [KnownExchange], _ query: Query, _ recording: Recording) -> Response {
+        let page = page(found, query)
         let documents = page.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
         if query.isHAR {
             let more = page.count < found.count ? page.last?.exchange.id : nil

@@ -14,12 +14,13 @@ package final class ProcessBudget: Sendable {
     package let usersOfWorld: Int
     package let notices: Notices
 
-    /// `recordingLimit` in bytes.
+    /// `recordingLimit` in bytes. `keepingRefusals` keeps what worlds have refused that go.
     package init(
-        recordingLimit: Int = RecordingStore.standardLimit, usersOfWorld: Int = 500_000, logger: Logger? = nil
+        recordingLimit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false, usersOfWorld: Int = 500_000,
+        logger: Logger? = nil
     ) {
         self.usersOfWorld = usersOfWorld
         notices = Notices(logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() })
-        recordings = RecordingStore(limit: recordingLimit, notices: notices)
+        recordings = RecordingStore(limit: recordingLimit, keepingRefusals: keepingRefusals, notices: notices)
     }
 }

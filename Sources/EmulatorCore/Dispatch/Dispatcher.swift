@@ -12,6 +12,7 @@ package final class Dispatcher: Sendable {
     let worlds: WorldRegistry
     private let logger: Logger
     private let counter = Atomic<Int>(0)
+    private let requests = Atomic<Int>(0)
     /// Run in every new world before anything else.
     let scenarios: [ChosenScenario]
 
@@ -49,7 +50,13 @@ package final class Dispatcher: Sendable {
         let began: Int64
     }
 
-    package func handle(_ request: Request) -> Reply { handle(request, from: nil) }
+    /// How many requests have come from outside.
+    package var requestCount: Int { requests.load(ordering: .relaxed) }
+
+    package func handle(_ request: Request) -> Reply {
+        requests.wrappingAdd(1, ordering: .relaxed)
+        return handle(request, from: nil)
+    }
 
     private func handle(_ request: Request, from parent: String?) -> Reply {
         let id = nextID()
@@ -194,7 +201,8 @@ package final class Dispatcher: Sendable {
         response = identified(response, context.request, at: context.address, id: context.id)
         context.world.recording.add(
             RecordedExchange(
-                id: context.id, parent: context.parent, host: context.address.host, path: context.address.path,
+                id: context.id, parent: context.parent, world: context.world.name, host: context.address.host,
+                path: context.address.path,
                 client: client,
                 request: context.request, response: response,
                 time: context.world.now, began: context.began,

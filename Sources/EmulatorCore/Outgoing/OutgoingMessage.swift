@@ -174,7 +174,8 @@ extension Exchange {
         }
         world.recording.add(
             RecordedExchange(
-                id: network.makeID(), parent: id, host: Address.hostName(of: String(authority)), path: request.path,
+                id: network.makeID(), parent: id, world: world.name, host: Address.hostName(of: String(authority)),
+                path: request.path,
                 client: nil, request: request, response: response, time: world.now, began: began,
                 duration: MachineClock.microseconds - began, fault: nil))
     }

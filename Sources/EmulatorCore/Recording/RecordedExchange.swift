@@ -1,4 +1,5 @@
 import HTTPServer
+import Synchronization
 import Time
 
 /// A request with its answer, and what is known of both.
@@ -8,6 +9,8 @@ package final class RecordedExchange: Sendable {
     /// The request for which the daemon sent itself this one, as Firebase asks the providers; `nil` for a client's
     /// request.
     package let parent: String?
+    /// The name of the world that answered it.
+    package let world: String
     package let host: String?
     package let path: String
     /// The client to which the request's credentials belong, if the provider knows it.
@@ -27,14 +30,16 @@ package final class RecordedExchange: Sendable {
     package let fault: String?
     /// The codes and tokens by which it belongs to a flow. They are searched when they are first needed.
     package let traces = Traces()
+    private let place = Atomic<Int>(0)
 
     package init(
-        id: String, parent: String?, host: String?, path: String, client: String?, request: Request,
+        id: String, parent: String?, world: String, host: String?, path: String, client: String?, request: Request,
         response: Response, time: Instant,
         began: Int64, duration: Int64, fault: String?
     ) {
         self.id = id
         self.parent = parent
+        self.world = world
         self.host = host
         self.path = path
         knownClient = client
@@ -50,6 +55,12 @@ package final class RecordedExchange: Sendable {
         self.began = began
         self.duration = duration
         self.fault = fault
+    }
+
+    /// How many exchanges had been recorded before it, in all worlds, when it was.
+    package internal(set) var order: Int {
+        get { place.load(ordering: .relaxed) }
+        set { place.store(newValue, ordering: .relaxed) }
     }
 
     /// The client whose credentials it carries, or that the request names.
@@ -76,7 +87,7 @@ package final class RecordedExchange: Sendable {
 
     /// How many bytes of memory it takes: itself, what it refers to, its codes and tokens, and its entries in tables.
     var size: Int {
-        let texts = [id, parent, host, path, knownClient, fault, request.method, request.path, request.query]
+        let texts = [id, parent, world, host, path, knownClient, fault, request.method, request.path, request.query]
         let headers = request.headers + response.headers
         return RecordedExchange.ownSize + texts.reduce(0) { $0 + RecordedExchange.allocated(by: $1) }
             + headers.reduce(0) {

@@ -52,7 +52,9 @@ package final class Recording: Sendable {
 
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
-    package func clear() { store.clear(log) }
+    /// Empties it; with `forgetting`, also of what it has refused, which otherwise stays among what worlds that are gone have
+    /// refused.
+    package func clear(forgetting: Bool) { store.clear(log, forgetting: forgetting) }
 
     /// At most `limit` exchanges from `position` on, with their flows, and the position of the first of them. An
     /// exchange's position is the number of exchanges before it. Exchanges that haven't been asked for before are

@@ -40,7 +40,8 @@ package final class RecordingStore: Sendable {
 
     private struct Ledger {
         var logs: [Int: Log] = [:]
-        var lastLog = 0
+        var lastLog = goneLog
+        var added = 0
         /// Which log each exchange is in, the oldest exchange first.
         var order = ArrivalOrder()
         var size = 0
@@ -54,17 +55,45 @@ package final class RecordingStore: Sendable {
             size -= entry.size
             removed.append(entry.exchange)
         }
+
+        mutating func append(_ exchange: RecordedExchange, _ size: Int, to log: Int) {
+            let place = order.append(log)
+            logs[log, default: Log()].entries.append((exchange: exchange, size: size, place: place))
+            logs[log]?.size += size
+            self.size += size
+        }
+
+        /// Empties a log. What was refused goes to the log of worlds that are gone.
+        mutating func retire(_ log: Int, into removed: inout [RecordedExchange]) {
+            while let entry = logs[log]?.removeFirst() {
+                order.remove(entry.place)
+                size -= entry.size
+                if entry.exchange.diagnosis == nil {
+                    removed.append(entry.exchange)
+                } else {
+                    append(entry.exchange, entry.size, to: goneLog)
+                }
+            }
+            logs[log]?.compact()
+            while logs[goneLog]?.isOverfull ?? false { removeFirst(of: goneLog, into: &removed) }
+        }
     }
+
+    /// What was refused by worlds that were deleted, dropped or reset since: the last of it, as one more log.
+    private static let goneLog = 0
 
     /// Bytes.
     package let limit: Int
+    private let keepsRefusals: Bool
     private let notices: Notices
     private let ledger = Mutex(Ledger())
     /// For listeners and searches, so that they don't run on workers.
     package let queue = DispatchQueue(label: "understudy.recordings")
 
-    package init(limit: Int = RecordingStore.standardLimit, notices: Notices) {
+    /// `keepingRefusals` keeps what worlds have refused that go.
+    package init(limit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false, notices: Notices) {
         self.limit = limit
+        keepsRefusals = keepingRefusals
         self.notices = notices
     }
 
@@ -82,30 +111,38 @@ package final class RecordingStore: Sendable {
         // Freed outside the lock.
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
+            if keepsRefusals { ledger.retire(log, into: &removed) }
             while ledger.logs[log]?.count ?? 0 > 0 { ledger.removeFirst(of: log, into: &removed) }
             ledger.logs[log] = nil
             return removed
         }
     }
 
-    /// Empties a log. Positions aren't used again.
-    func clear(_ log: Int) {
+    /// Empties a log. Positions aren't used again. Unless `forgetting`, what was refused stays among what worlds that are gone
+    /// have refused.
+    func clear(_ log: Int, forgetting: Bool) {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
+            if keepsRefusals, !forgetting { ledger.retire(log, into: &removed) }
             while ledger.logs[log]?.count ?? 0 > 0 { ledger.removeFirst(of: log, into: &removed) }
             if let position = ledger.logs[log]?.position { ledger.logs[log]?.cleared = position }
             return removed
         }
     }
 
+    /// What worlds have refused that were deleted, dropped or reset since, where that is kept: the last thousand, within the same
+    /// limits as a world's recording.
+    package var refusedByGoneWorlds: [RecordedExchange] { exchanges(of: RecordingStore.goneLog).exchanges }
+
+    package func forgetGoneWorlds() { clear(RecordingStore.goneLog, forgetting: true) }
+
     func add(_ exchange: RecordedExchange, to log: Int) {
         let size = exchange.size
         let (removed, isFull) = ledger.withLock { ledger -> ([RecordedExchange], Bool) in
             var removed: [RecordedExchange] = []
-            let place = ledger.order.append(log)
-            ledger.logs[log, default: Log()].entries.append((exchange: exchange, size: size, place: place))
-            ledger.logs[log]?.size += size
-            ledger.size += size
+            exchange.order = ledger.added
+            ledger.added += 1
+            ledger.append(exchange, size, to: log)
             while ledger.logs[log]?.isOverfull ?? false { ledger.removeFirst(of: log, into: &removed) }
             let before = ledger.dropped
             while ledger.size > limit, let oldest = ledger.order.first, ledger.order.count > 1 {

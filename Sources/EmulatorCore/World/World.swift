@@ -66,7 +66,7 @@ package final class World: Sendable {
         store.reset {
             keys.reset()
             caches.removeAll()
-            recording.clear()
+            recording.clear(forgetting: false)
             mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
             preparation.begin()
         }

@@ -12,11 +12,9 @@ package struct RevocationOrder: SchemaObject {
     package let client: String?
 
     package init(_ fields: inout Fields) {
-        let account = fields(
-            "account", .text(.nonEmpty), default: RevocationOrder.everything, "Who removes it; * is everybody.")
+        let account = fields("account", .text(.nonEmpty), "Who removes it; * is everybody.")
         let client = fields(
-            "client", .text(.nonEmpty), default: RevocationOrder.everything,
-            "The client that is removed; * is every one that the person uses.")
+            "client", .text(.nonEmpty), "The client that is removed; * is every one that the person uses.")
         self.account = account == RevocationOrder.everything ? nil : account
         self.client = client == RevocationOrder.everything ? nil : client
     }
@@ -58,13 +56,13 @@ extension Exchange {
                 tables.grants(type, for: order) { grant in order.client.map { isOf(grant, $0) } ?? true }
             )
         }
-        guard isPerson else {
-            return ControlAnswer.error(404, "noSuchAccount", noAccount(order.account ?? ""), path: "$.account")
-        }
         if grants.isEmpty, let account = order.account, let client = order.client {
             let message =
                 "account \(Diagnosis.quote(account)) hasn't authorized \(Diagnosis.quote(client)): sign in first"
             return ControlAnswer.error(409, "noGrant", message, path: "$.account")
+        }
+        guard isPerson else {
+            return ControlAnswer.error(404, "noSuchAccount", noAccount(order.account ?? ""), path: "$.account")
         }
         for grant in grants { end(grant) }
         return ControlAnswer.ok(["revoked": .bool(!grants.isEmpty), "grants": .integer(Int64(grants.count))])

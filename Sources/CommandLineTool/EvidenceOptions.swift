@@ -1,0 +1,38 @@
+import ArgumentParser
+import EmulatorCore
+import Understudy
+
+/// What `exec` leaves behind of a run, for whoever looks at it afterwards.
+struct EvidenceOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Write every request of the run with its answer to an HTTP archive, all worlds in one.", valueName: "path"))
+    var har: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write JUnit's XML with a failure for each request that was refused, and why.", valueName: "path"))
+    var junit: String?
+
+    /// Writes what was asked for. `false` when something couldn't be written.
+    func write(_ server: RunningServer, of run: RunTime, _ complaints: LineWriter) -> Bool {
+        let archive = har ?? Environment.value("HAR")
+        let results = junit ?? Environment.value("JUNIT")
+        guard archive != nil || results != nil else { return true }
+        let report = server.report()
+        var isWritten = true
+        func write(_ path: String, _ bytes: @autoclosure () -> [UInt8]) {
+            do throws(File.Failure) {
+                try File.write(bytes(), to: path, mode: 0o644)
+            } catch {
+                complaints.write("understudy: \(error)")
+                isWritten = false
+            }
+        }
+        if let archive { write(archive, report.archive.serialized()) }
+        if let results {
+            write(results, Array(report.junit(host: run.host, began: run.began, seconds: run.seconds).utf8))
+        }
+        return isWritten
+    }
+}

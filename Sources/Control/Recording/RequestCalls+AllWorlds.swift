@@ -1,0 +1,71 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+// GET /_understudy/v1/requests?world=*: the exchanges of all worlds, in the order in which they were answered.
+//
+// after is the ID of an exchange of any of them, since IDs aren't used twice: it asks for those that were answered later. Of an
+// exchange that no recording holds any more, it asks for those with a higher ID, which came later.
+
+/// What was recorded in several worlds.
+struct RecordingAccount {
+    /// In the order in which they were answered.
+    let exchanges: [KnownExchange]
+    /// The IDs of those whose world is gone, or was reset since: refusals only.
+    let gone: Set<String>
+
+    /// Searches what hasn't been searched before, which takes a while: don't call it on a worker.
+    init(_ worlds: WorldRegistry, named pattern: String = "*") {
+        let gone = worlds.budget.recordings.refusedByGoneWorlds.filter { Glob.matches(pattern, $0.world) }
+        var all = gone.map { KnownExchange(exchange: $0, flow: $0.id, client: $0.client) }
+        self.gone = Set(gone.map(\.id))
+        for entry in worlds.all where Glob.matches(pattern, entry.world.name) {
+            all += entry.world.recording.known().exchanges
+        }
+        // The recording may have been emptied in between.
+        var seen: Set<String> = []
+        exchanges = all.filter { seen.insert($0.exchange.id).inserted }.sorted { $0.exchange.order < $1.exchange.order }
+    }
+}
+
+extension ControlAPI {
+    func answer(_ query: Query, of names: String) -> Response {
+        let account = RecordingAccount(worlds, named: names)
+        let found = find(query, in: account.exchanges)
+        let page = page(found, query)
+        let documents = page.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
+        if query.isHAR {
+            let more = page.count < found.count ? page.last?.exchange.id : nil
+            return ControlAnswer.ok(
+                ExchangeDocument.har(documents, version: version, goesOnAfter: more, worlds: true))
+        }
+        let requests = documents.map { document -> JSONValue in
+            guard case .object(var object) = document.json else { return document.json }
+            object["world"] = .string(document.known.exchange.world)
+            if account.gone.contains(document.known.exchange.id) { object["gone"] = true }
+            return .object(object)
+        }
+        var object = JSONObject([("requests", .array(requests))])
+        object["last"] = page.last.map { .string($0.exchange.id) }
+        if page.count < found.count { object["more"] = true }
+        let dropped = worlds.all.filter { Glob.matches(names, $0.world.name) }
+            .reduce(0) { $0 + $1.world.recording.dropped }
+        if dropped > 0 { object["dropped"] = .integer(Int64(dropped)) }
+        return ControlAnswer.ok(.object(object))
+    }
+
+    private func find(_ query: Query, in all: [KnownExchange]) -> [KnownExchange] {
+        var rest = all
+        if let after = query.after {
+            if let place = all.firstIndex(where: { $0.exchange.id == after }) {
+                rest.removeFirst(place + 1)
+            } else {
+                let number = RecordedExchange.number(of: after) ?? 0
+                rest.removeAll { RecordedExchange.number(of: $0.exchange.id) ?? 0 <= number }
+            }
+        }
+        rest.removeAll { !query.matches($0) }
+        guard let limit = query.limit, query.after == nil else { return rest }
+        return Array(rest.suffix(limit))
+    }
+}

@@ -1,0 +1,96 @@
+import EmulatorCore
+import JSON
+import Time
+
+/// What happened in all worlds since the daemon began, as far as it is recorded: for whoever looks at a run afterwards.
+package struct RunReport {
+    private let documents: [ExchangeDocument]
+    private let version: String
+    /// Refused exchanges were kept for worlds that are gone, too.
+    private var refused: [ExchangeDocument] { documents.filter { $0.known.exchange.diagnosis != nil } }
+
+    /// Searches the recordings, which takes a while: don't call it on a worker.
+    package init(_ worlds: WorldRegistry, masksSecrets: Bool, version: String) {
+        documents = RecordingAccount(worlds).exchanges.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
+        self.version = version
+    }
+
+    /// The last requests that were refused, the oldest first: `POST appleid.apple.com/auth/token: ` and the diagnosis.
+    package func lastRefusals(_ count: Int) -> [String] {
+        refused.suffix(count).map { "\($0.name): \($0.diagnosis ?? "")" }
+    }
+
+    /// An HTTP archive, in which each world is a page.
+    package var archive: JSONValue {
+        ExchangeDocument.har(documents, version: version, goesOnAfter: nil, worlds: true)
+    }
+
+    /// JUnit's XML with a suite for each world that has refused something, and a failure for each refusal. `seconds` is how long
+    /// the run took. Without refusals there is one suite with one test that has passed, since readers take a file without tests
+    /// for a broken run.
+    package func junit(host: String, began: Instant, seconds: Double) -> String {
+        var names: [String] = []
+        var worlds: [String: [ExchangeDocument]] = [:]
+        for document in refused {
+            let world = document.known.exchange.world
+            if worlds[world] == nil { names.append(world) }
+            worlds[world, default: []].append(document)
+        }
+        let about = (host: host, began: began, seconds: seconds)
+        var suites = names.map { name -> XML in
+            let cases = worlds[name] ?? []
+            return RunReport.suite(
+                "understudy.\(name)", cases.map { RunReport.testCase($0) }, failures: cases.count, about)
+        }
+        if suites.isEmpty {
+            let passed = XML(
+                "testcase", [("name", "no request was refused"), ("classname", "understudy"), ("time", "0.000")])
+            suites = [RunReport.suite("understudy", [passed], failures: 0, about)]
+        }
+        let root = XML(
+            "testsuites",
+            [
+                ("name", "understudy"), ("tests", "\(max(1, refused.count))"), ("failures", "\(refused.count)"),
+                ("errors", "0"), ("time", RunReport.text(seconds)),
+            ], .elements(suites))
+        return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\(root.text)"
+    }
+
+    /// The attributes are those that the common readers' schema demands. A timestamp there has no zone; this is UTC.
+    /// <https://github.com/junit-team/junit-framework/blob/main/platform-tests/src/test/resources/jenkins-junit.xsd>
+    private static func suite(
+        _ name: String, _ cases: [XML], failures: Int, _ about: (host: String, began: Instant, seconds: Double)
+    ) -> XML {
+        XML(
+            "testsuite",
+            [
+                ("name", name), ("tests", "\(cases.count)"), ("failures", "\(failures)"), ("errors", "0"),
+                ("skipped", "0"), ("timestamp", String(about.began.text.dropLast())), ("hostname", about.host),
+                ("time", text(about.seconds)),
+            ], .elements(cases))
+    }
+
+    private static func testCase(_ document: ExchangeDocument) -> XML {
+        let (exchange, diagnosis) = (document.known.exchange, document.diagnosis ?? "")
+        let lines = [
+            "\(exchange.id) \(document.name)", "answered \(exchange.response.status)", diagnosis,
+            exchange.fault.map { "by an \($0)" }, document.known.client.map { "client: \($0)" },
+            "world: \(exchange.world)", "at \(Instant.text(microseconds: exchange.began))",
+        ]
+        let failure = XML(
+            "failure", [("message", diagnosis), ("type", "\(exchange.response.status)")],
+            .text(lines.compactMap { $0 }.joined(separator: "\n")))
+        return XML(
+            "testcase",
+            [
+                ("name", "\(exchange.id) \(document.name)"), ("classname", exchange.host ?? "understudy"),
+                ("time", text(Double(exchange.duration) / 1_000_000)),
+            ], .elements([failure]))
+    }
+
+    /// With three digits after the point.
+    private static func text(_ seconds: Double) -> String {
+        let milliseconds = Int64(min(max(0, seconds * 1000), 1e15))
+        return "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"
+    }
+}
