@@ -85,7 +85,7 @@ let package = Package(
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
-                "Understudy", "EmulatorCore", "JSON", "JOSE", "Time", "Platform",
+                "Understudy", "Proxy", "EmulatorCore", "JSON", "JOSE", "Time", "Platform",
                 .target(name: "CNamespaces", condition: .when(platforms: [.linux])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

@@ -28,6 +28,13 @@ struct ExecCommand: ParsableCommand {
     var isolate = false
 
     @Option(
+        name: .customLong("share-port"),
+        help: ArgumentHelp(
+            "With --intercept: a port of this machine's loopback, such as a database's, that the command finds at its own, also in a network of its own. May be repeated.",
+            valueName: "port"))
+    var sharedPorts: [UInt16] = []
+
+    @Option(
         help: ArgumentHelp(
             "Where the daemon's log goes. (default: a file in TMPDIR, kept when the command fails)", valueName: "path"))
     var logFile: String?
@@ -40,10 +47,26 @@ struct ExecCommand: ParsableCommand {
             throw ValidationError("Give a command after --, such as: understudy exec -- env")
         }
         guard intercept || !isolate else { throw ValidationError("--isolate goes with --intercept.") }
+        guard intercept || sharedPorts.isEmpty else { throw ValidationError("--share-port goes with --intercept.") }
+        guard sharedPorts.count <= ExecCommand.sharedPortLimit, !sharedPorts.contains(0) else {
+            throw ValidationError("--share-port takes ports from 1 to 65535, \(ExecCommand.sharedPortLimit) at most.")
+        }
     }
 
     /// How many refusals are shown when the command fails.
     private static let shownRefusals = 5
+    private static let sharedPortLimit = 64
+
+    /// Each once.
+    private func portsToShare() throws -> [UInt16] {
+        guard sharedPorts.isEmpty else { return Array(Set(sharedPorts)) }
+        return try Set(Environment.list("SHARE_PORT")).prefix(ExecCommand.sharedPortLimit).map { text in
+            guard let port = UInt16(text), port > 0 else {
+                throw ValidationError("UNDERSTUDY_SHARE_PORT is \"\(text)\": expected a port, 1 to 65535")
+            }
+            return port
+        }
+    }
 
     func run() throws {
         let export = try options.exportDirectory()
@@ -55,7 +78,8 @@ struct ExecCommand: ParsableCommand {
         // Errors at the start are for the person. The log that follows isn't.
         let surroundings: Surroundings
         do {
-            surroundings = try Surroundings(options, intercepts: intercept, isolated: isolate, watcher: watcher)
+            surroundings = try Surroundings(
+                options, intercepts: intercept, isolated: isolate, sharedPorts: portsToShare(), watcher: watcher)
         } catch let code as ExitCode {
             throw code
         } catch let misuse as ValidationError {
@@ -86,6 +110,7 @@ struct ExecCommand: ParsableCommand {
             for refusal in server.lastRefusals(ExecCommand.shownRefusals) {
                 complaints.write("understudy refused \(refusal)")
             }
+            for shortcoming in surroundings.shortcomings { complaints.write("understudy: \(shortcoming)") }
             if server.requestCount == 0 { complaints.write("understudy: \(Silence(way: way))") }
             let place = log.path.map { "; the daemon's log is \($0)" } ?? ""
             complaints.write("understudy: \(command[0]) exited with \(code)\(place)")

@@ -1,6 +1,7 @@
 import CNamespaces
 import Platform
 import EmulatorCore
+import Proxy
 import Understudy
 
 /// Shows one command a machine of its own, in which the provider hosts lead to the daemon: by Linux's namespaces it has
@@ -23,12 +24,20 @@ struct Interception {
     let address: String
     /// Whether the command has a network of its own, in which there is only the daemon.
     let isIsolated: Bool
+    /// Why it has, where nobody has asked for it.
+    let portObstacle: PortObstacle?
+    /// The network that was left, if ports of it are shared.
+    let outside: NetworkSockets?
 
-    /// Enters the namespaces. Only while the process has one thread: other threads would stay outside.
-    init(hosts: [String], bundle: String, directory: String, isolated: Bool) throws {
+    /// Enters the namespaces. Only while the process has one thread: other threads would stay outside. `store` is put in the
+    /// place of the browsers' one. With `shares`, sockets of the network that is left can be had.
+    init(
+        hosts: [String], bundle: String, directory: String, isolated: Bool, store: BrowserStore?, shares: Bool
+    ) throws {
         address = "127.77.0.1"
-        isIsolated = try isolated || !Interception.mayListen(at: address)
-        try Interception.enter(withNetwork: isIsolated)
+        portObstacle = isolated ? nil : PortObstacle(address: address, ports: [80, 443])
+        isIsolated = isolated || portObstacle != nil
+        outside = try Interception.enter(withNetwork: isIsolated, keepingSockets: shares && isIsolated)
         guard understudy_make_mounts_private() == 0 else {
             throw Failure("mounts can't be made private: \(String(cString: strerror(errno)))")
         }
@@ -40,6 +49,9 @@ struct Interception {
         guard understudy_bind(file, "/etc/hosts") == 0 else {
             throw Failure("a hosts file can't be put in place: \(String(cString: strerror(errno)))")
         }
+        if let store, understudy_bind(store.path, store.place) != 0 {
+            throw Failure("a certificate store can't be put in place: \(String(cString: strerror(errno)))")
+        }
         for path in TrustBundle.systemPaths where access(path, F_OK) == 0 {
             guard understudy_bind(bundle, path) == 0 else {
                 throw Failure("a trust bundle can't be put at \(path): \(String(cString: strerror(errno)))")
@@ -47,11 +59,13 @@ struct Interception {
         }
     }
 
-    private static func enter(withNetwork: Bool) throws {
+    /// A user namespace first, where one is needed: it can only be entered by a process with one thread. Then a thread may stay
+    /// behind, and the rest is entered.
+    private static func enter(withNetwork: Bool, keepingSockets: Bool) throws -> NetworkSockets? {
         let network = withNetwork ? understudy_new_network : 0
         let (user, group) = (geteuid(), getegid())
-        if user != 0 || understudy_unshare(understudy_new_mounts | network) != 0 {
-            guard understudy_unshare(understudy_new_user | understudy_new_mounts | network) == 0 else {
+        if user != 0 || understudy_unshare(understudy_new_mounts) != 0 {
+            guard understudy_unshare(understudy_new_user | understudy_new_mounts) == 0 else {
                 throw Failure(
                     "user namespaces aren't allowed here (\(String(cString: strerror(errno)))): see the sysctls "
                         + "kernel.unprivileged_userns_clone, user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns, "
@@ -63,9 +77,14 @@ struct Interception {
                 write("\(group) \(group) 1", to: "/proc/self/gid_map")
             else { throw Failure("the user namespace can't be set up: \(String(cString: strerror(errno)))") }
         }
+        let outside = keepingSockets ? NetworkSockets() : nil
+        guard network == 0 || understudy_unshare(network) == 0 else {
+            throw Failure("a network of its own isn't allowed here (\(String(cString: strerror(errno))))")
+        }
         if withNetwork, understudy_raise_loopback() != 0 {
             throw Failure("the loopback device can't be raised: \(String(cString: strerror(errno)))")
         }
+        return outside
     }
 
     private static func write(_ text: String, to path: String) -> Bool {
@@ -76,25 +95,6 @@ struct Interception {
         return Platform.write(descriptor, bytes, bytes.count) == bytes.count
     }
 
-    /// Whether ports 80 and 443 can be listened on without a network of its own.
-    private static func mayListen(at address: String) throws -> Bool {
-        for port in [80, 443] as [UInt16] {
-            let descriptor = understudy_socket(AF_INET, understudy_stream, 0)
-            defer { close(descriptor) }
-            var one: Int32 = 1
-            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-            var ip = in_addr()
-            inet_pton(AF_INET, address, &ip)
-            var place = sockaddr_in(
-                sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian, sin_addr: ip,
-                sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
-            let result = withUnsafePointer(to: &place) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            if result != 0 { return false }
-        }
-        return true
-    }
+    /// Takes away what was put in a place in this process's mount namespace.
+    static func uncover(_ place: String) { _ = understudy_unmount(place) }
 }

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// The name that the machine gives itself.
 enum MachineName {

@@ -1,5 +1,6 @@
 import EmulatorCore
 import Platform
+import Proxy
 import Understudy
 
 /// A daemon for one command, and the environment by which the command finds it.
@@ -9,9 +10,16 @@ struct Surroundings {
     let variables: [(name: String, value: String)]
     /// A directory with files for the command while it runs. No key is among them.
     private let folder: String?
+    private var store: BrowserStore?
+    private var forwarder: PortForwarder?
+    /// What the command may miss, to be told when it fails.
+    private(set) var shortcomings: [String] = []
 
-    /// Starts the daemon: at its own address, behind a proxy, or under the real host names.
-    init(_ options: DaemonOptions, intercepts: Bool, isolated: Bool, watcher: Watcher?) throws {
+    /// Starts the daemon: at its own address, behind a proxy, or under the real host names. `sharedPorts` are ports of this
+    /// machine's loopback that the command finds at its own, if it has another network.
+    init(
+        _ options: DaemonOptions, intercepts: Bool, isolated: Bool, sharedPorts: [UInt16], watcher: Watcher?
+    ) throws {
         guard intercepts || options.usesProxy else {
             server = try options.start(defaultPort: 0)
             variables = Surroundings.own(server) + Providers.variables(daemon: server.url)
@@ -23,27 +31,44 @@ struct Surroundings {
         watcher?.watch(file: folder)
         do {
             let authority = try Surroundings.authority(options)
-            let bundle = try TrustBundle(authority: try authority.certificate(), in: folder)
+            let certificate = try authority.certificate()
+            let bundle = try TrustBundle(authority: certificate, in: folder)
+            let file = "\(folder)/understudy-ca.pem"
+            try File.write(certificate.utf8, to: file, mode: 0o644)
+            let trust = bundle.variables + [(name: "UNDERSTUDY_CA_FILE", value: file)]
             guard intercepts else {
                 server = try options.start(defaultPort: 0) { $0.authority = authority }
                 variables =
-                    Surroundings.own(server) + Surroundings.proxy(server.proxyURL ?? "") + bundle.variables
+                    Surroundings.own(server) + Surroundings.proxy(server.proxyURL ?? "") + trust
                 return
             }
             let hosts = try PlayedHosts.names(seeds: options.inputs)
-            let view = try Interception(hosts: hosts, bundle: bundle.path, directory: folder, isolated: isolated)
+            do throws(BrowserStore.Absence) {
+                store = try BrowserStore(authority: file, in: folder, watcher: watcher)
+            } catch {
+                shortcomings.append(error.description)
+            }
+            let view = try Interception(
+                hosts: hosts, bundle: bundle.path, directory: folder, isolated: isolated, store: store,
+                shares: !sharedPorts.isEmpty)
             server = try options.start(defaultPort: 80) { changed in
                 changed.authority = authority
                 changed.host = view.address
                 changed.port = 80
                 changed.tlsPort = 443
             }
-            if view.isIsolated {
-                LineWriter.standardError.write(
-                    "understudy: the command has a network of its own, with nothing in it but the daemon")
+            if view.isIsolated, sharedPorts.isEmpty {
+                let reason = "the command has a network of its own, with nothing in it but the daemon"
+                LineWriter.standardError.write("understudy: \(view.portObstacle?.description ?? reason)")
             }
-            variables = Surroundings.own(server) + bundle.variables
+            if let outside = view.outside {
+                forwarder = try PortForwarder(ports: sharedPorts, to: outside) { line in
+                    LineWriter.standardError.write("understudy: \(line)")
+                }
+            }
+            variables = Surroundings.own(server) + trust
         } catch {
+            store?.discard()
             File.remove(folder)
             throw error
         }
@@ -54,13 +79,16 @@ struct Surroundings {
     private static func authority(_ options: DaemonOptions) throws -> LocalAuthority {
         guard options.authority.exists else { return try .inMemory(seeds: options.inputs) }
         guard try options.authority.lacksHosts(of: options.inputs) else { return options.authority }
-        LineWriter.standardError.write(
+        // Not by the writer of lines, which would start a thread: namespaces are entered by a process that has one.
+        Terminal.complain(
             "understudy: the authority in \(options.authority.directory) may not vouch for all hosts of the seed: the command "
                 + "has one of its own (\"understudy ca init --force --seed\" makes one that may)")
         return try .inMemory(seeds: options.inputs)
     }
 
     func discard() {
+        forwarder?.stop()
+        store?.discard()
         if let folder { File.remove(folder) }
     }
 

@@ -57,12 +57,21 @@ enum Connector {
     private static let patience: Int32 = 10_000
 
     /// Connects to the daemon, which listens on both loopback addresses, or on the one that the machine has.
-    static func connect(loopbackOr host: String, _ port: UInt16) throws(Refusal) -> Int32 {
-        guard host == "127.0.0.1" else { return try connect(host, port) }
-        do throws(Refusal) { return try connect(host, port) } catch { return try connect("::1", port) }
+    static func connect(
+        loopbackOr host: String, _ port: UInt16, by socket: SocketMaker = understudy_socket
+    ) throws(Refusal) -> Int32 {
+        guard host == "127.0.0.1" else { return try connect(host, port, by: socket) }
+        do throws(Refusal) { return try connect(host, port, by: socket) } catch {
+            return try connect("::1", port, by: socket)
+        }
     }
 
-    static func connect(_ host: String, _ port: UInt16) throws(Refusal) -> Int32 {
+    /// Makes a socket of a family, a type and a protocol; -1 when there can be none.
+    typealias SocketMaker = (Int32, Int32, Int32) -> Int32
+
+    static func connect(
+        _ host: String, _ port: UInt16, by socket: SocketMaker = understudy_socket
+    ) throws(Refusal) -> Int32 {
         var hints = addrinfo()
         hints.ai_socktype = understudy_stream
         hints.ai_flags = AI_ADDRCONFIG
@@ -73,7 +82,7 @@ enum Connector {
         defer { freeaddrinfo(first) }
         var next: UnsafeMutablePointer<addrinfo>? = first
         while let entry = next?.pointee {
-            let descriptor = understudy_socket(entry.ai_family, entry.ai_socktype, entry.ai_protocol)
+            let descriptor = socket(entry.ai_family, entry.ai_socktype, entry.ai_protocol)
             if descriptor >= 0 {
                 if understudy_connect(descriptor, entry.ai_addr, entry.ai_addrlen, patience) == 0 { return descriptor }
                 close(descriptor)

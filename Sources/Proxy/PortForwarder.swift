@@ -1,0 +1,82 @@
+import HTTPServer
+import Platform
+import Synchronization
+
+/// Carries TCP connections from ports of this network's loopback to the same ports of another network's.
+package final class PortForwarder: Sendable {
+    /// How many connections there may be at once, to all ports together.
+    package static let limit = 256
+    /// Seconds after which a side that doesn't take what is sent to it is given up.
+    static let patience = 30
+    /// Seconds after which a connection that carries nothing is closed: a pool may keep one for as long as a test runs.
+    private static let idleLimit = 86_400
+
+    private let outside: NetworkSockets
+    private let log: @Sendable (String) -> Void
+    private let isStopping = Atomic<Bool>(false)
+    private let count = Atomic<Int>(0)
+
+    /// Listens on `127.0.0.1` and `::1`. `log` takes lines about connections that couldn't be carried.
+    package init(
+        ports: [UInt16], to outside: NetworkSockets, log: @escaping @Sendable (String) -> Void
+    ) throws(ListenError) {
+        self.outside = outside
+        self.log = log
+        for port in ports {
+            for listener in try Listener.all(on: "127.0.0.1", port: port) {
+                _ = fcntl(listener.descriptor, F_SETFL, O_NONBLOCK)
+                let isStarted = WorkThread.start { [self] in
+                    accept(from: listener.descriptor, port)
+                    close(listener.descriptor)
+                }
+                guard isStarted else { throw ListenError(description: "the system gives no thread for port \(port)") }
+            }
+        }
+    }
+
+    package func stop() { isStopping.store(true, ordering: .relaxed) }
+
+    private func accept(from listener: Int32, _ port: UInt16) {
+        while !isStopping.load(ordering: .relaxed) {
+            var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
+            let descriptor = understudy_accept(listener, nil, nil, 1)
+            guard descriptor >= 0 else {
+                // Without a free descriptor, polling would return at once.
+                if errno == EMFILE || errno == ENFILE { usleep(20_000) }
+                continue
+            }
+            let isTaken =
+                count.add(1, ordering: .relaxed).newValue <= PortForwarder.limit
+                && WorkThread.start { [self] in
+                    carry(descriptor, port)
+                    close(descriptor)
+                    count.subtract(1, ordering: .relaxed)
+                }
+            guard !isTaken else { continue }
+            count.subtract(1, ordering: .relaxed)
+            close(descriptor)
+            log(
+                "a connection to the shared port \(port) is closed: there are \(PortForwarder.limit), or too many threads"
+            )
+        }
+    }
+
+    private func carry(_ client: Int32, _ port: UInt16) {
+        let upstream: Int32
+        do throws(Refusal) { upstream = try outside.connect(toLoopback: port) } catch {
+            log("the shared port \(port) of this machine's loopback: \(error.advice)")
+            // The client gets a reset in place of an end, as nearly as it would have been refused.
+            var abort = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(client, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
+            return
+        }
+        defer { close(upstream) }
+        for descriptor in [client, upstream] {
+            var one: Int32 = 1
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+        }
+        Pipe.limitWrites(of: [client, upstream], seconds: PortForwarder.patience)
+        Pipe.join(client, upstream, idleSeconds: PortForwarder.idleLimit) { isStopping.load(ordering: .relaxed) }
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import HTTPServer
+import TestSupport
+import Testing
+
+@Suite("understudy exec --intercept, and what lies outside", .serialized)
+struct SharedPortTests {
+    private let folder: Folder
+    private let receiver: Receiver
+
+    init() throws {
+        folder = try Folder()
+        receiver = try Receiver()
+    }
+
+    private var port: String {
+        receiver.url.components(separatedBy: ":").last?.components(separatedBy: "/").first ?? ""
+    }
+
+    /// Asked of the system, not of what is tested.
+    private static let mayIntercept: Bool =
+        (try? Shell.run("unshare", ["--map-root-user", "--mount", "--net", "true"]).status == 0) ?? false
+    private static let hasCertutil: Bool = (try? Shell.run("sh", ["-c", "command -v certutil"]).status == 0) ?? false
+
+    private func exec(
+        _ options: [String], _ script: String, _ environment: [String: String] = [:], before: [String] = []
+    ) throws -> Shell.Result {
+        let command = before + [Tool.path, "exec", "--log-file", "/dev/null", "--intercept"] + options
+        return try Shell.run(
+            command[0], Array(command.dropFirst()) + ["--", "bash", "-c", script],
+            environment: ["HOME": folder.path, "TMPDIR": folder.path].merging(environment) { $1 })
+    }
+
+    @Test("a shared port leads to this machine's loopback, by both addresses; others don't")
+    func shared() throws {
+        guard SharedPortTests.mayIntercept else { return }
+        let asking = """
+            for host in 127.0.0.1 '[::1]' localhost; do curl -s -m 5 -o /dev/null -w '%{http_code} ' "http://$host:\(port)/"; done
+            curl -s -o /dev/null -w '%{http_code}' https://appleid.apple.com/auth/keys
+            """
+        #expect(try exec(["--isolate", "--share-port", port], asking).output == "200 200 200 200")
+        #expect(receiver.requests.count == 3)
+        #expect(try exec(["--isolate"], asking).output == "000 000 000 200")
+        #expect(receiver.requests.count == 3)
+        let variable = try exec(["--isolate"], asking, ["UNDERSTUDY_SHARE_PORT": port])
+        #expect(variable.output == "200 200 200 200")
+    }
+
+    @Test("many connections at once, large answers, and a port where nobody listens")
+    func many() throws {
+        guard SharedPortTests.mayIntercept else { return }
+        let large = String(repeating: "x", count: 3_000_000)
+        let server = try Receiver { _ in .now(Response(status: 200, contentType: "text/plain", body: large)) }
+        defer { server.stop() }
+        let url = server.url
+        let port = url.components(separatedBy: ":").last?.components(separatedBy: "/").first ?? ""
+        let result = try exec(
+            ["--isolate", "--share-port", port, "--share-port", "1"],
+            """
+            for n in $(seq 40); do curl -s -m 20 "\(url)" | wc -c & done; wait
+            curl -s -m 5 http://127.0.0.1:1/; echo "code $?"
+            """)
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.filter { $0 == "3000000" }.count == 40, "\(result)")
+        #expect(lines.last == "code 56" || lines.last == "code 52", "\(result)")
+    }
+
+    @Test(
+        "ports to share go with --intercept, and are ports",
+        arguments: [["--share-port", "0"], ["--share-port", "x"]])
+    func usage(options: [String]) throws {
+        #expect(try exec(options, "true").status == 64)
+        #expect(try Tool.run("exec", "--share-port", "5432", "--", "true").status == 64)
+        #expect(try exec([], "true", ["UNDERSTUDY_SHARE_PORT": "postgres"]).status == 64)
+    }
+
+    @Test("whoever may not have the ports is told why, what is missing, and what helps")
+    func unprivileged() throws {
+        guard SharedPortTests.mayIntercept, getuid() == 0 else { return }
+        // The user gets a program of its own, since that of the tests may lie where others can't look.
+        let program = "\(folder.path)/understudy"
+        try FileManager.default.copyItem(atPath: Tool.path, toPath: program)
+        #expect(chmod(folder.path, 0o777) == 0 && chmod(program, 0o755) == 0)
+        let nobody = [
+            "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=\(folder.path)", "TMPDIR=\(folder.path)",
+        ]
+        func asNobody(_ options: [String]) throws -> Shell.Result {
+            try Shell.run(
+                "setpriv",
+                nobody + [program, "exec", "--log-file", "/dev/null", "--intercept"] + options + [
+                    "--", "curl", "-s", "-m", "5", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:\(port)/",
+                ])
+        }
+        let result = try asNobody([])
+        #expect(result.status != 0 && result.output == "000", "\(result)")
+        for part in [
+            "may not listen on ports 80 and 443", "net.ipv4.ip_unprivileged_port_start=80", "--share-port 5432",
+        ] {
+            #expect(result.errors.contains(part), "\(result)")
+        }
+        let shared = try asNobody(["--share-port", port])
+        #expect(shared.output == "200" && shared.errors.isEmpty, "\(shared)")
+    }
+
+    @Test("the certificate is in a file of its own")
+    func certificate() throws {
+        guard SharedPortTests.mayIntercept else { return }
+        let script = "openssl x509 -noout -subject -in $UNDERSTUDY_CA_FILE && grep -c BEGIN $UNDERSTUDY_CA_FILE"
+        let result = try exec([], script)
+        #expect(result.output.contains("Understudy") && result.output.hasSuffix("\n1\n"), "\(result)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    @Test("browsers find the authority in their store, for the command alone", arguments: [false, true])
+    func browsers(hasStore: Bool) throws {
+        guard SharedPortTests.mayIntercept, SharedPortTests.hasCertutil else { return }
+        let store = "\(folder.path)/.pki/nssdb"
+        if hasStore {
+            let made = try Shell.run("sh", ["-c", "mkdir -p \(store) && certutil -N -d sql:\(store) --empty-password"])
+            #expect(made.status == 0)
+        }
+        let before = hasStore ? try Data(contentsOf: URL(filePath: "\(store)/cert9.db")) : nil
+        let list = "certutil -L -d sql:$HOME/.pki/nssdb"
+        let result = try exec([], "\(list); touch $HOME/.pki/nssdb/mine")
+        #expect(result.output.contains("understudy-exec") && result.output.contains("C,,"), "\(result)")
+        #expect(FileManager.default.fileExists(atPath: store) == hasStore)
+        if hasStore {
+            #expect(try Data(contentsOf: URL(filePath: "\(store)/cert9.db")) == before)
+            #expect(!FileManager.default.fileExists(atPath: "\(store)/mine"))
+        } else {
+            #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/.pki"))
+        }
+    }
+
+    @Test("an empty store's folder doesn't outlive exec when that is killed")
+    func killed() throws {
+        guard SharedPortTests.mayIntercept, SharedPortTests.hasCertutil else { return }
+        let result = try exec([], "kill -9 $PPID; sleep 1; true")
+        #expect(result.status != 0)
+        for _ in 0..<50 where FileManager.default.fileExists(atPath: "\(folder.path)/.pki") { usleep(100_000) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    @Test("without certutil, a command that fails is told what browsers lack")
+    func noCertutil() throws {
+        guard SharedPortTests.mayIntercept else { return }
+        let tools = "\(folder.path)/tools"
+        try FileManager.default.createDirectory(atPath: tools, withIntermediateDirectories: true)
+        for tool in ["bash", "env"] {
+            let place = try Shell.run("sh", ["-c", "command -v \(tool)"]).output.dropLast()
+            try FileManager.default.createSymbolicLink(atPath: "\(tools)/\(tool)", withDestinationPath: String(place))
+        }
+        let result = try exec([], "exit 1", ["PATH": tools])
+        #expect(result.errors.contains("certutil isn't installed (Debian and Ubuntu: libnss3-tools"), "\(result)")
+        #expect(try exec([], "exit 0", ["PATH": tools]).errors.isEmpty)
+    }
+}
