@@ -19,11 +19,14 @@ class Backend:
         self.client = ("example.apps.googleusercontent.com", "google-secret-for-tests")
         self.callback = "http://localhost:3000/callback"
         self.pending, self.sessions = {}, {}
+        self.http, self.document = requests.Session(), None
 
     def discovered(self, name):
-        answer = requests.get(f"{self.google}/.well-known/openid-configuration", timeout=30)
-        answer.raise_for_status()
-        return answer.json()[name]
+        if not self.document:
+            answer = self.http.get(f"{self.google}/.well-known/openid-configuration", timeout=30)
+            answer.raise_for_status()
+            self.document = answer.json()
+        return self.document[name]
 
     def begin(self):
         """Where to send the browser."""
@@ -41,7 +44,7 @@ class Backend:
         nonce, verifier = self.pending.pop(fields["state"])
         if "error" in fields:
             raise Refused(fields["error"])
-        answer = requests.post(self.discovered("token_endpoint"), timeout=30, data={
+        answer = self.http.post(self.discovered("token_endpoint"), timeout=30, data={
             "grant_type": "authorization_code", "code": fields["code"], "redirect_uri": self.callback,
             "client_id": self.client[0], "client_secret": self.client[1], "code_verifier": verifier})
         if answer.status_code != 200:
@@ -54,7 +57,7 @@ class Backend:
         return session
 
     def verified(self, token):
-        keys = jwt.PyJWKSet.from_dict(requests.get(self.discovered("jwks_uri"), timeout=30).json())
+        keys = jwt.PyJWKSet.from_dict(self.http.get(self.discovered("jwks_uri"), timeout=30).json())
         try:
             return jwt.decode(
                 token, keys[jwt.get_unverified_header(token)["kid"]], algorithms=["RS256"], audience=self.client[0],
