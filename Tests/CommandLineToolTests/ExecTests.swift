@@ -43,6 +43,30 @@ struct ExecTests {
         #expect(!result.errors.contains(" info "))
     }
 
+    @Test(
+        "with --world, all that the command finds in its environment leads to that world; with a port, another is beside it"
+    )
+    func world() throws {
+        let script = """
+            set -e
+            curl -sf "$UNDERSTUDY_CONTROL_URL/" | grep -q '"world":"w1"'
+            curl -sf "$APPLE_BASE_URL/auth/keys" | grep -q kid
+            curl -sf "http://$FIREBASE_AUTH_EMULATOR_HOST/" > /dev/null
+            curl -sf "$UNDERSTUDY_CONTROL_URL/requests" | grep -q /auth/keys
+            curl -sf "$UNDERSTUDY_URL/~other/_understudy/v1/" | grep -q '"world":"other"'
+            curl -sf "$UNDERSTUDY_CONTROL_URL/worlds" | tr -d ' ' | grep -q '"name":"w1"'
+            """
+        let result = try Tool.run("exec", "--world", "w1", "--world", "w2=0", "--", "bash", "-c", script)
+        #expect(result.status == 0, "\(result)")
+        for wrong in [["w1", "w2"], ["w1=x"], ["a b"], ["=1"]] {
+            let refused = try Shell.run(
+                Tool.path, ["exec"] + wrong.flatMap { ["--world", $0] } + ["--", "true"])
+            #expect(refused.status == 64 && refused.errors.contains("--world"), "\(refused)")
+        }
+        #expect(try Tool.run("serve", "--world", "w1", "--port", "0").status == 64)
+        #expect(try Tool.run("world-name", "A test's name").output.hasPrefix("a-test-s-name-"))
+    }
+
     @Test("when it succeeds, nothing is left but its own output")
     func success() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "exec-\(UUID().uuidString)")

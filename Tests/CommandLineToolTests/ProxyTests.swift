@@ -80,6 +80,59 @@ struct ProxyTests {
         #expect(result.output == "200 200 403 200 ", "\(result)")
     }
 
+    @Test("the user names the world, also of what TLS hides; the password doesn't matter")
+    func worlds() throws {
+        let server = try start()
+        defer { server.stop() }
+        func proxied(_ user: String, _ url: String) throws -> Shell.Result {
+            try curl(server, "--proxy-user", user, "-f", url)
+        }
+        #expect(try proxied("w1:", "https://appleid.apple.com/auth/keys").output.contains("\"keys\""))
+        #expect(try proxied("w1:any", "http://appleid.apple.com/auth/keys").output.contains("\"keys\""))
+        #expect(try proxied("w2:", "https://appleid.apple.com/auth/keys").output.contains("\"keys\""))
+        #expect(try proxied(":", "https://appleid.apple.com/auth/keys").output.contains("\"keys\""))
+        #expect(try curl(server, "-f", "https://appleid.apple.com/auth/keys").status == 0)
+        let client = TestClient(port: server.port)
+        for (world, count) in [("w1", 2), ("w2", 1), ("default", 2)] {
+            let recorded = try client.get("/~\(world)/_understudy/v1/requests").json["requests"] as? [[String: Any]]
+            #expect(recorded?.count == count, "\(world)")
+            let headers = recorded?.compactMap { ($0["request"] as? [String: Any])?["headers"] } ?? []
+            #expect(!"\(headers)".lowercased().contains("proxy-authorization"))
+        }
+        // In a provider's answers, the real names stand as they are: the proxy leads them to the same world.
+        let document = try proxied("w1:", "https://accounts.google.com/.well-known/openid-configuration")
+        #expect(document.output.contains("\"https://oauth2.googleapis.com/token\""))
+        let wrong = try curl(server, "-v", "--proxy-user", "a b:", "https://appleid.apple.com/auth/keys")
+        #expect((wrong.errors + wrong.output).contains("400 Bad World Name"), "\(wrong)")
+        #expect((wrong.errors + wrong.output).contains("a world's name is 1 to 64 letters"), "\(wrong)")
+        let bearer = try curl(
+            server, "-v", "--proxy-header", "Proxy-Authorization: Bearer x", "https://appleid.apple.com/")
+        #expect((bearer.errors + bearer.output).contains("isn't Basic"), "\(bearer)")
+    }
+
+    @Test("a world of its own port is served beside, and the daemon's default world can have any name")
+    func ports() throws {
+        let server = try start {
+            $0.defaultWorld = "mine"
+            $0.worldPorts = [("w1", 0), ("w2", 0)]
+        }
+        defer { server.stop() }
+        #expect(server.worldURLs.map(\.world) == ["w1", "w2"])
+        for (world, url) in server.worldURLs + [("mine", server.url)] {
+            let client = TestClient(port: Int(url.split(separator: ":").last ?? "") ?? 0)
+            #expect(try client.get("/_understudy/v1/").json["world"] as? String == world)
+        }
+        let client = TestClient(port: server.port)
+        #expect(try client.get("/~default/_understudy/v1/").json["world"] as? String == "default")
+        #expect(try client.request("DELETE", "/_understudy/v1/worlds/mine").status == 409)
+        _ = try curl(server, "https://appleid.apple.com/auth/keys")
+        let recorded = try client.get("/~mine/_understudy/v1/requests").json["requests"] as? [Any]
+        #expect(recorded?.count == 1)
+        for name in ["", "a b"] {
+            #expect(throws: StartError.self) { try start { $0.worldPorts = [(name, 0)] } }
+        }
+    }
+
     @Test(
         "what isn't a proxy request is refused",
         arguments: [
