@@ -69,18 +69,30 @@ struct SeedInitTests {
         #expect(start.result.status == 0, "\(start.result.errors)")
         let server = try start.daemon()
         defer { server.stop() }
-        let client = TestClient(port: server.port)
-        let code = try client.post(
+        let http = TestClient(port: server.port)
+        let code = try http.post(
             "/_understudy/v1/apple/authorizations", json: ["client": "com.example.app", "account": "grace"]
         )["authorizationCode"]
         let secret = try Tool.run("client-secret", "--seed", start.seed, "com.example.app").output
-        let answer = try client.post(
+        let answer = try http.post(
             "/appleid.apple.com/auth/token",
             form: [
                 "grant_type": "authorization_code", "client_id": "com.example.app", "code": code ?? "",
                 "client_secret": secret.trimmingCharacters(in: .newlines),
             ])
         #expect(answer.status == 200, "\(answer)")
+        for (path, client, callback) in [
+            ("/accounts.google.com/o/oauth2/v2/auth", "example-understudy.apps.googleusercontent.com", "google"),
+            ("/appleid.apple.com/auth/authorize", "com.example.app.web", "apple"),
+            ("/www.facebook.com/dialog/oauth", "1234567890", "facebook"), ("/oidc/corp/authorize", "web", "oidc"),
+        ] {
+            let query = [
+                "client_id": client, "redirect_uri": "http://localhost:4321/api/auth/callback/\(callback)",
+                "response_type": "code", "scope": callback == "apple" ? "" : "openid",
+            ]
+            let page = try http.get("\(path)?\(TestClient.encode(query))", headers: ["Accept": "text/html"])
+            #expect(page.status == 200, "\(page)")
+        }
         #expect(try start.mode("keys/AuthKey_TESTKEY001.p8") == 0o600)
         #expect(try start.read("schema.json") == Repository.read("seed-data/schema.json"))
         let guide = try start.read("README.md")
