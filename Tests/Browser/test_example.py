@@ -56,7 +56,8 @@ class Example(BrowserTestCase):
         driver.find_element(By.CSS_SELECTOR, f"button[value={provider}]").click()
 
         def is_back(driver):
-            return driver.current_url.startswith(self.site) and driver.find_elements(By.CSS_SELECTOR, "form, .button")
+            # What came of it stands on a page of the app, below the provider's name.
+            return driver.current_url.startswith(self.site) and driver.find_elements(By.CSS_SELECTOR, ".kicker")
 
         pressed = set()
 
