@@ -1,23 +1,32 @@
 # make run      the daemon on the default seed, on http://localhost:9099
 # make example  the same, and a web app on http://localhost:3000 that signs in with each provider
 # make test     all tests
-# They set up what they need on a machine that has only Swift and git: Debian's packages, without asking.
+# They set up what they need on a machine that has only Swift and git: Debian's packages, or Homebrew's on a Mac, without asking.
 
 PREFIX ?= /usr/local
 SEED ?= seed-data/default.json
-# Linked at a fixed address: 40,000 relocations less at every start.
-RELEASE = swift build -c release --static-swift-stdlib --product understudy -Xswiftc -Xclang-linker -Xswiftc -no-pie \
-	-Xswiftc -cross-module-optimization
+RELEASE = swift build -c release --product understudy -Xswiftc -cross-module-optimization $(LINKED)
 BINARY = .build/release/understudy
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-PACKAGES = libjansson-dev libmicrohttpd-dev libssl-dev openssl
 
+ifeq ($(shell uname),Darwin)
+# Swift's libraries are the system's.
+LINKED =
+PACKAGES = jansson libmicrohttpd openssl@3 pkgconf
+# What else targets ask for is there, or is for Debian only.
+need = @missing=; for p in $(filter $(PACKAGES),$(1)); do brew list $$p > /dev/null 2>&1 || missing="$$missing $$p"; done; \
+	[ -z "$$missing" ] || brew install $$missing
+else
+# Linked at a fixed address: 40,000 relocations less at every start.
+LINKED = --static-swift-stdlib -Xswiftc -Xclang-linker -Xswiftc -no-pie
+PACKAGES = libjansson-dev libmicrohttpd-dev libssl-dev openssl
 # $(call need,PACKAGES): installs those of Debian's packages that are missing.
 need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' \
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
+endif
 
-.PHONY: run example test build setup format lint bench bench-growth bench-worst install uninstall deb test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-walks test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
+.PHONY: run example test build setup format lint bench bench-growth bench-worst install uninstall deb release test-release test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-walks test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -131,9 +140,10 @@ scenarios: build
 	$(BINARY) seed scenarios > seed-data/scenarios/README.md
 
 install: build
-	install -D -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/understudy
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/understudy
 	packaging/shared $(BINARY) $(DESTDIR)$(PREFIX)/share
-	set -e; for unit in understudy.service understudy.socket; do \
+	set -e; [ "$$(uname)" = Linux ] || exit 0; for unit in understudy.service understudy.socket; do \
 		install -d $(DESTDIR)$(PREFIX)/lib/systemd/system; \
 		sed 's|@PREFIX@|$(PREFIX)|' packaging/$$unit > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit; \
 	done
@@ -148,6 +158,18 @@ uninstall:
 deb: build
 	$(call need,dpkg-dev)
 	packaging/deb $(BINARY)
+
+# .build/release-VERSION: the executable in an archive, the Debian package, the sources, and their checksums. On Linux.
+release: build
+	$(call need,dpkg-dev)
+	packaging/release $(BINARY)
+
+# Whether the release is the same when it is made again, whether it runs, and the steps of action.yml on it. With REBUILD=1, also
+# whether another build in another folder gives the same executable: ten minutes.
+test-release: build
+	$(call need,curl dpkg-dev python3 python3-yaml)
+	Tests/Release/reproducible $(BINARY) $(if $(REBUILD),--rebuild)
+	Tests/Release/action $(BINARY)
 
 # The package in a Debian of its own, and docker-compose.yml's services on a network of their own, without an engine. Root.
 test-container: deb

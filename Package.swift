@@ -16,6 +16,13 @@ func pkgConfig(_ name: String) -> String? {
     #endif
 }
 
+/// The folder of the executable whose files are for other systems than this one.
+#if os(Linux)
+    let foreign = "Elsewhere"
+#else
+    let foreign = "Linux"
+#endif
+
 let package = Package(
     name: "understudy",
     platforms: [.macOS(.v15)],
@@ -51,7 +58,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary(":libjansson.a", .when(platforms: [.linux]))]),
         .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Text", "Time"], swiftSettings: strict),
         .target(name: "WebAuthn", dependencies: ["JSON", "JOSE"], swiftSettings: strict),
-        .target(name: "CConnections"),
+        .target(name: "CConnections", dependencies: ["CMicrohttpd", "CPlatform"]),
         .target(
             name: "HTTPServer", dependencies: ["CMicrohttpd", "CConnections", "Platform", "Text"], swiftSettings: strict
         ),
@@ -89,7 +96,7 @@ let package = Package(
                 .target(name: "CNamespaces", condition: .when(platforms: [.linux])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: strict),
+            exclude: [foreign], swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["Understudy", "Platform"], path: "Tests/TestSupport",
             swiftSettings: strict),
@@ -136,7 +143,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ControlTests",
-            dependencies: ["Control", "EmulatorCore", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
+            dependencies: [
+                "Control", "EmulatorCore", "Platform", "TestSupport", .product(name: "JWTKit", package: "jwt-kit"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["Understudy", "TestSupport"], swiftSettings: strict),

@@ -9,8 +9,8 @@
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sockets.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 
 typedef enum MHD_Result (*queue_function)(struct MHD_Connection *, unsigned int, struct MHD_Response *);
@@ -36,6 +36,8 @@ void understudy_log(void *context, const char *format, va_list arguments) {
   take(context, line);
 }
 
+#ifdef __linux__
+
 static enum MHD_Result queue(struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
   static _Atomic(queue_function) found;
   queue_function function = found;
@@ -45,6 +47,15 @@ static enum MHD_Result queue(struct MHD_Connection *connection, unsigned int sta
   }
   return function == NULL ? MHD_NO : function(connection, status, response);
 }
+
+#else
+
+// Elsewhere a library calls its own functions first. The pages are libmicrohttpd's own, then.
+static enum MHD_Result queue(struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
+  return MHD_queue_response(connection, status, response);
+}
+
+#endif
 
 void understudy_replace_next_answer(understudy_refuse refuse, void *context, const char *reason) {
   next_refuse = refuse;
@@ -57,6 +68,7 @@ int understudy_queue_answer(struct MHD_Connection *connection, unsigned int stat
   return queue(connection, status, response);
 }
 
+#ifdef __linux__
 __attribute__((visibility("default"))) enum MHD_Result MHD_queue_response(
     struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
   understudy_refuse refuse = next_refuse;
@@ -65,6 +77,7 @@ __attribute__((visibility("default"))) enum MHD_Result MHD_queue_response(
   // MHD_NO makes libmicrohttpd close the connection.
   return refuse(next_context, connection, status, next_reason) ? MHD_YES : MHD_NO;
 }
+#endif
 
 void understudy_send_now(struct MHD_Connection *connection, const void *bytes, size_t count) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -73,7 +86,7 @@ void understudy_send_now(struct MHD_Connection *connection, const void *bytes, s
   info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
   void *session = info == NULL ? NULL : info->tls_session;
   if (session == NULL) {
-    send(descriptor, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    send(descriptor, bytes, count, understudy_no_signal | MSG_DONTWAIT);
   } else {
     // libmicrohttpd has loaded GnuTLS.
     tls_send_function tls_send = (tls_send_function)dlsym(RTLD_DEFAULT, "gnutls_record_send");

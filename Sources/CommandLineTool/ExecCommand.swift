@@ -46,6 +46,7 @@ struct ExecCommand: ParsableCommand {
         guard !command.isEmpty else {
             throw ValidationError("Give a command after --, such as: understudy exec -- env")
         }
+        if intercept, let obstacle = Interception.obstacle { throw ValidationError(obstacle) }
         guard intercept || !isolate else { throw ValidationError("--isolate goes with --intercept.") }
         guard intercept || sharedPorts.isEmpty else { throw ValidationError("--share-port goes with --intercept.") }
         guard sharedPorts.count <= ExecCommand.sharedPortLimit, !sharedPorts.contains(0) else {

@@ -6,8 +6,13 @@ import Testing
 @Suite("understudy exec, when it ends", .serialized)
 struct ExecEndTests {
     private static func isAlive(_ process: pid_t) -> Bool {
-        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return false }
-        return text.split(separator: ")").last?.split(separator: " ").first != "Z"
+        #if os(Linux)
+            guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return false }
+            return text.split(separator: ")").last?.split(separator: " ").first != "Z"
+        #else
+            guard let state = try? Shell.run("ps", ["-o", "stat=", "-p", "\(process)"]).output else { return false }
+            return !state.isEmpty && !state.hasPrefix("Z")
+        #endif
     }
 
     /// Waits until none of them runs, at most ten seconds.

@@ -42,7 +42,6 @@ struct HostileSurroundingsTests {
         let folder = try Folder()
         try "".write(toFile: "\(folder.path)/file", atomically: true, encoding: .utf8)
         for (place, wanted) in [
-            ("/proc/none/ca", "/proc/none can't be made: No such file or directory"),
             ("\(folder.path)/file/ca", "\(folder.path)/file/ca can't be made: Not a directory"),
             ("\(folder.path)/file", "\(folder.path)/file can't be made: it is a file"),
         ] {
@@ -50,12 +49,13 @@ struct HostileSurroundingsTests {
             #expect(made.status == 1)
             #expect(made.errors == "understudy: the authority can't be written: \(wanted)\n")
         }
-        let log = try Tool.run("exec", "--log-file", "/proc/none/log", "--", "true")
+        let missing = "\(folder.path)/missing"
+        let log = try Tool.run("exec", "--log-file", "\(missing)/log", "--", "true")
         #expect(log.status == 1)
-        #expect(log.errors == "understudy: the log file /proc/none/log can't be written: No such file or directory\n")
+        #expect(log.errors == "understudy: the log file \(missing)/log can't be written: No such file or directory\n")
         for options in [[], ["--proxy-port", "0"]] {
             let temporary = try Shell.run(
-                Tool.path, ["exec"] + options + ["--", "true"], environment: ["TMPDIR": "/proc/none"])
+                Tool.path, ["exec"] + options + ["--", "true"], environment: ["TMPDIR": missing])
             #expect(temporary.status == 1)
             #expect(temporary.errors.contains("No such file or directory: set TMPDIR"), "\(temporary)")
         }
@@ -126,7 +126,7 @@ struct HostileSurroundingsTests {
             ], "\(result)")
     }
 
-    @Test("output that can't be written is an error")
+    @Test("output that can't be written is an error", .enabled(if: Machine.hasFullDevice, "no /dev/full"))
     func output() throws {
         let folder = try Folder()
         let full = try HostileSurroundingsTests.run("\"$0\" seed schema > /dev/full", folder)

@@ -1,5 +1,6 @@
 import Foundation
 import EmulatorCore
+import Platform
 import Synchronization
 import TestSupport
 import Testing
@@ -172,8 +173,9 @@ struct WorldTests {
     }
 
     private static func residentBytes() throws -> Int {
-        let status = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-        return (Int(status[1]) ?? 0) * 4096
+        let bytes = understudy_resident_bytes()
+        try #require(bytes > 0)
+        return Int(bytes)
     }
 
     @Test("a name that can't be is a clear 404", arguments: ["", "a%20b", "a:b", String(repeating: "x", count: 65)])

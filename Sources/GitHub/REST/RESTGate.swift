@@ -62,8 +62,8 @@ extension GitHubProvider {
     }
 
     private func unsupportedVersion(_ version: String) -> RESTAnswer {
-        let known = GitHubProvider.versions.enumerated().reversed().map { place, version in
-            "\"\(version)\"" + (place == GitHubProvider.versions.count - 1 ? " (most recent)" : "")
+        let known = GitHubProvider.versions.reversed().map { known in
+            "\"\(known)\"" + (known == GitHubProvider.versions.last ? " (most recent)" : "")
         }
         let message =
             "The version you specified in the \"X-GitHub-API-Version\" request header, \"\(version)\", is not a supported "

@@ -20,6 +20,9 @@ struct Interception {
         }
     }
 
+    /// Why it can't be had on this system; `nil` where it can.
+    static let obstacle: String? = nil
+
     /// The loopback address where the daemon listens on ports 80 and 443. Nobody else uses it.
     let address: String
     /// Whether the command has a network of its own, in which there is only the daemon.
