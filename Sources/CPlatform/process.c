@@ -68,13 +68,15 @@ int understudy_adopt_orphans(void) {
 
 // MARK: - Between processes
 
+#ifndef __linux__
+// Made first and closed for programs afterwards: no other thread may start a program meanwhile.
 static void close_on_exec(const int pair[2]) {
   for (int i = 0; i < 2; i++) fcntl(pair[i], F_SETFD, FD_CLOEXEC);
 }
+#endif
 
-// Where the descriptors can't be made so that they are closed, there must be no other thread that starts a program meanwhile.
 int understudy_channel(int pair[2]) {
-#ifdef SOCK_CLOEXEC
+#ifdef __linux__
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
 #else
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return -1;
