@@ -26,7 +26,10 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 endif
 
-.PHONY: run example test build setup format lint bench bench-growth bench-worst install uninstall deb release test-release test-container test-image test-fresh test-boot schema scenarios test-browser test-clients test-walks test-boundaries test-sanitizers test-stress test-growth test-readme fuzz fuzz-runner fuzz-http clean
+.PHONY: run example test build setup format lint schema scenarios install uninstall deb release clean
+.PHONY: bench bench-growth bench-worst fuzz fuzz-runner fuzz-http
+.PHONY: test-browser test-clients test-walks test-docs test-release test-container test-image test-fresh test-boot
+.PHONY: test-boundaries test-sanitizers test-stress test-growth
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -105,10 +108,11 @@ fuzz-http: build
 	$(call need,python3-venv)
 	Tests/Fuzz/http/run $(BINARY) $(SECONDS)
 
-# Every command block of the README, run exactly as printed.
-test-readme: build
-	$(call need,curl perl)
-	Tests/Readme/run
+# Every command block of the documentation, run exactly as printed, and every link in it followed.
+PAGES = README.md $(wildcard docs/*.md docs/*/*.md)
+test-docs: build
+	$(call need,curl python3)
+	Tests/Docs/run $(BINARY) $(PAGES)
 
 format:
 	swift format --in-place --recursive Package.swift Plugins Sources Tests

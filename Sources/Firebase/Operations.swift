@@ -253,7 +253,7 @@ extension FirebaseProvider {
             ]
         ]
         return json(error, status: 501).diagnosed(
-            Diagnosis("the service has this operation, and this stand-in hasn't: the README lists what it has"))
+            Diagnosis("the service has this operation, and this stand-in hasn't: docs/firebase.md lists what it has"))
     }
 
     /// Production verifies an iOS app by a silent push. Here every app counts as verified.

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The README's table of operations against the names of Google's discovery documents.
-@Suite("The README's table of Firebase's operations")
+/// The table of operations in `docs/firebase.md` against the names of Google's discovery documents.
+@Suite("The documentation's table of Firebase's operations")
 struct OperationTableTests {
     /// Every operation of identitytoolkit v1 and v2 and securetoken v1, with a request for it. Operations below tenants
     /// repeat the projects'; IAM's policies aren't authentication.
@@ -55,7 +55,7 @@ struct OperationTableTests {
     func table() throws {
         let fixture = try FirebaseFixture()
         var seen: Set<String> = []
-        for row in try Repository.read("README.md").matches(of: /\n\| ((?:`[\w.]+` ?)+) \| (yes|differs|no) \|/) {
+        for row in try Repository.read("docs/firebase.md").matches(of: /\n\| ((?:`[\w.]+` ?)+) \| (yes|differs|no) \|/) {
             for name in row.1.matches(of: /`([\w.]+)`/).map({ String($0.1) }) {
                 let operation = try #require(OperationTableTests.operations[name], "\(name) isn't an operation")
                 #expect(seen.insert(name).inserted, "\(name) is there twice")

@@ -24,7 +24,7 @@ enum SDKErrors {
     ]
 }
 
-@Suite("The README's table of the Apple SDK's errors")
+@Suite("The documentation's table of the Apple SDK's errors")
 struct SDKErrorTableTests {
     /// A way to each message: what is sent, and what comes back.
     private static let ways: [String: @Sendable (FirebaseFixture) throws -> Answer] = [
@@ -100,7 +100,7 @@ struct SDKErrorTableTests {
 
     @Test("every row is sent as it says, and the SDK makes its number of it")
     func table() throws {
-        let rows = try Repository.read("README.md").matches(
+        let rows = try Repository.read("docs/errors/firebase.md").matches(
             of: /\| (\d{5}) `(\w+)` \| `([A-Za-z_]+)[^`]*` \|/)
         #expect(rows.count >= 24)
         for row in rows {

@@ -34,7 +34,7 @@ package struct SeedFormat: Sendable {
         return (hosts: Set(operations.flatMap(\.hosts)), segments: Set(own + ["favicon.ico"]))
     }
 
-    /// A whole seed file: the format of the README's section "Seeds".
+    /// A whole seed file: the format of `docs/seed.md`.
     package var schema: Schema { contents.schema }
 
     /// The reference of a seed file, as Markdown.
@@ -42,7 +42,7 @@ package struct SeedFormat: Sendable {
         """
         # Seed files
 
-        What a seed file can hold. How files are read and merged is in the README, under "Seeds". `[]` in a heading stands
+        What a seed file can hold. How files are read and merged is in [seeds.md](seeds.md). `[]` in a heading stands
         for each element of a list.
 
         This file is printed by `understudy seed schema --markdown`.
