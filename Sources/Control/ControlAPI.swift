@@ -11,6 +11,8 @@ package struct ControlAPI: Sendable {
     let tokenOrder: ComposedRule<TokenOrder>
     let worlds: WorldRegistry
     let ports: WorldPorts
+    let seeds: RuntimeSeeds
+    private let keyOwners: [KeyOwner]
     let version: String
     private let allScenarios: Lazy<[Scenario]>
     private let endpointCatalog: Lazy<OperationCatalog>
@@ -21,9 +23,8 @@ package struct ControlAPI: Sendable {
     let gauges: ProcessGauges
 
     package init(
-        providers: [any Provider], worlds: WorldRegistry, ports: WorldPorts, version: String,
-        hosts: [String],
-        scenarios: Lazy<[Scenario]>, masksSecrets: Bool, gauges: ProcessGauges
+        for seed: Seed, providers: [any Provider], worlds: WorldRegistry, ports: WorldPorts, seeds: RuntimeSeeds,
+        version: String, hosts: [String], scenarios: Lazy<[Scenario]>, masksSecrets: Bool, gauges: ProcessGauges
     ) {
         self.gauges = gauges
         allScenarios = scenarios
@@ -34,6 +35,8 @@ package struct ControlAPI: Sendable {
         tokenOrder = ComposedRule { TokenOrder(&$0, providers: names) }
         self.worlds = worlds
         self.ports = ports
+        self.seeds = seeds
+        keyOwners = seed.keyOwners
         self.version = version
         self.hosts = Set(hosts.map { $0.lowercased() })
     }
@@ -48,6 +51,9 @@ package struct ControlAPI: Sendable {
             Operation("GET", [], ControlAPI.root, nil) { index($0) },
             .control("GET", "health") { health($0) },
             .control("POST", "reset") { reset($0) },
+            .control("GET", "seed") { seed($0) },
+            .control("PUT", "seed") { replaceSeed($0) },
+            .control("POST", "seed") { extendSeed($0) },
             .control("GET", "clock") { clock($0) },
             .control("POST", "clock") { setClock($0) },
             .control("GET", "outcomes") { outcomes($0) },
@@ -69,7 +75,7 @@ package struct ControlAPI: Sendable {
             .control("GET", "scenarios/:name") { scenario($0) },
             .control("POST", "scenarios/:name") { await playScenario($0) },
             .control("DELETE", "scenarios/:name") { withdrawScenario($0) },
-            .control("POST", "tokens", keys: worlds.main.seed.keyOwners) { await mintToken($0) },
+            .control("POST", "tokens", keys: keyOwners) { await mintToken($0) },
             .control("GET", "accounts") { accounts($0) },
             .control("POST", "accounts") { addAccount($0) },
             .control("GET", "accounts/:id") { account($0) },

@@ -39,6 +39,13 @@ package struct FirebaseProvider: Provider {
         projects = ProjectDirectory(seed[FirebaseSection.self], imported: seed.export(AccountExport.self))
     }
 
+    package func seedExtended(in world: World, after earlier: Seed) {
+        let known = earlier[FirebaseSection.self].projects
+        for project in world.seed[FirebaseSection.self].projects {
+            world.populate(project, after: known.first { $0.id == project.id })
+        }
+    }
+
     /// The variable that Firebase's Admin SDKs read: a host and a port, without a scheme.
     /// <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>
     package static func variables(daemon url: String) -> [(name: String, value: String)] {

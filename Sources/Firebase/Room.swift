@@ -42,6 +42,7 @@ struct UnseededPool: Row {
 /// Counts the pools of a world that no seed holds among those of all worlds, for as long as they are there.
 final class UnseededPoolLeases: WorldCache {
     private let leases = Mutex<[Allowance.Lease]>([])
+    let followsSeed = false
 
     init() {}
 
@@ -95,6 +96,39 @@ extension World {
             for config in allConfigs { tables.put(config) }
             if let imported = project.imported { imported.put(&tables) }
             tables.put(PopulatedProject(id: project.id))
+        }
+    }
+
+    /// Puts what a project has in this seed and hadn't in the earlier one among the world's, if the project's users are
+    /// there already. Who is there stays as the world has made them.
+    func populate(_ project: Project, after earlier: Project?) {
+        guard read({ $0.find(PopulatedProject.self, project.id) != nil }) else { return }
+        let now = now
+        func new(_ users: [SeededUser], _ known: [SeededUser], in pool: UserPool) -> [User] {
+            let ids = Set(known.map(\.localId))
+            return users.filter { !ids.contains($0.localId) }.map { User($0, in: pool, now: now) }
+        }
+        var users = new(project.users, earlier?.users ?? [], in: project.pool)
+        let tenants = project.tenants.filter { tenant in !(earlier?.tenants.contains { $0.id == tenant.id } ?? false) }
+        for tenant in project.tenants {
+            let before = earlier?.tenants.first { $0.id == tenant.id }
+            users += new(tenant.users, before?.users ?? [], in: UserPool(project: project.id, tenant: tenant.id))
+        }
+        var configs: [OAuthIdpConfig] = []
+        let knownConfigs = Set(earlier?.providers.openID.map(\.id) ?? [])
+        for openID in project.providers.openID where !knownConfigs.contains(openID.id) {
+            configs.append(OAuthIdpConfig(openID.provider, id: openID.id, in: project.pool))
+        }
+        for tenant in tenants {
+            let pool = UserPool(project: project.id, tenant: tenant.id)
+            let openID = tenant.providers?.openID ?? project.providers.openID
+            configs += openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: pool) }
+        }
+        let (allUsers, allConfigs) = (users, configs)
+        update { tables in
+            for tenant in tenants { tables.put(Tenant(tenant, of: project.id)) }
+            for user in allUsers where tables.find(User.self, user.key) == nil { tables.put(user) }
+            for config in allConfigs where tables.find(OAuthIdpConfig.self, config.key) == nil { tables.put(config) }
         }
     }
 

@@ -15,7 +15,6 @@ package enum Composition {
         _ seed: Seed, _ worlds: WorldRegistry, _ options: RunningServer.Options,
         _ gauges: ProcessGauges = ProcessGauges(), ports: WorldPorts = WorldPorts()
     ) throws -> Dispatcher {
-        let providers = Providers.playing(seed)
         let chosen = try scenarios(options.scenarios)
         let scenarios = Lazy {
             let others = BuiltInScenarios.all.filter { scenario in
@@ -23,21 +22,41 @@ package enum Composition {
             }
             return (others + chosen.map(\.scenario)).sorted { $0.name < $1.name }
         }
-        let status = StatusPage(
-            providers: providers, version: Version.current, chosen: chosen.map(\.scenario), scenarios: scenarios,
-            masksSecrets: options.masksSecrets)
-        let pages = [
-            // Any origin may ask whether an emulator is here, as at the Emulator Suite.
-            Operation("GET", [], "/", cors: .any, nil) { status.response($0) },
-            // Browsers ask for it without being told to, so it isn't a failure.
-            Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
-        ]
-        let control = ControlAPI(
-            providers: providers, worlds: worlds, ports: ports, version: Version.current, hosts: options.controlHosts,
-            scenarios: scenarios, masksSecrets: options.masksSecrets, gauges: gauges)
-        return Dispatcher(
-            providers: providers, own: pages + control.operations, controlRefusal: { control.refusal(of: $0) },
-            worlds: worlds, scenarios: chosen, logger: options.logger)
+        let daemon = Daemon(
+            worlds: worlds, ports: ports, options: options, gauges: gauges, chosen: chosen.map(\.scenario),
+            scenarios: scenarios)
+        return Dispatcher(daemon.play(seed), worlds: worlds, scenarios: chosen, logger: options.logger)
+    }
+
+    /// What is the same for each seed that the daemon plays.
+    private struct Daemon: Sendable {
+        let worlds: WorldRegistry
+        let ports: WorldPorts
+        let options: RunningServer.Options
+        let gauges: ProcessGauges
+        let chosen: [Scenario]
+        let scenarios: Lazy<[Scenario]>
+
+        func play(_ seed: Seed) -> PlayedSeed {
+            let providers = Providers.playing(seed)
+            let status = StatusPage(
+                providers: providers, version: Version.current, chosen: chosen, scenarios: scenarios,
+                masksSecrets: options.masksSecrets)
+            let pages = [
+                // Any origin may ask whether an emulator is here, as at the Emulator Suite.
+                Operation("GET", [], "/", cors: .any, nil) { status.response($0) },
+                // Browsers ask for it without being told to, so it isn't a failure.
+                Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
+            ]
+            let control = ControlAPI(
+                for: seed, providers: providers, worlds: worlds, ports: ports,
+                seeds: RuntimeSeeds(check: SeedInput.checked, play: { play($0) }),
+                version: Version.current, hosts: options.controlHosts, scenarios: scenarios,
+                masksSecrets: options.masksSecrets, gauges: gauges)
+            return PlayedSeed(
+                seed, providers: providers, own: pages + control.operations, controlRefusal: { control.refusal(of: $0) }
+            )
+        }
     }
 
     private static func scenarios(_ names: [String]) throws -> [ChosenScenario] {

@@ -37,6 +37,11 @@ public final class RunningServer: Sendable {
         self.worlds = worlds
     }
 
+    deinit {
+        stop()
+        worlds.removeAll()
+    }
+
     /// The port that is listened on: HTTP's, or with TLS alone HTTPS's.
     public var port: Int { Int(plain?.port ?? secure?.port ?? 0) }
 

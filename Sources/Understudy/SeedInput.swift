@@ -38,16 +38,21 @@ public enum SeedInput: Sendable {
         do throws(Issues) {
             var sources: [SeedSource] = []
             for input in inputs { sources += try input.sources() }
-            let seed = try Seed(sources, format: Providers.seedFormat)
-            guard !seed.writtenFaults.isEmpty else { return seed }
-            // Only the providers know what can go wrong where.
-            let catalog = Composition.catalog(for: seed)
-            let misfits = seed.writtenFaults.flatMap { catalog.issues(in: $0) }
-            guard misfits.isEmpty else { throw Issues(misfits) }
-            return seed
+            return try checked(sources)
         } catch {
             throw StartError(description: error.description)
         }
+    }
+
+    /// Merges files in order, and checks the whole.
+    package static func checked(_ sources: [SeedSource]) throws(Issues) -> Seed {
+        let seed = try Seed(sources, format: Providers.seedFormat)
+        guard !seed.writtenFaults.isEmpty else { return seed }
+        // Only the providers know what can go wrong where.
+        let catalog = Composition.catalog(for: seed)
+        let misfits = seed.writtenFaults.flatMap { catalog.issues(in: $0) }
+        guard misfits.isEmpty else { throw Issues(misfits) }
+        return seed
     }
 
     private func sources() throws(Issues) -> [SeedSource] {

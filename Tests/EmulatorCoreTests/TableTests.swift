@@ -162,7 +162,7 @@ struct TableTests {
             #expect(tables.all(Account.self).map(\.id) == ["ada", "bob", "cleo"])
             #expect(Set(tables.rows(Account.names, prefix: "ada", limit: 9).map(\.row.id)) == ["ada"])
         }
-        one.reset {}
+        one.reset(to: seed) {}
         #expect(one.read { $0.all(Account.self).map(\.id) } == ["ada", "bob", "cleo"])
     }
 

@@ -8,6 +8,8 @@ package final class ProcessBudget: Sendable {
     package let streams = StreamBudget()
     /// Event streams and requests that wait for exchanges.
     package let listeners = Allowance(limit: 1_000)
+    /// Seeds that worlds got while the daemon runs.
+    package let seeds = SeedBudget()
     /// Firebase projects that aren't in a seed, of all worlds.
     package let projects = Allowance(limit: 20_000)
     /// How many users the Firebase projects of one world may have together.

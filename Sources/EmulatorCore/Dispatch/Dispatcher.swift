@@ -29,6 +29,18 @@ package final class Dispatcher: Sendable {
         self.logger = logger
     }
 
+    /// Worlds without a seed of their own are answered by what plays the daemon's.
+    package init(
+        _ played: PlayedSeed, worlds: WorldRegistry, scenarios: [ChosenScenario] = [], logger: Logger
+    ) {
+        operations = played.operations
+        self.worlds = worlds
+        self.scenarios = scenarios
+        self.logger = logger
+    }
+
+    private func operations(of world: World?) -> OperationTable { world?.own?.played.operations ?? operations }
+
     private func nextID() -> String { "r\(counter.wrappingAdd(1, ordering: .relaxed).newValue)" }
 
     /// Headers for what the server refuses itself, such as a request that is too large to be read.
@@ -66,9 +78,11 @@ package final class Dispatcher: Sendable {
             let nowhere = NamedWorld(unreadable: request, unnamed: worlds.unnamed)
             return .now(identified(error.response, request, at: Address(request, in: nowhere) { _ in false }, id: id))
         }
+        let found = worlds.world(named.name)
+        let operations = self.operations(of: found)
         let address = Address(
             request, in: named, alias: { operations.alias(of: $0) }, knows: { operations.serves($0) })
-        guard let world = worlds.world(named.name) else {
+        guard let world = found else {
             return .now(identified(Dispatcher.noWorld(named.name), request, at: address, id: id))
         }
         if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
@@ -91,7 +105,9 @@ package final class Dispatcher: Sendable {
         // RFC 9112 section 3.2: a Host that can't be a host is refused. It would appear in the URLs of answers.
         guard Address.isWellFormed(authority) else { throw Refusal(response: Dispatcher.badHost(authority)) }
         do throws(NamedWorld.Refusal) {
-            return try NamedWorld(request, unnamed: worlds.unnamed) { operations.serves($1) }
+            return try NamedWorld(request, unnamed: worlds.unnamed) { world, host in
+                operations(of: worlds.existing(world)).serves(host)
+            }
         } catch {
             throw Refusal(response: Dispatcher.noWorld(error))
         }
@@ -115,6 +131,7 @@ package final class Dispatcher: Sendable {
 
     private func answer(_ context: RequestContext) -> Reply {
         let (request, address) = (context.request, context.address)
+        let operations = self.operations(of: context.world)
         switch operations.match(request.method, at: address) {
         case .found(let entry, let parameters):
             return answer(context, by: entry, parameters)
@@ -233,10 +250,15 @@ package final class Dispatcher: Sendable {
     }
 }
 
+extension Dispatcher {
+    /// Whether the daemon's seed has the host played.
+    package func plays(_ host: String) -> Bool { operations.serves(host) }
+}
+
 extension Dispatcher: Network {
     package func makeID() -> String { nextID() }
 
-    package func plays(_ host: String) -> Bool { operations.serves(host) }
+    package func plays(_ host: String, in world: World) -> Bool { operations(of: world).serves(host) }
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 

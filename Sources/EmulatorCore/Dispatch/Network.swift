@@ -3,7 +3,7 @@ import HTTPServer
 /// How one host that the daemon plays sends requests to another: in process, with the same requests and refusals as over
 /// a network.
 package protocol Network: AnyObject, Sendable {
-    func plays(_ host: String) -> Bool
+    func plays(_ host: String, in world: World) -> Bool
     /// `parent` is the exchange for which the request is sent.
     func send(_ request: Request, from parent: String) -> Reply
     func log(_ message: String, detail: String, for exchange: Exchange)
@@ -53,7 +53,9 @@ extension Exchange {
         guard address.form != .real, url.hasPrefix("https://") else { return url }
         let rest = url.dropFirst("https://".count)
         let host = rest.prefix { !"/?#:".contains($0) }
-        guard network.plays(host.lowercased()), !rest.dropFirst(host.count).hasPrefix(":") else { return url }
+        guard network.plays(host.lowercased(), in: world), !rest.dropFirst(host.count).hasPrefix(":") else {
+            return url
+        }
         return address.base(of: host.lowercased()) + rest.dropFirst(host.count)
     }
 }

@@ -49,6 +49,9 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     func takenOnTrust(in world: World) -> [String]
     /// Writes what those tools would export of a world, wholly or not at all. `false` when there is nothing to export.
     func export(_ world: World, to directory: String) throws(File.Failure) -> Bool
+    /// The world's seed, from which this provider was made, extends `earlier`, and the world goes on with all that it has: brings
+    /// to its tables what the provider had put there of the earlier seed.
+    func seedExtended(in world: World, after earlier: Seed)
     /// An account has just been removed from the exchange's world.
     func accountDeleted(_ account: String, in exchange: Exchange)
 }
@@ -73,6 +76,8 @@ extension Provider {
     package var aliases: [HostAlias] { [] }
 
     package func notServed(_ exchange: Exchange) -> Response? { nil }
+
+    package func seedExtended(in world: World, after earlier: Seed) {}
 
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }
 

@@ -9,10 +9,13 @@ struct KeyFiles {
     private(set) var issues: [Issue] = []
 
     private let reader: KeyReader?
+    /// Whether the keys are looked at, not their places alone.
+    private let readsKeys: Bool
 
-    init(source: SeedSource, reader: KeyReader?) {
+    init(source: SeedSource, reader: KeyReader?, readsKeys: Bool = true) {
         self.source = source
         self.reader = reader
+        self.readsKeys = readsKeys
     }
 
     mutating func resolved(_ json: LocatedJSON) -> LocatedJSON {
@@ -68,6 +71,11 @@ struct KeyFiles {
             issues.append(Issue(file, "give \"\(name)File\" or \"\(name)\", not both"))
             return nil
         }
+        if let file, !source.namesFiles {
+            issues.append(
+                Issue(file, "a seed in a request names no files: give the key's PEM text in \"\(name)\""))
+            return nil
+        }
         if let file, let path = file.string {
             do {
                 let text = String(decoding: try source.readBeside(path), as: UTF8.self)
@@ -84,6 +92,7 @@ struct KeyFiles {
     }
 
     private mutating func check(_ pem: LocatedJSON, _ text: String, isPrivate: Bool, signsTokens: Bool) {
+        guard readsKeys else { return }
         do {
             let key = try keys[text] ?? Key(pem: Array(text.utf8), reader: reader ?? KeyReader())
             keys[text] = key

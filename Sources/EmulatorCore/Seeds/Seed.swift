@@ -20,6 +20,8 @@ package struct Seed: Sendable {
     package let keys: [String: Key]
     /// What providers' own tools have exported, with which they begin, too.
     var exports: [any ExportedData] = []
+    /// The files from which it was put together, with the files that they name.
+    var sources: [SeedSource] = []
 
     package struct Clock: SchemaObject {
         package let set: Instant?

@@ -10,9 +10,22 @@ extension Seed {
         if people.count > Seed.manyPeople { understudy_return_free_memory() }
     }
 
+    /// The whole seed as one file would have it, the texts of keys in place of their files' names. It is put together anew each
+    /// time, because it would take several times the room of what is kept.
+    package var document: JSONValue {
+        let files = sources.compactMap { source -> LocatedJSON? in
+            guard let value = try? JSONValue(parsing: source.bytes, limits: .file) else { return nil }
+            var keyFiles = KeyFiles(source: source, reader: nil, readsKeys: false)
+            return keyFiles.resolved(LocatedJSON(value, file: source.name))
+        }
+        guard let first = files.first else { return [:] }
+        return files.dropFirst().reduce(first) { format.schema.merge($0, $1) }.value
+    }
+
     private static let manyPeople = 1_000
 
-    private static func load(_ sources: [SeedSource], _ format: SeedFormat) throws(Issues) -> Seed {
+    private static func load(_ given: [SeedSource], _ format: SeedFormat) throws(Issues) -> Seed {
+        let sources = given.map { $0.keepingFiles() }
         let isChecked = sources.allSatisfy(\.isChecked)
         var issues: [Issue] = []
         var files: [LocatedJSON] = []
@@ -38,6 +51,8 @@ extension Seed {
             issues += references.issues
         }
         guard issues.isEmpty else { throw Issues(issues) }
-        return Seed(reading: merged, keys: keys, format: format)
+        var seed = Seed(reading: merged, keys: keys, format: format)
+        seed.sources = sources
+        return seed
     }
 }

@@ -1,4 +1,5 @@
 import JSON
+import Synchronization
 
 /// One seed file before it is read: its name in messages, its bytes, and how files beside it are found.
 package struct SeedSource: Sendable {
@@ -7,6 +8,8 @@ package struct SeedSource: Sendable {
     package let readBeside: @Sendable (String) throws -> [UInt8]
     /// Whether it was checked when it was built in, so that a start needn't check it again.
     let isChecked: Bool
+    /// Whether it may name files.
+    let namesFiles: Bool
 
     package init(
         name: String, bytes: [UInt8], isChecked: Bool = false,
@@ -16,6 +19,38 @@ package struct SeedSource: Sendable {
         self.bytes = bytes
         self.isChecked = isChecked
         self.readBeside = readBeside
+        namesFiles = true
+    }
+
+    /// A seed that came in a request: it names no files, since it could name any that the daemon can read.
+    package init(name: String, sent bytes: [UInt8], isChecked: Bool = false) {
+        self.name = name
+        self.bytes = bytes
+        self.isChecked = isChecked
+        readBeside = { _ in throw NoFiles() }
+        namesFiles = false
+    }
+
+    /// The same, with the files that it names kept once they have been read.
+    func keepingFiles() -> SeedSource {
+        guard namesFiles else { return self }
+        let kept = KeptFiles()
+        return SeedSource(name: name, bytes: bytes, isChecked: isChecked) { [readBeside] path in
+            try kept.file(path) { try readBeside(path) }
+        }
+    }
+
+    private struct NoFiles: Error {}
+
+    private final class KeptFiles: Sendable {
+        private let files = Mutex<[String: [UInt8]]>([:])
+
+        func file(_ path: String, read: () throws -> [UInt8]) throws -> [UInt8] {
+            if let bytes = files.withLock({ $0[path] }) { return bytes }
+            let bytes = try read()
+            files.withLock { $0[path] = bytes }
+            return bytes
+        }
     }
 
     /// The files that `path` stands for: itself, or a directory's `*.json` in name order.

@@ -31,7 +31,7 @@ package struct SeededKeys: Sendable {
 }
 
 /// A key that signs tokens.
-package struct SigningKey: Sendable {
+package struct SigningKey: Sendable, Equatable {
     /// Its `kid`.
     package let id: String
     /// PEM.
@@ -41,6 +41,10 @@ package struct SigningKey: Sendable {
 }
 
 extension SeededKeys {
+    func isSame(as other: SeededKeys) -> Bool {
+        owner == other.owner && algorithms == other.algorithms && rotation == other.rotation && keys == other.keys
+    }
+
     /// The keys, read, with what each signs with: what the seed says, or the first of the owner's algorithms that suits it.
     func named(_ known: [String: Key]) -> [KeyGenerator.NamedKey] {
         keys.compactMap { seeded in

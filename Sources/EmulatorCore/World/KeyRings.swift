@@ -13,9 +13,18 @@ package struct KeyRings: Sendable {
         seed.sections.flatMap { section in section.keys.map { ($0, $0.named(seed.keys)) } }
     }
 
-    init(_ seeded: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator) {
+    /// `earlier` are the rings of another seed, which go on where that has the same keys.
+    init(
+        _ seeded: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
+        keeping earlier: (rings: KeyRings, of: Seed)? = nil
+    ) {
         var rings: [KeyOwner: KeyRing] = [:]
+        let known = earlier?.of.sections.flatMap(\.keys) ?? []
         for (declared, keys) in seeded {
+            if let ring = earlier?.rings.rings[declared.owner], known.contains(where: { $0.isSame(as: declared) }) {
+                rings[declared.owner] = ring
+                continue
+            }
             let ring = KeyRing(keys, algorithms: declared.algorithms, rotation: declared.rotation, generator: generator)
             // All rings without keys of their own share the generator's. They are made before anybody asks when the first
             // provider needs them.
@@ -23,7 +32,7 @@ package struct KeyRings: Sendable {
             rings[declared.owner] = ring
         }
         self.rings = rings
-        others = KeyRing([], algorithms: [.rs256], rotation: nil, generator: generator)
+        others = earlier?.rings.others ?? KeyRing([], algorithms: [.rs256], rotation: nil, generator: generator)
     }
 
     package subscript(owner: KeyOwner) -> KeyRing { rings[owner] ?? others }

@@ -9,20 +9,12 @@ package final class World: Sendable {
     package let name: String
     package let seed: Seed
     package let keys: KeyRings
-    package let recording: Recording
-    /// What was worked out for this world and can be worked out again. It goes with the world.
-    package let caches = WorldCaches()
+    /// What was worked out for this world and can be worked out again. It goes with the world, or with its seed.
+    package let caches: WorldCaches
     package let budget: ProcessBudget
-    let preparation = Preparation()
-    /// When it was last asked for, on the machine's monotonic clock, in seconds.
-    let lastUse = Atomic<Int>(0)
-    /// Counts up with every use of any world.
-    let useNumber = Atomic<Int>(0)
-    let openedPort = Mutex<WorldPorts.Opened?>(nil)
-    private let store: any Store
-    private let wasChanged = Atomic<Bool>(false)
-    /// Whether a fault may be queued. Asked before the lock is taken: workers that wait for it cost more than what they do.
-    private let mayHaveFaults: Atomic<Bool>
+    /// What answers its requests, if its seed isn't the daemon's.
+    let own: OwnSeed?
+    let state: WorldState
 
     init(
         name: String, seed: Seed, keys: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
@@ -31,17 +23,33 @@ package final class World: Sendable {
         self.name = name
         self.seed = seed
         self.budget = budget
-        recording = Recording(in: budget.recordings)
         self.keys = KeyRings(keys, generator: generator)
-        store = MemoryStore(seed)
-        mayHaveFaults = Atomic(!seed.faults.isEmpty)
+        caches = WorldCaches()
+        own = nil
+        state = WorldState(seed, budget)
     }
+
+    /// The same world with another seed. `isAfresh` says whether it is to be reset, and so keeps nothing.
+    init(_ world: World, with own: OwnSeed, generator: KeyGenerator, isAfresh: Bool) {
+        name = world.name
+        budget = world.budget
+        seed = own.played.seed
+        keys = KeyRings(
+            KeyRings.seeded(own.played.seed), generator: generator,
+            keeping: isAfresh ? nil : (rings: world.keys, of: world.seed))
+        caches = isAfresh ? WorldCaches() : world.caches.kept
+        self.own = own
+        state = world.state
+    }
+
+    package var recording: Recording { state.recording }
+    var preparation: Preparation { state.preparation }
 
     /// Looks at the tables. Nothing slow belongs in here.
     package func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try store.read(body)
+        try state.store.read(body)
     }
 
     /// Changes the tables: all that `body` does, or nothing when it throws. Nothing slow belongs in here, and nothing but reading
@@ -49,25 +57,25 @@ package final class World: Sendable {
     package func update<Result: Sendable, Failure: Error>(
         _ body: (inout Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try store.update(body)
+        try state.store.update(body)
     }
 
     /// Notes that a request may have changed it.
-    package func noteChange() { wasChanged.store(true, ordering: .relaxed) }
+    package func noteChange() { state.wasChanged.store(true, ordering: .relaxed) }
 
     /// Whether it was looked at only: nobody changed it, it has given nothing out, and nobody listens to it.
     var isUntouched: Bool {
-        !wasChanged.load(ordering: .relaxed) && !recording.isListenedTo
+        !state.wasChanged.load(ordering: .relaxed) && !recording.isListenedTo
             && !read { $0.value(RandomSource.self).generator.isUsed }
     }
 
     /// The world afresh from its seed. Requests that are under way keep what they have read.
     package func reset() {
-        store.reset {
+        state.store.reset(to: seed) {
             keys.reset()
             caches.removeAll()
             recording.clear(forgetting: false)
-            mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
+            state.mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
             preparation.begin()
         }
     }
@@ -78,7 +86,7 @@ package final class World: Sendable {
 
     /// Orders a fault. `nil` when there are too many.
     package func order(_ fault: Fault) -> Fault? {
-        mayHaveFaults.store(true, ordering: .relaxed)
+        state.mayHaveFaults.store(true, ordering: .relaxed)
         return update { tables in
             let fault = fault.named(tables.faults.nextID())
             return tables.faults.add(fault) ? fault : nil
@@ -87,7 +95,7 @@ package final class World: Sendable {
 
     /// The fault that is due at this exchange, if any is.
     func takeFault(for exchange: Exchange, at operation: Operation, client: () -> String?) -> AppliedFault? {
-        guard mayHaveFaults.load(ordering: .relaxed), let traits = operation.traits else { return nil }
+        guard state.mayHaveFaults.load(ordering: .relaxed), let traits = operation.traits else { return nil }
         let queued = read { $0.value(FaultQueue.self).queued }
         guard !queued.isEmpty else { return nil }
         // Whether one matches may depend on the tables, so that is found out before the lock is taken again.

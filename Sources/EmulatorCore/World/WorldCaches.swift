@@ -14,10 +14,24 @@ package final class WorldCaches: Sendable {
         }
     }
 
+    /// Those that hold what no seed says, such as leases.
+    var kept: WorldCaches {
+        let others = WorldCaches()
+        let kept = caches.withLock { $0.filter { !$1.followsSeed } }
+        others.caches.withLock { $0 = kept }
+        return others
+    }
+
     func removeAll() { caches.withLock { $0 = [:] } }
 }
 
 /// A cache that belongs to a world.
 package protocol WorldCache: AnyObject, Sendable {
     init()
+    /// Whether it goes when the world's seed is extended.
+    var followsSeed: Bool { get }
+}
+
+extension WorldCache {
+    package var followsSeed: Bool { true }
 }

@@ -85,11 +85,11 @@ package final class WorldPorts: Sendable {
 
 extension World {
     /// The port that it was given while the daemon runs.
-    package var port: UInt16? { openedPort.withLock { $0?.port.port } }
+    package var port: UInt16? { state.openedPort.withLock { $0?.port.port } }
 
     /// Gives it a port of its own, 0 for a free one, until it goes. It keeps the one that it has.
     package func open(_ wanted: UInt16, by ports: WorldPorts) throws(WorldPorts.Refusal) -> UInt16 {
-        let port = try openedPort.withLock { (opened) throws(WorldPorts.Refusal) -> UInt16 in
+        let port = try state.openedPort.withLock { (opened) throws(WorldPorts.Refusal) -> UInt16 in
             if let port = ports.fixed(name) ?? opened?.port.port {
                 guard wanted == 0 || wanted == port else { throw .other(port) }
                 return port
@@ -105,7 +105,7 @@ extension World {
 
     /// Closes its port, if it was given one while the daemon runs.
     func closePort() {
-        let opened = openedPort.withLock { opened in
+        let opened = state.openedPort.withLock { opened in
             defer { opened = nil }
             return opened
         }

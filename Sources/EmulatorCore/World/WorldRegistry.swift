@@ -27,8 +27,8 @@ package final class WorldRegistry: Sendable {
 
         mutating func use(_ world: World, _ now: Int) {
             uses += 1
-            world.useNumber.store(uses, ordering: .relaxed)
-            world.lastUse.store(now, ordering: .relaxed)
+            world.state.useNumber.store(uses, ordering: .relaxed)
+            world.state.lastUse.store(now, ordering: .relaxed)
         }
     }
 
@@ -45,10 +45,10 @@ package final class WorldRegistry: Sendable {
     }
 
     private let seed: Seed
-    private let generator: KeyGenerator
+    let generator: KeyGenerator
     private let keys: [(SeededKeys, [KeyGenerator.NamedKey])]
     private let state: Mutex<State>
-    package let main: World
+    private let first: World
     package let budget: ProcessBudget
     /// The machine's monotonic clock, in seconds.
     private let now: @Sendable () -> Int
@@ -64,9 +64,12 @@ package final class WorldRegistry: Sendable {
         self.budget = budget
         self.now = now
         keys = KeyRings.seeded(seed)
-        main = World(name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget)
-        state = Mutex(State(worlds: [unnamed: main], lastSweep: now()))
+        first = World(name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget)
+        state = Mutex(State(worlds: [unnamed: first], lastSweep: now()))
     }
+
+    /// The world of requests that name none.
+    package var main: World { existing(unnamed) ?? first }
 
     package var count: Int { state.withLock { $0.worlds.count } }
 
@@ -77,7 +80,9 @@ package final class WorldRegistry: Sendable {
         let now = now()
         let (worlds, gone) = state.withLock { state in
             let gone = sweep(&state, now)
-            return (state.worlds.values.map { (world: $0, idle: now - $0.lastUse.load(ordering: .relaxed)) }, gone)
+            return (
+                state.worlds.values.map { (world: $0, idle: now - $0.state.lastUse.load(ordering: .relaxed)) }, gone
+            )
         }
         // Freed outside the lock.
         _ = consume gone
@@ -116,6 +121,26 @@ package final class WorldRegistry: Sendable {
     /// The world of this name, if it has been made.
     package func existing(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
 
+    /// Lets all worlds go, when nothing is served any more: what answers for a world with a seed of its own refers to the
+    /// registry.
+    package func removeAll() {
+        let worlds = state.withLock { state in
+            defer { state.worlds = [:] }
+            return state.worlds
+        }
+        // Freed outside the lock.
+        _ = consume worlds
+    }
+
+    /// Puts one world in the place of another. `false` when that isn't there any more.
+    func replace(_ world: World, with other: World) -> Bool {
+        state.withLock { state in
+            guard state.worlds[world.name] === world else { return false }
+            state.worlds[world.name] = other
+            return true
+        }
+    }
+
     /// Drops a world and closes its port; its next use makes it afresh. `false` when there is none, or it is the one of requests that name none.
     package func drop(_ name: String) -> Bool {
         guard name != unnamed else { return false }
@@ -128,7 +153,7 @@ package final class WorldRegistry: Sendable {
     private func sweep(_ state: inout State, _ now: Int) -> [World] {
         state.lastSweep = now
         let gone = state.worlds.values.filter { world in
-            world !== main && now - world.lastUse.load(ordering: .relaxed) >= WorldRegistry.idleLimit
+            world.name != unnamed && now - world.state.lastUse.load(ordering: .relaxed) >= WorldRegistry.idleLimit
         }
         for world in gone { state.worlds[world.name] = nil }
         state.counts.idle += gone.count
@@ -137,13 +162,13 @@ package final class WorldRegistry: Sendable {
 
     /// Makes room, and returns what went.
     private func evict(_ state: inout State, _ now: Int) -> [World] {
-        let others = state.worlds.values.filter { $0 !== main }
-            .map { (world: $0, number: $0.useNumber.load(ordering: .relaxed)) }
+        let others = state.worlds.values.filter { $0.name != unnamed }
+            .map { (world: $0, number: $0.state.useNumber.load(ordering: .relaxed)) }
             .sorted { $0.number < $1.number }.map(\.world)
         var gone = Array(others.lazy.filter { $0.isUntouched }.prefix(WorldRegistry.evictionCount))
         state.counts.untouched += gone.count
         if gone.isEmpty {
-            gone = others.prefix { now - $0.lastUse.load(ordering: .relaxed) >= WorldRegistry.evictionLimit }
+            gone = others.prefix { now - $0.state.lastUse.load(ordering: .relaxed) >= WorldRegistry.evictionLimit }
                 .prefix(WorldRegistry.evictionCount).filter { !$0.recording.isListenedTo }
             state.counts.changed += gone.count
         }

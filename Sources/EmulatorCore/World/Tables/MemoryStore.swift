@@ -3,13 +3,9 @@ import Time
 
 /// Keeps a world's tables in this process's memory, behind one lock.
 final class MemoryStore: Store {
-    private let seed: Seed
     private let tables: Mutex<MemoryTables>
 
-    init(_ seed: Seed) {
-        self.seed = seed
-        tables = Mutex(MemoryTables(seed))
-    }
+    init(_ seed: Seed) { tables = Mutex(MemoryTables(seed)) }
 
     func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
@@ -36,7 +32,9 @@ final class MemoryStore: Store {
         }
     }
 
-    func reset(also: () -> Void) {
+    func adopt(_ seed: Seed) { tables.withLock { $0.adopt(seed) } }
+
+    func reset(to seed: Seed, also: () -> Void) {
         let afresh = MemoryTables(seed)
         // What there was is freed outside the lock.
         let old = tables.withLock { tables in
@@ -58,7 +56,7 @@ private final class MemoryTables: Tables, @unchecked Sendable {
         init(_ value: V) { self.value = value }
     }
 
-    private let seed: Seed
+    private var seed: Seed
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyObject] = [:]
     /// What to do to have every value as it was when the transaction began.
@@ -67,6 +65,13 @@ private final class MemoryTables: Tables, @unchecked Sendable {
     private var canFail = false
 
     init(_ seed: Seed) { self.seed = seed }
+
+    /// What the earlier seed says is made first: what a world has doesn't depend on whether it was asked for.
+    func adopt(_ seed: Seed) {
+        _ = table(Account.self)
+        _ = (box(OutcomeQueue.self), box(FaultQueue.self), box(WorldClock.self), box(RandomSource.self))
+        self.seed = seed
+    }
 
     private func table<R: Row>(_ type: R.Type) -> MemoryTable {
         if let table = tables[ObjectIdentifier(type)] { return table }

@@ -143,6 +143,9 @@ package protocol Store: Sendable {
         _ body: (inout Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result
 
-    /// Everything as in a new world, in one step; `also` is part of it.
-    func reset(also: () -> Void)
+    /// Everything as in a new world of this seed, in one step; `also` is part of it.
+    func reset(to seed: Seed, also: () -> Void)
+
+    /// What hasn't been asked for yet is made from this seed; the rest stays.
+    func adopt(_ seed: Seed)
 }

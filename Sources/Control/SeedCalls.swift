@@ -1,0 +1,75 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+// GET, PUT and POST /_understudy/v1/seed: what the exchange's world begins as. Other worlds have nothing to do with it.
+
+extension ControlAPI {
+    /// The seed as one file, which can be sent again.
+    func seed(_ exchange: Exchange) -> Response { ControlAnswer.ok(exchange.world.seed.document) }
+
+    /// The world begins afresh from the body.
+    func replaceSeed(_ exchange: Exchange) -> Response {
+        change(exchange, "replaced") { source, _ in [source] }
+    }
+
+    /// The body is merged in, as another file would be, and the world goes on with all that it has.
+    func extendSeed(_ exchange: Exchange) -> Response {
+        change(exchange, "merged", isAddition: true) { source, world in
+            // One file takes the place of all before: there would be more with every call.
+            [SeedSource(name: "the world's seed", sent: world.seed.document.serialized(), isChecked: true), source]
+        }
+    }
+
+    private static let bodyName = "body"
+    /// How often a change is worked out anew because another came first.
+    private static let attempts = 5
+
+    private func change(
+        _ exchange: Exchange, _ word: String, isAddition: Bool = false, sources: (SeedSource, World) -> [SeedSource]
+    ) -> Response {
+        let body: LocatedJSON
+        do throws(ControlRefusal) { body = try self.body(of: exchange) } catch { return error.response }
+        for _ in 0..<ControlAPI.attempts {
+            guard let world = worlds.world(exchange.world.name) else { break }
+            let files = sources(SeedSource(name: ControlAPI.bodyName, sent: exchange.request.body), world)
+            let seed: Seed
+            do throws(Issues) { seed = try seeds.check(files) } catch {
+                return ControlAnswer.error(error.all.map(ControlAPI.placed))
+            }
+            guard let lease = worlds.budget.seeds.take(files.reduce(0) { $0 + $1.bytes.count }) else {
+                return ControlAnswer.error(
+                    503, "tooManySeeds",
+                    "worlds may have \(SeedBudget.limit) seeds of their own, of \(SeedBudget.byteLimit) bytes together, and there is "
+                        + "no room for this one: delete worlds that are done (DELETE worlds/NAME)")
+            }
+            let added = { (list: String) in isAddition ? body[list]?.items.count ?? 0 : 0 }
+            guard !isAddition || world.hasRoom(outcomes: added("outcomes"), faults: added("faults")) else {
+                return ControlAnswer.error(
+                    409, "tooManyOrders",
+                    "the world has \(OutcomeQueue.limit) outcomes or \(FaultQueue.limit) faults already")
+            }
+            if worlds.give(seeds.play(seed), lease, to: world, adding: isAddition ? body : nil) {
+                return ControlAnswer.ok(["world": .string(world.name), "seed": .string(word)])
+            }
+        }
+        return ControlAnswer.error(
+            409, "changedMeanwhile", "the world's seed was changed by other requests at the same time; try again")
+    }
+
+    private func body(of exchange: Exchange) throws(ControlRefusal) -> LocatedJSON {
+        do {
+            return LocatedJSON(
+                try JSONValue(parsing: exchange.request.body, limits: .control), file: ControlAPI.bodyName)
+        } catch {
+            throw ControlRefusal(
+                ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$"))
+        }
+    }
+
+    /// An issue of what the world had before says so: its path isn't the body's.
+    private static func placed(_ issue: Issue) -> Issue {
+        guard issue.file != bodyName else { return issue }
+        return Issue(file: issue.file, path: issue.path, message: "in the seed that the world has: \(issue.message)")
+    }
+}
