@@ -28,27 +28,82 @@ enum Pipe {
         for descriptor in descriptors { understudy_limit(descriptor, SO_SNDTIMEO, seconds, 0) }
     }
 
-    /// Carries bytes in both directions until both sides have ended, one of them breaks, nothing has come for `idleSeconds`, or
-    /// the proxy stops.
+    /// Carries bytes in both directions until both sides have ended, one of them breaks, nothing has moved for `idleSeconds`, or
+    /// the proxy stops. A side that doesn't read holds up its own direction only.
     static func join(_ left: Int32, _ right: Int32, idleSeconds: Int, until isOver: () -> Bool) {
-        var ends = [left, right]
+        for end in [left, right] {
+            guard fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK) >= 0 else { return }
+        }
+        var ways = [OneWay(from: left, to: right), OneWay(from: right, to: left)]
         var deadline = ContinuousClock.now.advanced(by: .seconds(idleSeconds))
-        while !isOver(), ContinuousClock.now < deadline {
-            var waiting = ends.map { pollfd(fd: $0, events: $0 < 0 ? 0 : Int16(POLLIN), revents: 0) }
+        while !isOver(), ContinuousClock.now < deadline, !ways.allSatisfy(\.isOver) {
+            var waiting = [left, right].map { end in
+                let events = ways.reduce(Int16(0)) { $0 | $1.events(at: end) }
+                return pollfd(fd: events == 0 ? -1 : end, events: events, revents: 0)
+            }
             guard poll(&waiting, 2, ProxyState.patience) > 0 else { continue }
-            deadline = ContinuousClock.now.advanced(by: .seconds(idleSeconds))
-            for place in 0..<2 where ends[place] >= 0 && waiting[place].revents != 0 {
-                let (from, to) = place == 0 ? (left, right) : (right, left)
-                guard let part = read(from: from), write(part[...], to: to) else { return }
-                if part.isEmpty {
-                    // This side has ended; the other may still send.
-                    shutdown(to, Int32(SHUT_WR))
-                    ends[place] = -1
+            for place in ways.indices {
+                switch ways[place].carry() {
+                case .nothing: break
+                case .something: deadline = ContinuousClock.now.advanced(by: .seconds(idleSeconds))
+                case .broken: return
                 }
             }
-            if ends == [-1, -1] { return }
         }
     }
+}
+
+/// What goes from one socket to another; neither is waited for.
+private struct OneWay {
+    enum Outcome {
+        case nothing
+        case something
+        case broken
+    }
+
+    let from: Int32
+    let to: Int32
+    /// What has been read, and not been written yet.
+    private var rest: ArraySlice<UInt8> = []
+    private var hasEnded = false
+    private var buffer = [UInt8](repeating: 0, count: 16 << 10)
+
+    init(from: Int32, to: Int32) {
+        self.from = from
+        self.to = to
+    }
+
+    var isOver: Bool { hasEnded && rest.isEmpty }
+
+    /// What is to be waited for at a socket. Nothing is read before what was read is written.
+    func events(at end: Int32) -> Int16 {
+        if end == from, rest.isEmpty, !hasEnded { return Int16(POLLIN) }
+        return end == to && !rest.isEmpty ? Int16(POLLOUT) : 0
+    }
+
+    mutating func carry() -> Outcome {
+        var outcome = Outcome.nothing
+        if rest.isEmpty, !hasEnded {
+            let count = recv(from, &buffer, buffer.count, 0)
+            if count < 0 { return OneWay.mustWait ? .nothing : .broken }
+            rest = buffer[..<count]
+            hasEnded = count == 0
+            // The other side may still send.
+            if hasEnded { shutdown(to, Int32(SHUT_WR)) }
+            outcome = .something
+        }
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(to, $0.baseAddress, $0.count, understudy_no_signal) }
+            guard count > 0 else { return count < 0 && OneWay.mustWait ? outcome : .broken }
+            rest = rest.dropFirst(count)
+            outcome = .something
+        }
+        // So that the buffer, of which it is a part, isn't copied when it is filled again.
+        rest = []
+        return outcome
+    }
+
+    private static var mustWait: Bool { [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) }
 }
 
 /// Connects to a host, by name or address.

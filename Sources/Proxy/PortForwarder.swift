@@ -6,8 +6,6 @@ import Synchronization
 package final class PortForwarder: Sendable {
     /// How many connections there may be at once, to all ports together.
     package static let limit = 256
-    /// Seconds after which a side that doesn't take what is sent to it is given up.
-    static let patience = 30
     /// Seconds after which a connection that carries nothing is closed: a pool may keep one for as long as a test runs.
     private static let idleLimit = 86_400
 
@@ -76,7 +74,6 @@ package final class PortForwarder: Sendable {
             var one: Int32 = 1
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         }
-        Pipe.limitWrites(of: [client, upstream], seconds: PortForwarder.patience)
         Pipe.join(client, upstream, idleSeconds: PortForwarder.idleLimit) { isStopping.load(ordering: .relaxed) }
     }
 }

@@ -141,6 +141,8 @@ struct Refusal: Error {
 /// The first request on a connection.
 struct ProxyRequest {
     let isTunnel: Bool
+    /// As it was written: a host, and a port if one was named.
+    let authority: String
     let host: String
     let port: UInt16
     /// The value of `Proxy-Authorization`: <https://www.rfc-editor.org/rfc/rfc9110#section-11.7.2>.
@@ -174,6 +176,7 @@ struct ProxyRequest {
         }
         self.host = host
         self.port = port
+        self.authority = String(authority)
         credentials = ProxyRequest.value(of: "proxy-authorization", in: head[..<end])
     }
 
@@ -189,14 +192,15 @@ struct ProxyRequest {
     }
 
     /// The request, changed so that it is the only one on its connection: the next may be for another host, and must be looked
-    /// at, too.
+    /// at, too. Its `Host` is that of its target: <https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2>.
     func once(_ head: [UInt8]) -> [UInt8] {
-        let hops = ["connection", "proxy-connection", "keep-alive", "proxy-authorization"]
+        let replaced = ["host", "connection", "proxy-connection", "keep-alive", "proxy-authorization"]
         // The last line is the empty one. It is added again below.
         let lines = head[..<end].split(separator: UInt8(ascii: "\n")).dropLast().filter { line in
-            !hops.contains(String(decoding: line.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased())
+            !replaced.contains(String(decoding: line.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased())
         }
-        return lines.flatMap { $0 + [UInt8(ascii: "\n")] } + Array("Connection: close\r\n\r\n".utf8) + head[end...]
+        return lines.flatMap { $0 + [UInt8(ascii: "\n")] }
+            + Array("Host: \(authority)\r\nConnection: close\r\n\r\n".utf8) + head[end...]
     }
 
     private static func split(_ authority: Substring, usual: UInt16) -> (host: String, port: UInt16)? {
