@@ -12,9 +12,9 @@ struct SeedInitCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "GoogleService-Info.plist, google-services.json, a web app's Firebase configuration in JSON, or an .env file.",
-            valueName: "file"))
-    var from: String?
+            "GoogleService-Info.plist, google-services.json, a web app's Firebase configuration in JSON, or an .env file. May be repeated.",
+            valueName: "file"), completion: .file())
+    var from: [String] = []
 
     @Flag(help: "Replace files that are there already.")
     var force = false
@@ -29,7 +29,7 @@ struct SeedInitCommand: ParsableCommand {
             for file in start.files { Terminal.print("\(directory)/\(file.path)") }
             if start.hasSecrets {
                 Terminal.complain(
-                    "WARNING: \(directory)/secrets.json holds secrets from \(from ?? ""). Real ones don't belong into a repository."
+                    "WARNING: \(directory)/secrets.json holds secrets from \(from.joined(separator: ", ")). Real ones don't belong into a repository."
                 )
             }
             Terminal.complain("Try it: understudy serve --seed \(directory)")

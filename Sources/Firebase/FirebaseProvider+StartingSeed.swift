@@ -39,8 +39,9 @@ extension FirebaseProvider {
             ("password", ["enabled": true]), ("anonymous", ["enabled": true]),
             ("phone", ["enabled": true, "testNumbers": ["+15555550100": "123456"]]),
         ])
-        if let client = start.first("clients", of: "google", "clientID") {
-            methods[GoogleSource.id] = ["clientIDs": [client]]
+        let clients = start.all("clients", of: "google", "clientID")
+        if !clients.isEmpty {
+            methods[GoogleSource.id] = ["clientIDs": .array(clients)]
         }
         if let client = start.first("oauthApps", of: "github", "clientID") {
             methods[GitHubSource.id] = ["clientID": client]

@@ -11,11 +11,11 @@ package struct SeedStart: Sendable {
     /// Whether the app's own secrets are among them.
     package let hasSecrets: Bool
 
-    /// - Parameter path: an app's configuration: `GoogleService-Info.plist`, `google-services.json`, a web app's Firebase
-    ///   configuration in JSON, or an `.env` file. `nil` for an example with a client of every kind.
-    /// - Throws: ``StartError`` when the file can't be read, or names no client.
-    package init(from path: String?) throws {
-        let app = try path.map { try SeedStart.configuration(at: $0) } ?? AppConfiguration()
+    /// - Parameter paths: an app's configuration: `GoogleService-Info.plist`, `google-services.json`, a web app's Firebase
+    ///   configuration in JSON, or an `.env` file. None for an example with a client of every kind.
+    /// - Throws: ``StartError`` when a file can't be read, or they name no client.
+    package init(from paths: [String]) throws {
+        let app = AppConfiguration(merging: try paths.map { try SeedStart.configuration(at: $0) })
         let names = Providers.all.map { ($0, $0.section?.name ?? "") }
         let traces = names.map { provider, name in (name: name, trace: provider.trace(in: app)) }
         guard !app.isGiven || traces.contains(where: { !$0.trace.isNothing }) else {
@@ -34,8 +34,8 @@ package struct SeedStart: Sendable {
 
     private static func configuration(at path: String) throws(StartError) -> AppConfiguration {
         do {
-            let text = try EmulatorCore.File.text(at: path, limit: AppConfiguration.limit)
-            return try AppConfiguration(name: path, text: text)
+            let bytes = try EmulatorCore.File.read(path, limit: AppConfiguration.limit)
+            return try AppConfiguration(name: path, bytes: bytes)
         } catch let error as AppConfiguration.Malformed {
             throw StartError(description: "\(path): \(error)")
         } catch {
@@ -59,7 +59,7 @@ package struct SeedStart: Sendable {
         guard !start.secrets.isEmpty else { return files + start.files }
         let secrets = JSONValue.object(start.secrets).indented() + "\n"
         files.append(File(StartingSeed.secretsFile, secrets, isPrivate: true))
-        files.append(File(".gitignore", "\(StartingSeed.secretsFile)\n"))
+        files.append(File(ignoreFile, "\(StartingSeed.secretsFile)\n"))
         return files + start.files
     }
 
@@ -78,11 +78,29 @@ package struct SeedStart: Sendable {
         }
     }
 
+    private static let ignoreFile = ".gitignore"
+
+    /// What a `.gitignore` is to hold: `line` after what it holds already.
+    private static func ignoring(_ line: String, at path: String) throws(EmulatorCore.File.Failure) -> String {
+        guard EmulatorCore.File.exists(path) else { return line }
+        let present = try EmulatorCore.File.text(at: path)
+        if present.split(separator: "\n").contains(line.dropLast()) { return present }
+        return present.isEmpty || present.hasSuffix("\n") ? present + line : "\(present)\n\(line)"
+    }
+
     /// Writes all files into a directory, which is made where there is none.
     ///
     /// - Throws: ``StartError`` when files of these names are there already, unless they may be replaced.
     package func write(to directory: String, replacing: Bool) throws(StartError) {
-        let present = files.map { "\(directory)/\($0.path)" }.filter { EmulatorCore.File.exists($0) }
+        let secrets = "\(directory)/\(StartingSeed.secretsFile)"
+        if replacing, !hasSecrets, EmulatorCore.File.exists(secrets) {
+            throw StartError(
+                description:
+                    "nothing is written: \(secrets) is another app's, and would become part of this seed: remove it")
+        }
+        let present = files.filter { $0.path != SeedStart.ignoreFile }.map { "\(directory)/\($0.path)" }.filter {
+            EmulatorCore.File.exists($0)
+        }
         guard replacing || present.isEmpty else {
             let names = present.joined(separator: ", ")
             throw StartError(
@@ -92,8 +110,9 @@ package struct SeedStart: Sendable {
             let folder = files.contains { $0.path.hasPrefix("keys/") } ? "\(directory)/keys" : directory
             try EmulatorCore.File.makeDirectory(folder, mode: 0o755)
             for file in files {
-                try EmulatorCore.File.write(
-                    file.text.utf8, to: "\(directory)/\(file.path)", mode: file.isPrivate ? 0o600 : 0o644)
+                let path = "\(directory)/\(file.path)"
+                let text = file.path == SeedStart.ignoreFile ? try SeedStart.ignoring(file.text, at: path) : file.text
+                try EmulatorCore.File.write(text.utf8, to: path, mode: file.isPrivate ? 0o600 : 0o644)
             }
         } catch {
             throw StartError(description: error.description)

@@ -218,6 +218,45 @@ struct SeedInitTests {
         try start.daemon().stop()
     }
 
+    @Test("several files make one seed: a phone's client beside the backend's")
+    func severalFiles() throws {
+        let phone = try Start("GoogleService-Info.plist", SeedInitTests.plist)
+        let file = phone.folder.appending(path: ".env").path()
+        try "GOOGLE_CLIENT_ID=web.apps.googleusercontent.com\nGOOGLE_CLIENT_SECRET=s1\n".write(
+            toFile: file, atomically: true, encoding: .utf8)
+        let both = try Start("GoogleService-Info.plist", SeedInitTests.plist, ["--from", file])
+        #expect(both.result.status == 0, "\(both.result.errors)")
+        let server = try both.daemon()
+        defer { server.stop() }
+        let client = TestClient(port: server.port)
+        for id in ["123-abc.apps.googleusercontent.com", "web.apps.googleusercontent.com"] {
+            let native = try client.post(
+                "/_understudy/v1/google/authorizations", json: ["client": id, "account": "ada"])
+            let token = try #require(native["idToken"], "\(native)")
+            let signIn = try client.post(
+                "/identitytoolkit.googleapis.com/v1/accounts:signInWithIdp?key=AIza%26Key",
+                json: ["postBody": "id_token=\(token)&providerId=google.com", "requestUri": "http://localhost"])
+            #expect(signIn["email"] == "ada@example.com", "\(signIn)")
+        }
+    }
+
+    @Test("a .gitignore keeps its lines, and another app's secrets don't become part of a seed")
+    func leftovers() throws {
+        let start = try Start(".env", "AUTH_GITHUB_ID=Ov23liShop\nAUTH_GITHUB_SECRET=s1\n")
+        try "node_modules\nsecrets.json".write(
+            toFile: "\(start.seed)/.gitignore", atomically: true, encoding: .utf8)
+        let file = start.folder.appending(path: ".env").path()
+        let again = try Tool.run("seed", "init", "--force", "--from", file, start.seed)
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(try start.read(".gitignore") == "node_modules\nsecrets.json")
+        try "node_modules".write(toFile: "\(start.seed)/.gitignore", atomically: true, encoding: .utf8)
+        #expect(try Tool.run("seed", "init", "--force", "--from", file, start.seed).status == 0)
+        #expect(try start.read(".gitignore") == "node_modules\nsecrets.json\n")
+        let other = try Tool.run("seed", "init", "--force", start.seed)
+        #expect(other.status == 1)
+        #expect(other.errors.contains("secrets.json is another app's"))
+    }
+
     @Test(
         "says what is wrong with a file, and where",
         arguments: [
@@ -228,6 +267,7 @@ struct SeedInitTests {
             (".env", "APPLE_TEAM_ID=short", "$.apple.teams[0].id: found a string (\"short\"), expected ten"),
             (".env", String(repeating: "A=1\n", count: 300_000), "it has more than 1 MB"),
             ("x.plist", "bplist00\u{1}", "plutil -convert xml1"),
+            ("x.js", "const firebaseConfig = {\n  apiKey: \"k\"\n};", "write the object alone, as JSON"),
             ("x.plist", "<plist>\n<dict>\n<key>A", "line 3: <key> isn't closed by </key>"),
             ("x.plist", "<plist>\n<dict>\n", "line 3: it ends within a dict or array"),
             ("x.plist", "<html></html>", "it isn't a property list"),
@@ -247,6 +287,10 @@ struct SeedInitTests {
 
     @Test("a file that can't be read, and a directory that can't be made")
     func places() throws {
+        let start = try Start(nil, "")
+        let binary = start.folder.appending(path: "x.plist")
+        try Data("bplist00".utf8 + [0xD1, 1, 2]).write(to: binary)
+        #expect(try Tool.run("seed", "init", "--from", binary.path(), "/nonexistent").errors.contains("plutil"))
         let missing = try Tool.run("seed", "init", "--from", "/nonexistent/.env", "/nonexistent")
         #expect(missing.status == 1)
         #expect(missing.errors.contains("/nonexistent/.env can't be read: No such file"))

@@ -22,7 +22,8 @@ package struct AppConfiguration: Sendable {
 
     /// The file's name; `nil` when there is none.
     package let name: String?
-    private var values: [String: String] = [:]
+    /// All values of a name, each once.
+    private var values: [String: [String]] = [:]
 
     /// An app of which nothing is known.
     package init() { name = nil }
@@ -31,8 +32,17 @@ package struct AppConfiguration: Sendable {
         self.name = name
         for (name, value) in values where !value.isEmpty {
             let name = AppConfiguration.plainName(name)
-            if self.values[name] == nil { self.values[name] = value }
+            if self.values[name]?.contains(value) != true { self.values[name, default: []].append(value) }
         }
+    }
+
+    /// Reads a file's bytes: see ``init(name:text:)``.
+    package init(name: String, bytes: [UInt8]) throws(Malformed) {
+        if bytes.starts(with: "bplist".utf8) {
+            throw Malformed("a binary property list: convert it with \"plutil -convert xml1\"")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw Malformed("it isn't UTF-8") }
+        try self.init(name: name, text: text)
     }
 
     /// Reads a property list in XML, a JSON document, or variables such as `.env` has, whichever it looks like.
@@ -42,13 +52,24 @@ package struct AppConfiguration: Sendable {
         }
         // What some editors put before UTF-8.
         let text = text.hasPrefix("\u{FEFF}") ? String(text.unicodeScalars.dropFirst()) : text
-        if text.hasPrefix("bplist") {
-            throw Malformed("a binary property list: convert it with \"plutil -convert xml1\"")
-        }
         switch text.utf8.first(where: { !PropertyList.isSpace($0) }) {
         case UInt8(ascii: "<"): self.init(name: name, try PropertyList.strings(in: text))
         case UInt8(ascii: "{"), UInt8(ascii: "["): self.init(name: name, try AppConfiguration.members(of: text))
-        default: self.init(name: name, try EnvironmentFile.variables(in: text))
+        default:
+            // What Firebase's console shows, with "const firebaseConfig = {" before it.
+            if text.contains("apiKey:") || text.contains("firebaseConfig") {
+                throw Malformed(
+                    "it is JavaScript: write the object alone, as JSON: {\"apiKey\": \"…\", \"projectId\": \"…\"}")
+            }
+            self.init(name: name, try EnvironmentFile.variables(in: text))
+        }
+    }
+
+    /// What several files say together; of a name that more than one has, the first file's value counts.
+    package init(merging files: [AppConfiguration]) {
+        name = files.isEmpty ? nil : files.compactMap(\.name).joined(separator: ", ")
+        values = files.reduce(into: [:]) { all, file in
+            all.merge(file.values) { first, next in first + next.filter { !first.contains($0) } }
         }
     }
 
@@ -59,7 +80,10 @@ package struct AppConfiguration: Sendable {
     /// The value of the first of `names` that it has.
     package subscript(names: String...) -> String? { self[names] }
 
-    package subscript(names: [String]) -> String? { names.lazy.compactMap { values[$0] }.first }
+    package subscript(names: [String]) -> String? { names.lazy.compactMap { values[$0]?.first }.first }
+
+    /// Every value of `names`, in their order.
+    package func all(_ names: String...) -> [String] { names.flatMap { values[$0] ?? [] } }
 
     // MARK: - Names
 

@@ -128,6 +128,11 @@ package struct StartingSeed: Sendable {
         seed[section]?[list]?.array?.first?[key]
     }
 
+    /// The member `key` of every element of a section's list, for sections that come later.
+    package func all(_ list: String, of section: String, _ key: String) -> [JSONValue] {
+        (seed[section]?[list]?.array ?? []).compactMap { $0[key] }
+    }
+
     /// The addresses to which a provider's web client may be sent back: the one that the app names, those of `paths` at any port
     /// of this machine, where frameworks have them, and those of projects.
     package func redirectURIs(_ named: String?, paths: [String]) -> JSONValue {
@@ -176,5 +181,17 @@ extension StartingSeed {
         add(
             words.section, .object(JSONObject([(list, .array([.object(JSONObject(members))]))])),
             "The \(noun) `\(id)` and where it may be returned to. \(about)")
+    }
+
+    /// Adds another client to a section that has one: an app's, beside its backend's. It has no secret of its own.
+    package mutating func addAnotherClient(_ words: ClientWords, _ id: String) {
+        guard var section = seed[words.section]?.object else { return }
+        let list = "\(words.noun)s"
+        let client = JSONObject([
+            ("\(words.noun)ID", .string(id)), ("\(words.noun)Secret", .string(words.testSecret)),
+            ("redirectURIs", .array(redirectURIs.map { .string($0) })),
+        ])
+        section[list] = .array((section[list]?.array ?? []) + [.object(client)])
+        seed[words.section] = .object(section)
     }
 }
