@@ -116,7 +116,7 @@ extension GoogleProvider {
         let approved = approve(exchange, request, by: account, details)
         var response = answer(exchange, request)
         response.append("state", exchange.redirectState(request.state)?.value)
-        response.append("iss", GoogleProvider.issuer)
+        response.append("iss", issuer(exchange))
         response.append("code", approved.code)
         if let accessToken = approved.accessToken {
             response.append("access_token", accessToken)
@@ -125,8 +125,8 @@ extension GoogleProvider {
         }
         if request.responseTypes.contains("id_token") {
             let token = IDToken(
-                client: request.client.id, account: account, details: details, issuedAt: approved.at,
-                accessToken: approved.accessToken)
+                issuer: issuer(exchange), client: request.client.id, account: account, details: details,
+                issuedAt: approved.at, accessToken: approved.accessToken)
             do { response.append("id_token", try token.minted(exchange)) } catch {
                 // RFC 6749's name: what Google says isn't documented.
                 return failed(

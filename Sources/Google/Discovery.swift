@@ -12,7 +12,7 @@ extension GoogleProvider {
         let accounts = exchange.address.base(of: GoogleProvider.host)
         let tokens = exchange.address.base(of: GoogleProvider.tokenHost)
         return GoogleProvider.json([
-            "issuer": .string(GoogleProvider.issuer),
+            "issuer": .string(issuer(exchange)),
             "authorization_endpoint": .string(accounts + GoogleProvider.authorizePath),
             "token_endpoint": .string("\(tokens)/token"),
             "userinfo_endpoint": .string(exchange.address.base(of: GoogleProvider.userInfoHost) + "/v1/userinfo"),

@@ -8,7 +8,7 @@ extension GoogleProvider {
         let account = try wanted.person(in: exchange)
         let scopes = GoogleScopes(wanted.scopes ?? ["openid", "email", "profile"])
         let token = IDToken(
-            client: wanted.client, account: account,
+            issuer: issuer(exchange), client: wanted.client, account: account,
             details: GoogleGrant.TokenDetails(scopes: scopes, nonce: wanted.nonce), issuedAt: exchange.world.now)
         return TokenDraft(claims: token.claims, owner: .google, type: "JWT")
     }

@@ -133,4 +133,12 @@ package struct GoogleProvider: Provider {
             headers: [(name: "Cache-Control", value: "no-cache, no-store, max-age=0, must-revalidate")],
             body: value.text)
     }
+
+    /// The `iss` of what is minted for this request.
+    func issuer(_ exchange: Exchange) -> String {
+        switch settings.issuer {
+        case .provider: GoogleProvider.issuer
+        case .request: exchange.address.base(of: GoogleProvider.host)
+        }
+    }
 }

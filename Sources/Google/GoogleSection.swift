@@ -11,16 +11,27 @@ struct GoogleSection: SeedSection {
     private static let words = RegisteredClients.Words(
         noun: "client", defaultSecret: "google-secret-for-tests", redirectURIs: "Authorized redirect URIs")
 
+    enum Issuer: String, CaseIterable, Sendable {
+        case provider
+        case request
+    }
+
+    let issuer: Issuer
     private let signingKeys: [SigningKey]
     let codeLifetime: TimeSpan
     let clients: RegisteredClients
 
     init(_ fields: inout Fields) {
+        issuer = fields(
+            "issuer", .choice(Issuer.self), default: .provider,
+            "\"provider\": https://accounts.google.com; \"request\": the address that the request used.")
         signingKeys = fields.signingKeys()
         codeLifetime = fields(
             "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")
         clients = RegisteredClients(&fields, GoogleSection.words, "OAuth clients.")
     }
+
+    var issuerFollowsRequest: Bool { issuer == .request }
 
     var keys: [SeededKeys] { [SeededKeys(.google, keys: signingKeys)] }
 

@@ -8,6 +8,7 @@ import Time
 struct IDToken: Sendable {
     static let lifetime = TimeSpan.hours(1)
 
+    let issuer: String
     let client: String
     let account: Account
     let details: GoogleGrant.TokenDetails
@@ -17,7 +18,7 @@ struct IDToken: Sendable {
 
     var claims: JSONObject {
         var claims = JSONObject([
-            ("iss", .string(GoogleProvider.issuer)), ("azp", .string(client)), ("aud", .string(client)),
+            ("iss", .string(issuer)), ("azp", .string(client)), ("aud", .string(client)),
             ("sub", .string(account.google.sub)),
         ])
         claims["hd"] = account.google.hostedDomain.map { .string($0) }

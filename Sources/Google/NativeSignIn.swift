@@ -36,7 +36,8 @@ extension GoogleProvider {
                 return (tables.makeAccessToken(grant, details), tables.now)
             }
             let token = IDToken(
-                client: client.id, account: account, details: details, issuedAt: now, accessToken: accessToken)
+                issuer: issuer(exchange), client: client.id, account: account, details: details, issuedAt: now,
+                accessToken: accessToken)
             return ControlAnswer.ok([
                 "userID": .string(account.google.sub), "idToken": .string(try mintNatively(token, exchange)),
                 "accessToken": .string(accessToken),

@@ -136,8 +136,8 @@ extension GoogleProvider {
         body["token_type"] = "Bearer"
         if scopes.contains("openid") {
             let token = IDToken(
-                client: client.id, account: issued.account, details: issued.details, issuedAt: issued.at,
-                accessToken: issued.accessToken)
+                issuer: issuer(exchange), client: client.id, account: issued.account, details: issued.details,
+                issuedAt: issued.at, accessToken: issued.accessToken)
             do { body["id_token"] = .string(try token.minted(exchange)) } catch {
                 // Google's client libraries retry on this name; status and description aren't documented.
                 throw GoogleError(
