@@ -27,9 +27,6 @@ static inline int understudy_bind(const char *source, const char *target) {
   return mount(source, target, NULL, MS_BIND, NULL);
 }
 
-// Takes away what was bound to `target`, also while somebody uses it.
-static inline int understudy_unmount(const char *target) { return umount2(target, MNT_DETACH); }
-
 // A new network has a loopback device that is down.
 static inline int understudy_raise_loopback(void) {
   struct ifreq request;

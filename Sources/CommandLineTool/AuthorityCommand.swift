@@ -11,7 +11,8 @@ struct AuthorityCommand: ParsableCommand {
     struct Folder: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "The authority's folder. (default: understudy in XDG_DATA_HOME, or ~/.local/share)", valueName: "path"))
+                "The authority's folder. (default: understudy in XDG_DATA_HOME, or ~/.local/share)", valueName: "path"),
+            completion: .file())
         var caDirectory: String?
 
         var authority: LocalAuthority {
@@ -43,7 +44,8 @@ struct AuthorityCommand: ParsableCommand {
 
         @Option(
             name: .customLong("seed"),
-            help: ArgumentHelp("Seed files, for whose hosts it may vouch, too.", valueName: "path"))
+            help: ArgumentHelp("Seed files, for whose hosts it may vouch, too.", valueName: "path"), completion: .file()
+        )
         var seeds: [String] = []
 
         func run() throws {

@@ -11,8 +11,6 @@ struct BrowserStore {
     let path: String
     /// Where browsers look.
     let place: String
-    /// Directories that had to be made for that, the innermost first.
-    private let made: [String]
 
     /// Why there is none, in a sentence.
     struct Absence: Error, CustomStringConvertible {
@@ -20,7 +18,7 @@ struct BrowserStore {
     }
 
     /// Makes the copy in `directory`. `authority` is the file of the authority's certificate.
-    init(authority: String, in directory: String, watcher: Watcher?) throws(Absence) {
+    init(authority: String, in directory: String) throws(Absence) {
         guard let home = Environment.variable("HOME") else {
             throw Absence(
                 description: "browsers don't trust the authority: HOME isn't set, where their store would lie")
@@ -50,19 +48,9 @@ struct BrowserStore {
                 description:
                     "Chromium and Chrome don't trust the authority: certutil couldn't add it to a copy of \(place)")
         }
-        var made: [String] = []
-        for folder in ["\(home)/.pki", place] where !File.exists(folder) {
-            guard mkdir(folder, 0o700) == 0 else { continue }
-            watcher?.watch(emptyDirectory: folder)
-            made.insert(folder, at: 0)
+        // They stay: the store of another command that runs now may lie over them.
+        do { try File.makeDirectory(place, mode: 0o700) } catch {
+            throw Absence(description: "Chromium and Chrome don't trust the authority: \(error)")
         }
-        self.made = made
-    }
-
-    /// Removes what had to be made, unless somebody has put something into it.
-    func discard() {
-        guard !made.isEmpty else { return }
-        Interception.uncover(place)
-        for folder in made { rmdir(folder) }
     }
 }

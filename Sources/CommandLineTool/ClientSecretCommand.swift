@@ -12,7 +12,8 @@ struct ClientSecretCommand: ParsableCommand {
     @Option(
         name: .customLong("seed"),
         help: ArgumentHelp(
-            "A seed file, or a directory of them. May be repeated. (default: the built-in seed)", valueName: "path"))
+            "A seed file, or a directory of them. May be repeated. (default: the built-in seed)", valueName: "path"),
+        completion: .file())
     var seeds: [String] = []
 
     @Option(

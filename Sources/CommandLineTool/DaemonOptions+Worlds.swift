@@ -45,5 +45,8 @@ extension DaemonOptions {
         }
         if let name = own.first { options.defaultWorld = name }
         options.worldPorts = chosen.compactMap { option in option.port.map { (world: option.name, port: $0) } }
+        let names = options.worldPorts.map(\.world)
+        guard let twice = names.first(where: { name in names.count { $0 == name } > 1 }) else { return }
+        throw ValidationError("--world \(twice): a world has one port of its own, and here it is given two.")
     }
 }

@@ -6,7 +6,8 @@ import Understudy
 struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("seed"),
-        help: ArgumentHelp("A seed file, or a directory of them. May be repeated.", valueName: "path"))
+        help: ArgumentHelp("A seed file, or a directory of them. May be repeated.", valueName: "path"),
+        completion: .file())
     var seeds: [String] = []
 
     @Option(
@@ -25,7 +26,8 @@ struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("import"),
         help: ArgumentHelp(
-            "A directory that \"firebase emulators:export\" wrote: worlds begin with its users.", valueName: "path"))
+            "A directory that \"firebase emulators:export\" wrote: worlds begin with its users.", valueName: "path"),
+        completion: .file())
     var importDirectory: String?
 
     @Option(
@@ -51,7 +53,7 @@ struct DaemonOptions: ParsableArguments {
     @Flag(help: "Let the proxy pass other hosts through, to the network.")
     var proxyPassthrough = false
 
-    @Option(help: ArgumentHelp("The folder of the certificate authority.", valueName: "path"))
+    @Option(help: ArgumentHelp("The folder of the certificate authority.", valueName: "path"), completion: .file())
     var caDirectory: String?
 
     @Option(

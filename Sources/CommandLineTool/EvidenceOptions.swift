@@ -6,12 +6,14 @@ import Understudy
 struct EvidenceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Write every request of the run with its answer to an HTTP archive, all worlds in one.", valueName: "path"))
+            "Write every request of the run with its answer to an HTTP archive, all worlds in one.", valueName: "path"),
+        completion: .file())
     var har: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write JUnit's XML with a failure for each request that was refused, and why.", valueName: "path"))
+            "Write JUnit's XML with a failure for each request that was refused, and why.", valueName: "path"),
+        completion: .file())
     var junit: String?
 
     /// Writes what was asked for. `false` when something couldn't be written.
@@ -23,7 +25,7 @@ struct EvidenceOptions: ParsableArguments {
         var isWritten = true
         func write(_ path: String, _ bytes: @autoclosure () -> [UInt8]) {
             do throws(File.Failure) {
-                try File.write(bytes(), to: path, mode: 0o644)
+                try File.put(bytes(), at: path)
             } catch {
                 complaints.write("understudy: \(error)")
                 isWritten = false

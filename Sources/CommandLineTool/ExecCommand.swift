@@ -36,7 +36,8 @@ struct ExecCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where the daemon's log goes. (default: a file in TMPDIR, kept when the command fails)", valueName: "path"))
+            "Where the daemon's log goes. (default: a file in TMPDIR, kept when the command fails)", valueName: "path"),
+        completion: .file())
     var logFile: String?
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")

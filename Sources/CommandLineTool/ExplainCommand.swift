@@ -24,7 +24,8 @@ struct ExplainCommand: ParsableCommand {
 
     @Option(
         name: .customLong("seed"),
-        help: ArgumentHelp("Seed files whose teams and keys a client secret is checked against.", valueName: "path"))
+        help: ArgumentHelp("Seed files whose teams and keys a client secret is checked against.", valueName: "path"),
+        completion: .file())
     var seeds: [String] = []
 
     /// What can be given: whatever a provider can explain, `others` beside it.

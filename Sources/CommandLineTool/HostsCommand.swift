@@ -11,7 +11,8 @@ struct HostsCommand: ParsableCommand {
 
     @Option(
         name: .customLong("seed"),
-        help: ArgumentHelp("Seed files, whose Firebase projects have hosts, too.", valueName: "path"))
+        help: ArgumentHelp("Seed files, whose Firebase projects have hosts, too.", valueName: "path"),
+        completion: .file())
     var seeds: [String] = []
 
     func validate() throws {

@@ -21,11 +21,10 @@ struct PortObstacle: CustomStringConvertible {
         defer { close(descriptor) }
         var one: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-        var ip = in_addr()
-        inet_pton(AF_INET, address, &ip)
-        var place = sockaddr_in(
-            sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian, sin_addr: ip, sin_zero: (0, 0, 0, 0, 0, 0, 0, 0)
-        )
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_port = port.bigEndian
+        inet_pton(AF_INET, address, &place.sin_addr)
         let result = withUnsafePointer(to: &place) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -19,7 +19,7 @@ struct Silence: CustomStringConvertible {
             "it may not use HTTPS_PROXY: try --intercept"
         case .interception:
             "it may ask other hosts than those that are played (\"understudy hosts\" lists them), find addresses without "
-                + "/etc/hosts (DNS over HTTPS, a resolver of its own), or have stopped at the certificate before it asked"
+                + "/etc/hosts (DNS over HTTPS, a resolver of its own), keep to a proxy from its environment (HTTPS_PROXY), or have stopped at the certificate before it asked"
         }
     }
 

@@ -10,7 +10,6 @@ struct Surroundings {
     let variables: [(name: String, value: String)]
     /// A directory with files for the command while it runs. No key is among them.
     private let folder: String?
-    private var store: BrowserStore?
     private var forwarder: PortForwarder?
     /// What the command may miss, to be told when it fails.
     private(set) var shortcomings: [String] = []
@@ -43,8 +42,9 @@ struct Surroundings {
                 return
             }
             let hosts = try PlayedHosts.names(seeds: options.inputs)
+            var store: BrowserStore?
             do throws(BrowserStore.Absence) {
-                store = try BrowserStore(authority: file, in: folder, watcher: watcher)
+                store = try BrowserStore(authority: file, in: folder)
             } catch {
                 shortcomings.append(error.description)
             }
@@ -68,7 +68,6 @@ struct Surroundings {
             }
             variables = Surroundings.own(server) + trust
         } catch {
-            store?.discard()
             File.remove(folder)
             throw error
         }
@@ -88,7 +87,6 @@ struct Surroundings {
 
     func discard() {
         forwarder?.stop()
-        store?.discard()
         if let folder { File.remove(folder) }
     }
 

@@ -12,7 +12,6 @@ struct Watcher {
         case group
         case file
         case goodbye
-        case emptyDirectory
     }
 
     let descriptor: Int32
@@ -37,9 +36,6 @@ struct Watcher {
 
     /// Adds a temporary file or directory.
     func watch(file: String) { send(.file, file) }
-
-    /// Adds a directory that is removed only if nothing is in it.
-    func watch(emptyDirectory path: String) { send(.emptyDirectory, path) }
 
     /// Ends it: it isn't needed any more.
     func dismiss() {
@@ -68,20 +64,17 @@ struct Watcher {
         sigprocmask(SIG_BLOCK, &all, nil)
         var group: pid_t = 0
         var files: [String] = []
-        var directories: [String] = []
         while let (message, bytes) = receive(from: descriptor) {
             switch message {
             case .group where bytes.count == MemoryLayout<pid_t>.size:
                 group = bytes.withUnsafeBytes { $0.loadUnaligned(as: pid_t.self) }
             case .group: break
             case .file: files.append(String(decoding: bytes, as: UTF8.self))
-            case .emptyDirectory: directories.insert(String(decoding: bytes, as: UTF8.self), at: 0)
             case .goodbye: _exit(0)
             }
         }
         ChildProcess.end(group, within: grace, asking: true)
         terminal?.takeBack(from: group)
-        for directory in directories { rmdir(directory) }
         for file in files { File.remove(file) }
         _exit(0)
     }

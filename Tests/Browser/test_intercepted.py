@@ -45,7 +45,7 @@ class Intercepted(unittest.TestCase):
                  f"{home}/profile"],
                 capture_output=True, text=True, timeout=120, env=os.environ | {"HOME": home})
             self.assertEqual(result.returncode, 0, result)
-            self.assertFalse(os.path.exists(f"{home}/.pki"), "the store is gone with the command")
+            self.assertEqual(os.listdir(f"{home}/.pki/nssdb"), [], "the store is gone with the command")
             return json.loads(result.stdout)
 
     def test_signs_in_under_the_real_name(self):

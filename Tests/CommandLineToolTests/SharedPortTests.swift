@@ -62,7 +62,8 @@ struct SharedPortTests {
             """)
         let lines = result.output.split(separator: "\n")
         #expect(lines.filter { $0 == "3000000" }.count == 40, "\(result)")
-        #expect(lines.last == "code 56" || lines.last == "code 52", "\(result)")
+        // Reset before the request was sent, while it was, or before an answer came.
+        #expect(["code 52", "code 55", "code 56"].contains(lines.last), "\(result)")
     }
 
     @Test(
@@ -108,7 +109,6 @@ struct SharedPortTests {
         let script = "openssl x509 -noout -subject -in $UNDERSTUDY_CA_FILE && grep -c BEGIN $UNDERSTUDY_CA_FILE"
         let result = try exec([], script)
         #expect(result.output.contains("Understudy") && result.output.hasSuffix("\n1\n"), "\(result)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
     @Test("browsers find the authority in their store, for the command alone", arguments: [false, true])
@@ -123,22 +123,35 @@ struct SharedPortTests {
         let list = "certutil -L -d sql:$HOME/.pki/nssdb"
         let result = try exec([], "\(list); touch $HOME/.pki/nssdb/mine")
         #expect(result.output.contains("understudy-exec") && result.output.contains("C,,"), "\(result)")
-        #expect(FileManager.default.fileExists(atPath: store) == hasStore)
         if hasStore {
             #expect(try Data(contentsOf: URL(filePath: "\(store)/cert9.db")) == before)
             #expect(!FileManager.default.fileExists(atPath: "\(store)/mine"))
         } else {
-            #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/.pki"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: store).isEmpty)
         }
     }
 
-    @Test("an empty store's folder doesn't outlive exec when that is killed")
-    func killed() throws {
+    @Test("a command's end doesn't take another one's store away")
+    func parallel() throws {
         guard SharedPortTests.mayIntercept, SharedPortTests.hasCertutil else { return }
-        let result = try exec([], "kill -9 $PPID; sleep 1; true")
-        #expect(result.status != 0)
-        for _ in 0..<50 where FileManager.default.fileExists(atPath: "\(folder.path)/.pki") { usleep(100_000) }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        let script = """
+            exec="$0 exec --intercept --log-file /dev/null"
+            $exec -- sleep 2 & until [ -d $HOME/.pki/nssdb ]; do sleep 0.1; done
+            $exec -- sh -c 'sleep 4; ls $HOME/.pki/nssdb'; wait
+            """
+        let result = try Shell.run("sh", ["-c", script, Tool.path], environment: ["HOME": folder.path])
+        #expect(result.output.contains("cert9.db"), "\(result)")
+    }
+
+    @Test("a home that can't be written keeps nothing but browsers from trusting the authority")
+    func noHome() throws {
+        guard SharedPortTests.mayIntercept, SharedPortTests.hasCertutil else { return }
+        let script = "curl -s -o /dev/null -w '%{http_code}' https://appleid.apple.com/auth/keys; exit 3"
+        let result = try Shell.run(
+            Tool.path, ["exec", "--intercept", "--log-file", "/dev/null", "--", "sh", "-c", script],
+            environment: ["HOME": "/proc/nowhere"])
+        #expect(result.status == 3 && result.output == "200", "\(result)")
+        #expect(result.errors.contains("Chromium and Chrome don't trust the authority"), "\(result)")
     }
 
     @Test("without certutil, a command that fails is told what browsers lack")

@@ -1,3 +1,4 @@
+import Proxy
 import Understudy
 
 /// In the place of Linux's `Interception`: other systems have nothing by which one command could see another machine.
@@ -12,8 +13,12 @@ struct Interception {
 
     let address: String
     let isIsolated: Bool
+    let portObstacle: PortObstacle?
+    let outside: NetworkSockets?
 
-    init(hosts: [String], bundle: String, directory: String, isolated: Bool) throws {
+    init(
+        hosts: [String], bundle: String, directory: String, isolated: Bool, store: BrowserStore?, shares: Bool
+    ) throws {
         throw LocalAuthority.Failure(Interception.obstacle ?? "")
     }
 }

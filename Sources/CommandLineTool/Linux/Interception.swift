@@ -97,7 +97,4 @@ struct Interception {
         let bytes = Array(text.utf8)
         return Platform.write(descriptor, bytes, bytes.count) == bytes.count
     }
-
-    /// Takes away what was put in a place in this process's mount namespace.
-    static func uncover(_ place: String) { _ = understudy_unmount(place) }
 }

@@ -99,20 +99,38 @@ package enum File {
         let draft = draftName(for: path)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw Failure(path, what) }
-        var rest = Array(bytes)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if count == 0 || errno != EINTR {
-                throw abandon(descriptor, draft, Failure(path, what))
-            }
-        }
+        guard write(Array(bytes), to: descriptor) else { throw abandon(descriptor, draft, Failure(path, what)) }
         // The umask may have restricted the mode. A full disk may be reported only now.
         guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0, rename(draft, path) == 0 else {
             throw abandon(descriptor, draft, Failure(path, what))
         }
         close(descriptor)
+    }
+
+    /// Writes to what a person has named: a file, new or not, what a link leads to, a pipe, a device. Its mode is what the umask
+    /// leaves, and stays when it is there already. When it fails, a part may have been written.
+    package static func put(_ bytes: [UInt8], at path: String) throws(Failure) {
+        let what = "can't be written"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o666)
+        guard descriptor >= 0 else { throw Failure(path, what) }
+        let isWritten = write(bytes, to: descriptor)
+        let failure = Failure(path, what)
+        // A full disk may be reported only now.
+        guard close(descriptor) == 0 else { throw Failure(path, what) }
+        if !isWritten { throw failure }
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if count == 0 || errno != EINTR {
+                return false
+            }
+        }
+        return true
     }
 
     private static func abandon(_ descriptor: Int32, _ draft: String, _ failure: Failure) -> Failure {
