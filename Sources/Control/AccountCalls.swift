@@ -5,17 +5,49 @@ import EmulatorCore
 // GET and POST /_understudy/v1/accounts; GET, PATCH and DELETE /_understudy/v1/accounts/ID
 
 extension ControlAPI {
+    /// How many one answer shows: a megabyte or so.
+    private static let accountsShown = 1_000
+
+    /// The query's parameters, as they are written.
+    private struct AccountPage: SchemaObject {
+        let after: String?
+        let limit: String?
+
+        init(_ fields: inout Fields) {
+            after = fields.optional("after", .text(.nonEmpty), "The ID of the account after which to begin.")
+            limit = fields.optional("limit", .text(.any), "How many at most.")
+        }
+    }
+
+    /// People in the order of the seed, then those that were added, page by page.
     func accounts(_ exchange: Exchange) -> Response {
-        let accounts = exchange.world.read { $0.all(Account.self) }
-        return ControlAnswer.ok(["accounts": .array(accounts.map(\.json))])
+        let members = JSONObject(exchange.request.queryForm.fields.map { ($0.name, .string($0.value)) })
+        let page: AccountPage
+        do { page = try AccountPage(checking: LocatedJSON(.object(members), file: "query")) } catch {
+            return ControlAnswer.error(error.all)
+        }
+        let limit = page.limit.map { Int($0) ?? 0 } ?? ControlAPI.accountsShown
+        guard (1...ControlAPI.accountsShown).contains(limit) else {
+            let message =
+                "found \(Diagnosis.quote(page.limit ?? "")), expected a number from 1 to \(ControlAPI.accountsShown)"
+            return ControlAnswer.error(400, "invalidQuery", message, path: "$.limit")
+        }
+        if let after = page.after, exchange.world.read({ $0.account(after) }) == nil {
+            return ControlAnswer.error(400, "noSuchAccount", exchange.noAccount(after), path: "$.after")
+        }
+        let found = exchange.world.read { $0.rows(Account.self, after: page.after, limit: limit + 1) }
+        var answer = JSONObject([("accounts", .array(found.prefix(limit).map(\.json)))])
+        if found.count > limit, let last = found.prefix(limit).last {
+            answer["more"] = true
+            answer["last"] = .string(last.id)
+        }
+        return ControlAnswer.ok(.object(answer))
     }
 
     func account(_ exchange: Exchange) -> Response {
         guard let account = find(exchange) else { return noSuchAccount(exchange) }
         return ControlAnswer.ok(account.json)
     }
-
-    private static let accountLimit = 100_000
 
     /// The body is an account as a seed file writes it.
     func addAccount(_ exchange: Exchange) -> Response {
@@ -25,8 +57,8 @@ extension ControlAPI {
         } catch {
             return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
         }
-        guard exchange.world.read({ $0.count(Account.self) }) < ControlAPI.accountLimit else {
-            let message = "a world has \(ControlAPI.accountLimit) accounts at most: delete some, or reset the world"
+        guard exchange.world.read({ $0.count(Account.self) }) < Account.limit else {
+            let message = "a world has \(Account.limit) accounts at most: delete some, or reset the world"
             return ControlAnswer.error(409, "tooManyAccounts", message)
         }
         let isNew = exchange.world.update { state in

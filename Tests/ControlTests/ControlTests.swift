@@ -130,6 +130,16 @@ struct ControlTests {
         #expect(try fixture.client.get("\(ControlTests.api)/clock")["now"]?.hasPrefix("2030") == false)
     }
 
+    @Test("many people come page by page")
+    func pages() throws {
+        let page = try fixture.client.get("\(ControlTests.api)/accounts?limit=2").json
+        #expect((page["accounts"] as? [Any])?.count == 2 && page["more"] as? Bool == true)
+        let rest = try fixture.client.get("\(ControlTests.api)/accounts?after=\(page["last"] ?? "")").json
+        #expect((rest["accounts"] as? [Any])?.count == 1 && rest["more"] == nil)
+        #expect(try fixture.client.get("\(ControlTests.api)/accounts?limit=0").status == 400)
+        #expect(try fixture.client.get("\(ControlTests.api)/accounts?after=nobody").status == 400)
+    }
+
     @Test("worlds don't see each other")
     func worlds() throws {
         _ = try fixture.client.post("/~one\(ControlTests.api)/accounts", json: ["id": "max"])

@@ -6,6 +6,9 @@ extension Account: Row {
 
     package var key: String { id }
 
+    /// How many a world may have; a seed may have more.
+    package static let limit = 100_000
+
     package static let byEmail = Index<Account, String>("email") { $0.email.lowercased() }
     package static let byPhoneNumber = Index<Account, String>("phoneNumber") { $0.phoneNumber }
     /// What a provider calls a person, and the groups to which the person belongs: `AccountProfile.identifiers`.

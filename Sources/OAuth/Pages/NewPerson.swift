@@ -20,9 +20,10 @@ package struct NewPerson: Sendable {
 
     /// A form that hasn't been filled in yet has no address; then the box is ticked.
     package init(_ form: Form?) {
-        given = form?["given"] ?? ""
-        family = form?["family"] ?? ""
-        email = form?["email"] ?? ""
+        func text(_ name: String) -> String {
+            String((form?[name] ?? "").drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+        }
+        (given, family, email) = (text("given"), text("family"), text("email"))
         isVerified = form?["email"] == nil || form?["verified"] != nil
     }
 
@@ -46,12 +47,17 @@ package struct NewPerson: Sendable {
         } catch {
             throw Refusal("\(error)")
         }
-        let isNew = exchange.world.update { tables in
-            guard tables.account(free) == nil else { return false }
+        let obstacle = exchange.world.update { tables -> String? in
+            guard tables.account(free) == nil, tables.first(Account.byEmail, email.lowercased()) == nil else {
+                return "Somebody else was quicker with \"\(free)\" or \(email): try again."
+            }
+            guard tables.count(Account.self) < Account.limit else {
+                return "There are \(Account.limit) people already."
+            }
             tables.put(account)
-            return true
+            return nil
         }
-        guard isNew else { throw Refusal("Somebody else was quicker with \"\(free)\": try again.") }
+        if let obstacle { throw Refusal(obstacle) }
         return account
     }
 
