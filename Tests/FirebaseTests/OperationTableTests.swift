@@ -55,7 +55,8 @@ struct OperationTableTests {
     func table() throws {
         let fixture = try FirebaseFixture()
         var seen: Set<String> = []
-        for row in try Repository.read("docs/firebase.md").matches(of: /\n\| ((?:`[\w.]+` ?)+) \| (yes|differs|no) \|/) {
+        for row in try Repository.read("docs/firebase.md").matches(of: /\n\| ((?:`[\w.]+` ?)+) \| (yes|differs|no) \|/)
+        {
             for name in row.1.matches(of: /`([\w.]+)`/).map({ String($0.1) }) {
                 let operation = try #require(OperationTableTests.operations[name], "\(name) isn't an operation")
                 #expect(seen.insert(name).inserted, "\(name) is there twice")

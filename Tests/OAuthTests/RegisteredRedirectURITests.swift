@@ -16,6 +16,9 @@ struct RegisteredRedirectURITests {
             ("http://localhost:*", "http://localhost:1@evil.example/cb", false, false),
             ("http://localhost:*", "http://localhost:3000/cb", false, true),
             ("http://localhost:*/cb", "http://localhost:3000/cb", true, true),
+            ("http://localhost:*/cb", "http://localhost/cb", true, true),
+            ("http://localhost:*/cb", "http://localhost.evil.example/cb", false, false),
+            ("http://localhost:*/cb", "http://localhost@evil.example/cb", false, false),
             ("http://localhost:*/cb", "http://localhost:99999/cb", false, false),
             ("http://localhost:*/cb", "http://localhost:x/cb", false, false),
         ])

@@ -5,7 +5,6 @@ usage: app.py [PORT]
 Where the providers are stands in the environment (settings.py).
 """
 
-import http.cookies
 import http.server
 import os
 import secrets
@@ -45,6 +44,8 @@ class Visitors:
 
 
 class App(http.server.BaseHTTPRequestHandler):
+    # Seconds for which a browser may send nothing.
+    timeout = 20
     settings = Settings()
     begun, signed_in = Visitors(), Visitors()
     recording = os.environ.get("OUTSIDE_URL") or os.environ.get("UNDERSTUDY_URL")
@@ -59,9 +60,12 @@ class App(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > 65536:
+        if not (length.isascii() and length.isdigit()) or int(length) > 65536:
             return self.answer(413, pages.page("Too much", "<h1>That is too much</h1>"))
         fields = dict(urllib.parse.parse_qsl(self.rfile.read(int(length)).decode(errors="replace")))
+        # A form of another site's page must not begin a sign-in here.
+        if self.path != "/callback" and self.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+            return self.answer(403, pages.page("Not from here", "<h1>That form is another site's</h1>"))
         if self.path == "/begin" and fields.get("provider") in PROVIDERS:
             return self.begin(PROVIDERS[fields["provider"]], fields.get("mistake"))
         # Apple posts its answer.
@@ -101,8 +105,9 @@ class App(http.server.BaseHTTPRequestHandler):
         self.answer(403, pages.refused(title, problem, sign_in, self.recording))
 
     def cookie(self, name):
-        found = http.cookies.SimpleCookie(self.headers.get("Cookie", "")).get(name)
-        return found.value if found else None
+        # Cookies of other apps on localhost come along, whatever they hold.
+        pairs = (pair.strip().partition("=") for pair in self.headers.get("Cookie", "").split(";"))
+        return next((value for key, _, value in pairs if key == name), None)
 
     def redirect(self, url, cookies=()):
         self.send_response(303)
@@ -119,6 +124,7 @@ class App(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         # Tokens are on these pages.
         self.send_header("Cache-Control", "no-store")
+        self.send_header("Content-Security-Policy", "frame-ancestors 'none'")
         self.end_headers()
         self.wfile.write(body)
 

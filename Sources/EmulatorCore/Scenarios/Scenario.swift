@@ -32,11 +32,14 @@ package struct Scenario: Sendable {
         }
 
         private static let rule = TextRule(
-            about: "a method and a call, such as \"POST faults\" or \"GET //api.github.com/user\"",
-            pattern: "^(GET|POST|PATCH|DELETE) \\S+$"
+            about:
+                "a method and a call, such as \"POST faults\" or \"GET //api.github.com/user\", other than a scenario's",
+            pattern: "^(GET|POST|PATCH|DELETE) (?!scenarios/)\\S+$"
         ) { text in
             let words = text.split(separator: " ", omittingEmptySubsequences: false)
             return words.count == 2 && ["GET", "POST", "PATCH", "DELETE"].contains(words[0]) && !words[1].isEmpty
+                // One that plays itself would never end.
+                && !words[1].hasPrefix("scenarios/")
         }
     }
 

@@ -97,7 +97,12 @@ struct GoogleSource: KnownSource {
     ) async throws(FirebaseError) -> JSONObject {
         guard let token = try? JWS(parsing: idToken) else {
             throw .invalidIdP(
-                "Unable to parse Google id_token: \(idToken.prefix(2000))", Diagnosis("the ID token isn't a JWT"))
+                "Unable to parse Google id_token: \(idToken.prefix(2000))",
+                Diagnosis(
+                    idToken.hasPrefix("{")
+                        ? "this is the Emulator Suite's fake ID token, which the project takes with \"acceptFakeCredentials\": true, "
+                            + "as every project does that no seed has (serve --project ID)"
+                        : "the ID token isn't a JWT"))
         }
         let query = Form(fields: [Form.Field(name: "id_token", value: idToken)]).encoded
         let answer = await call.exchange.fetch("GET", "oauth2.googleapis.com", "/tokeninfo?\(query)")

@@ -76,9 +76,11 @@ extension GitHubProvider {
                 ? Diagnosis("this device code has already brought a token")
                 : Diagnosis("the device code was given to \"\(device.client)\", not to \"\(app.clientID)\"")
         } else {
+            // The code isn't quoted: it may be another world's secret.
             diagnosis = Diagnosis(
-                received: "device_code \(Diagnosis.quote(code, limit: 24))",
-                "this world has given out no such code: send device_code, not user_code")
+                code.isEmpty
+                    ? "device_code is missing"
+                    : "this world has given out no such device_code: send what came as device_code, not user_code")
         }
         return OAuthError(.incorrectDeviceCode, diagnosis)
     }

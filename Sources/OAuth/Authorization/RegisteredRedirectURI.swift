@@ -75,11 +75,15 @@ package struct RegisteredRedirectURI: Sendable {
         let isWritable = uri.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "#") }
         guard comparison == .exact || isWritable else { return false }
         guard let anyPortAt else { return comparison == .exact ? uri == text : begins(uri, with: text) }
-        guard uri.hasPrefix(anyPortAt) else { return false }
-        let after = uri.dropFirst(anyPortAt.count)
-        let port = after.prefix { $0.isASCII && $0.isNumber }
-        guard UInt16(port) != nil else { return false }
-        let path = after.dropFirst(port.count)
+        let host = anyPortAt.dropLast()
+        guard uri.hasPrefix(host) else { return false }
+        var path = uri.dropFirst(host.count)
+        // Without a port it is HTTP's own.
+        if path.hasPrefix(":") {
+            let port = path.dropFirst().prefix { $0.isASCII && $0.isNumber }
+            guard UInt16(port) != nil else { return false }
+            path = path.dropFirst(1 + port.count)
+        }
         guard comparison == .prefix else { return path == rest }
         return path.utf8.starts(with: rest.utf8) && (path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"))
     }

@@ -31,7 +31,9 @@ package struct WebAddress: Sendable, Equatable {
             digits = Substring(authority.utf8.drop { $0 != UInt8(ascii: ":") })
         }
         port = digits.hasPrefix(":") ? String(digits.dropFirst()) : nil
-        guard !host.isEmpty, !authority.utf8.contains(UInt8(ascii: "@")), port.map({ UInt16($0) != nil }) ?? true else {
+        guard !host.isEmpty, !authority.utf8.contains(UInt8(ascii: "@")),
+            port.map({ UInt16($0) != nil && !$0.hasPrefix("+") }) ?? true
+        else {
             return nil
         }
     }
