@@ -22,7 +22,7 @@ struct OddMachineTests {
                 curl -g -s -f 'http://[::1]:9099/_understudy/v1/health' && break
                 sleep 0.1
             done
-            curl -g -s -f --noproxy '' -x 'http://[::1]:9098' http://appleid.apple.com/auth/keys
+            curl -g -s -f --retry 10 --retry-connrefused --noproxy '' -x 'http://[::1]:9098' http://appleid.apple.com/auth/keys
             kill $!
             wait $!
             echo " status $?"
