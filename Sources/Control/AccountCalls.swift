@@ -23,19 +23,23 @@ extension ControlAPI {
     func accounts(_ exchange: Exchange) -> Response {
         let members = JSONObject(exchange.request.queryForm.fields.map { ($0.name, .string($0.value)) })
         let page: AccountPage
-        do { page = try AccountPage(checking: LocatedJSON(.object(members), file: "query")) } catch {
-            return ControlAnswer.error(error.all)
+        let limit: Int
+        do {
+            page = try AccountPage(checking: LocatedJSON(.object(members), file: "query"))
+            limit =
+                try ControlAPI.count("limit", page.limit, upTo: ControlAPI.accountsShown) ?? ControlAPI.accountsShown
+        } catch let issues as Issues {
+            return ControlAnswer.error(issues.all)
+        } catch {
+            return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidQuery", "\(error)")
         }
-        let limit = page.limit.map { Int($0) ?? 0 } ?? ControlAPI.accountsShown
-        guard (1...ControlAPI.accountsShown).contains(limit) else {
-            let message =
-                "found \(Diagnosis.quote(page.limit ?? "")), expected a number from 1 to \(ControlAPI.accountsShown)"
-            return ControlAnswer.error(400, "invalidQuery", message, path: "$.limit")
+        let found = exchange.world.read { tables -> [Account]? in
+            if let after = page.after, tables.account(after) == nil { return nil }
+            return tables.rows(Account.self, after: page.after, limit: limit + 1)
         }
-        if let after = page.after, exchange.world.read({ $0.account(after) }) == nil {
-            return ControlAnswer.error(400, "noSuchAccount", exchange.noAccount(after), path: "$.after")
+        guard let found else {
+            return ControlAnswer.error(400, "noSuchAccount", exchange.noAccount(page.after ?? ""), path: "$.after")
         }
-        let found = exchange.world.read { $0.rows(Account.self, after: page.after, limit: limit + 1) }
         var answer = JSONObject([("accounts", .array(found.prefix(limit).map(\.json)))])
         if found.count > limit, let last = found.prefix(limit).last {
             answer["more"] = true

@@ -5,7 +5,8 @@ import OAuth
 // DELETE https://graph.facebook.com/me/permissions and /me/permissions/NAME
 // https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke#revokelogin
 //
-// Quirks: its tokens are refused with code 190 and subcode 458 from then on. Without a permission's name, the whole grant is revoked, with all its tokens.
+// Quirks: without a permission's name, the whole grant is revoked; all its tokens are refused from then on, with code 190 and
+// subcode 458.
 
 extension FacebookProvider {
     /// `POST /_understudy/v1/facebook/revocations`: people remove an app under "Apps and websites".

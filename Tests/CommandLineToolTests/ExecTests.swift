@@ -58,7 +58,7 @@ struct ExecTests {
             """
         let result = try Tool.run("exec", "--world", "w1", "--world", "w2=0", "--", "bash", "-c", script)
         #expect(result.status == 0, "\(result)")
-        for wrong in [["w1", "w2"], ["w1=x"], ["a b"], ["=1"]] {
+        for wrong in [["w1", "w2"], ["w1=0", "w1=0"], ["w1=x"], ["a b"], ["=1"]] {
             let refused = try Shell.run(
                 Tool.path, ["exec"] + wrong.flatMap { ["--world", $0] } + ["--", "true"])
             #expect(refused.status == 64 && refused.errors.contains("--world"), "\(refused)")

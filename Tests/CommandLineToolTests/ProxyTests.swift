@@ -28,6 +28,16 @@ struct ProxyTests {
         ]
     }
 
+    @Test("a request goes to its target, whatever its Host says")
+    func target() throws {
+        let server = try start()
+        defer { server.stop() }
+        let keys = try curl(server, "-f", "-H", "Host: localhost", "http://appleid.apple.com/auth/keys")
+        #expect(keys.output.contains("\"keys\""), "\(keys)")
+        let control = try curl(server, "-H", "Host: localhost", "http://github.com/_understudy/v1/worlds")
+        #expect(!control.output.contains("\"worlds\""), "\(control)")
+    }
+
     @Test("real names over HTTPS, by CONNECT; and over HTTP, in absolute form")
     func played() throws {
         let server = try start()

@@ -270,9 +270,12 @@ struct ScenarioTests {
         let asked = try FaultFixture(options: options)
         let recorded = try asked.client.get("\(FaultFixture.api)/requests?host=api.github.com")
         #expect((recorded.json["requests"] as? [Any])?.count == 1, "\(recorded)")
-        try text.replacingOccurrences(of: "POST clock", with: "PUSH clock").write(
-            toFile: file, atomically: true, encoding: .utf8)
-        let error = #expect(throws: StartError.self) { try FaultFixture(options: options) }
-        #expect(error?.description.contains("mine.json: $.orders[0].call: found a string") ?? false)
+        // One that plays itself would never end.
+        for call in ["PUSH clock", "POST scenarios/mine"] {
+            try text.replacingOccurrences(of: "POST clock", with: call).write(
+                toFile: file, atomically: true, encoding: .utf8)
+            let error = #expect(throws: StartError.self) { try FaultFixture(options: options) }
+            #expect(error?.description.contains("mine.json: $.orders[0].call: found a string") ?? false)
+        }
     }
 }

@@ -171,6 +171,27 @@ struct GoogleTests {
                 "Choose an account for Google sign-in"))
     }
 
+    @Test("the issuer follows the request where the seed says so: in the document, the redirect and the ID token")
+    func issuer() throws {
+        let fixture = try FirebaseFixture(
+            seed: #"{"google":{"issuer":"request"},"interaction":{"mode":"auto","account":"ada"}}"#)
+        let expected = "http://localhost:\(fixture.client.port)/accounts.google.com"
+        let document = try fixture.client.get("/accounts.google.com/.well-known/openid-configuration")
+        #expect(document["issuer"] == expected)
+        let form = ["client_id": id, "redirect_uri": callback, "response_type": "code", "scope": scope]
+        let redirect = try fixture.client.get("/accounts.google.com/o/oauth2/v2/auth?\(TestClient.encode(form))")
+            .redirect
+        #expect(redirect["iss"] == expected)
+        let tokens = try fixture.client.post(
+            "/oauth2.googleapis.com/token",
+            form: [
+                "client_id": id, "client_secret": secret, "redirect_uri": callback, "grant_type": "authorization_code",
+                "code": redirect["code"] ?? "",
+            ])
+        let info = try fixture.client.get("/oauth2.googleapis.com/tokeninfo?id_token=\(tokens["id_token"] ?? "")")
+        #expect(info["iss"] == expected, "\(info)")
+    }
+
     @Test("discovery and certificates")
     func discovery() throws {
         let document = try fixture.client.get("/accounts.google.com/.well-known/openid-configuration")

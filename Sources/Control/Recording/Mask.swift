@@ -5,7 +5,7 @@ import EmulatorCore
 /// Masks the secrets of an exchange. Each secret is found by the name of its field, and masked wherever its value occurs.
 struct Mask: Sendable {
     private static let names: Set<String> = [
-        "accesstoken", "assertion", "appsecretproof", "authorizationcode", "clientassertion", "clientsecret", "code",
+        "accesstoken", "appsecretproof", "assertion", "authorizationcode", "clientassertion", "clientsecret", "code",
         "codeverifier", "credentials", "devicecode", "fbexchangetoken", "idtoken", "identitytoken", "inputtoken",
         "mfapendingcredential", "newpassword", "oauthaccesstoken", "oauthidtoken", "oobcode", "password",
         "passwordhash",

@@ -147,10 +147,13 @@ extension ControlAPI {
         return query
     }
 
-    private static func count(_ name: String, _ text: String?) throws(ControlRefusal) -> Int? {
+    /// A number in the query, from 1 on; `nil` without one.
+    static func count(
+        _ name: String, _ text: String?, upTo limit: Int = Recording.countLimit
+    ) throws(ControlRefusal) -> Int? {
         guard let text else { return nil }
-        guard let number = Int(text), (1...Recording.countLimit).contains(number) else {
-            let message = "found \(Diagnosis.quote(text)), expected a number from 1 to \(Recording.countLimit)"
+        guard let number = Int(text), (1...limit).contains(number) else {
+            let message = "found \(Diagnosis.quote(text)), expected a number from 1 to \(limit)"
             throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.\(name)"))
         }
         return number
