@@ -77,16 +77,20 @@ let package = Package(
         .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Facebook", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "OpenID", dependencies: ["OAuth"], swiftSettings: strict),
-        .plugin(name: "EmbedScripts", capability: .buildTool()),
+        .plugin(name: "EmbedAssets", capability: .buildTool()),
         .target(
-            name: "Firebase", dependencies: ["OAuth", "WebAuthn"], exclude: ["WebFlow/Scripts"], swiftSettings: strict,
-            plugins: ["EmbedScripts"]),
+            name: "Firebase", dependencies: ["OAuth", "WebAuthn"], exclude: ["Assets"], swiftSettings: strict,
+            plugins: ["EmbedAssets"]),
         .target(name: "Control", dependencies: ["EmulatorCore", "Platform"], swiftSettings: strict),
+        .target(
+            name: "Inspector", dependencies: ["Control"], exclude: ["Assets"], swiftSettings: strict,
+            plugins: ["EmbedAssets"]),
         .plugin(name: "EmbedSeedData", capability: .buildTool()),
         .target(
             name: "Understudy",
             dependencies: [
-                "Apple", "GitHub", "Google", "Facebook", "OpenID", "Firebase", "Control", "Platform", "Proxy",
+                "Apple", "GitHub", "Google", "Facebook", "OpenID", "Firebase", "Control", "Inspector", "Platform",
+                "Proxy",
             ],
             swiftSettings: strict, plugins: ["EmbedSeedData"]),
         .executableTarget(
@@ -146,6 +150,9 @@ let package = Package(
             dependencies: [
                 "Control", "EmulatorCore", "Platform", "TestSupport", .product(name: "JWTKit", package: "jwt-kit"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "InspectorTests", dependencies: ["Inspector", "Control", "EmulatorCore", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["Understudy", "TestSupport"], swiftSettings: strict),

@@ -16,7 +16,7 @@ package struct ControlAPI: Sendable {
     let version: String
     private let allScenarios: Lazy<[Scenario]>
     private let endpointCatalog: Lazy<OperationCatalog>
-    let masksSecrets: Bool
+    package let masksSecrets: Bool
     /// Host names at which it answers, beside loopback names and IP addresses.
     let hosts: Set<String>
 
@@ -41,8 +41,8 @@ package struct ControlAPI: Sendable {
         self.hosts = Set(hosts.map { $0.lowercased() })
     }
 
-    var scenarios: [Scenario] { allScenarios.value }
-    var catalog: OperationCatalog { endpointCatalog.value }
+    package var scenarios: [Scenario] { allScenarios.value }
+    package var catalog: OperationCatalog { endpointCatalog.value }
 
     /// Its own calls; providers add theirs.
     package var operations: [Operation] {
@@ -93,6 +93,18 @@ package struct ControlAPI: Sendable {
         return ControlAnswer.ok([
             "version": .string(version), "world": .string(exchange.world.name), "calls": .array(calls),
         ])
+    }
+
+    /// What programs recognize an emulator by, at the daemon's own address.
+    package func mark() -> Response {
+        var document = JSONObject()
+        for provider in providers {
+            for (name, value) in type(of: provider).emulatorStatus.members { document[name] = value }
+        }
+        document["understudy"] = [
+            "version": .string(version), "statusPage": "this address, for clients that accept text/html",
+        ]
+        return ControlAnswer.ok(.object(document))
     }
 
     private func reset(_ exchange: Exchange) -> Response {

@@ -5,7 +5,9 @@ import EmulatorCore
 extension ControlAPI {
     /// The control API has no password. So that a page of another site can't use it, requests are refused that a script of such
     /// a page sent, or that come by a host name of that site which points here (DNS rebinding).
-    package func refusal(of request: Request) -> Response? {
+    ///
+    /// `allowsLinks` lets a browser follow a link of another site to a page, which that site can neither read nor frame.
+    package func refusal(of request: Request, allowsLinks: Bool = false) -> Response? {
         let authority = request.header("Host") ?? ""
         let host = Address.hostName(of: authority)
         guard isOwn(host) else {
@@ -30,13 +32,21 @@ extension ControlAPI {
         // Without Origin, as for an image or a link, Sec-Fetch-Site says where the page is from. Worlds and hosts have names
         // below localhost, so that other sites' pages may be "same-site". Values that may be added later are let through, as
         // https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header asks.
-        if let site = request.header("Sec-Fetch-Site")?.lowercased(), ["cross-site", "same-site"].contains(site) {
+        if let site = request.header("Sec-Fetch-Site")?.lowercased(), ["cross-site", "same-site"].contains(site),
+            !(allowsLinks && ControlAPI.isLink(request))
+        {
             return ControlAnswer.error(
                 403, "foreignSite",
                 "the control API answers no page of another origin, and the browser says Sec-Fetch-Site: \(site); "
                     + "open the address by itself, or call it from a test")
         }
         return nil
+    }
+
+    /// Whether the browser opens a page of its own with it, rather than loading something into another page.
+    private static func isLink(_ request: Request) -> Bool {
+        request.method == "GET" && request.header("Sec-Fetch-Mode")?.lowercased() == "navigate"
+            && request.header("Sec-Fetch-Dest")?.lowercased() == "document"
     }
 
     private func isOwn(_ host: String) -> Bool {

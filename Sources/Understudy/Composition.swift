@@ -1,6 +1,7 @@
 import Control
 import EmulatorCore
 import HTTPServer
+import Inspector
 import JSON
 
 /// Puts providers, control API and pages together.
@@ -36,26 +37,26 @@ package enum Composition {
         let gauges: ProcessGauges
         let chosen: [Scenario]
         let scenarios: Lazy<[Scenario]>
+        let formToken = FormToken()
 
         func play(_ seed: Seed) -> PlayedSeed {
             let providers = Providers.playing(seed)
-            let status = StatusPage(
-                providers: providers, version: Version.current, chosen: chosen, scenarios: scenarios,
-                masksSecrets: options.masksSecrets)
-            let pages = [
-                // Any origin may ask whether an emulator is here, as at the Emulator Suite.
-                Operation("GET", [], "/", cors: .any, nil) { status.response($0) },
-                // Browsers ask for it without being told to, so it isn't a failure.
-                Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
-            ]
             let control = ControlAPI(
                 for: seed, providers: providers, worlds: worlds, ports: ports,
                 seeds: RuntimeSeeds(check: SeedInput.checked, play: { play($0) }),
                 version: Version.current, hosts: options.controlHosts, scenarios: scenarios,
                 masksSecrets: options.masksSecrets, gauges: gauges)
+            let inspector = Inspector(
+                control, providers: providers, version: Version.current, chosen: chosen, formToken: formToken)
+            let home = [
+                // Any origin may ask whether an emulator is here, as at the Emulator Suite.
+                Operation("GET", [], "/", cors: .any, nil) { inspector.home($0) },
+                // Browsers ask for it without being told to, so it isn't a failure.
+                Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
+            ]
             return PlayedSeed(
-                seed, providers: providers, own: pages + control.operations, controlRefusal: { control.refusal(of: $0) }
-            )
+                seed, providers: providers, own: home + inspector.operations + control.operations,
+                controlRefusal: { control.refusal(of: $0) })
         }
     }
 

@@ -242,26 +242,4 @@ struct ControlTests {
         let apple = try fixture.client.get("/appleid.apple.com/auth/token", headers: origin)
         #expect(apple.header(name) == nil)
     }
-
-    @Test("the status page of a world shows that world's addresses")
-    func statusPageOfAWorld() throws {
-        let page = try fixture.client.get("/~anna/", headers: ["Accept": "text/html"])
-        #expect(page.text.contains("http://localhost:\(fixture.client.port)/~anna/appleid.apple.com"))
-    }
-
-    @Test("the status page says what runs and what is seeded")
-    func statusPage() throws {
-        let mark = try fixture.client.get("/")
-        #expect((mark.json["authEmulator"] as? [String: Any])?["ready"] as? Bool == true)
-        let page = try fixture.client.get("/", headers: ["Accept": "text/html"])
-        #expect(page.status == 200)
-        #expect(page.header("Content-Type") == "text/html;charset=UTF-8")
-        for text in [
-            "Ada Lovelace", "com.example.web", "Ov23liSuspended00001", "GitHub App",
-            "http://localhost:\(fixture.client.port)/appleid.apple.com",
-            Version.current,
-        ] {
-            #expect(page.text.contains(text))
-        }
-    }
 }

@@ -241,7 +241,7 @@ struct RecordingTests {
         #expect((post?["text"] as? String ?? "").contains("grant_type"))
     }
 
-    @Test("masked, no secret is in the recording, the stream, the HAR file or on the status page")
+    @Test("masked, no secret is in the recording, the stream, the HAR file or on the inspector's pages")
     func masked() throws {
         var options = RunningServer.Options()
         options.masksSecrets = true

@@ -20,7 +20,7 @@ struct SignInFrameTests {
     @Test("scripts are built in as they are, and can stand in a page")
     func scripts() throws {
         for (name, text) in [("gapi", Scripts.gapi), ("frame", Scripts.frame), ("handler", Scripts.handler)] {
-            let file = try Repository.read("Sources/Firebase/WebFlow/Scripts/\(name).js")
+            let file = try Repository.read("Sources/Firebase/Assets/\(name).js")
             // The raw string of the source ends before its last line break.
             #expect("\(text)\n" == file, "\(name)")
             // What would end the element, or begin a comment in it: https://html.spec.whatwg.org/#restrictions-for-contents-of-script-elements

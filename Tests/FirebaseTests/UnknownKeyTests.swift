@@ -124,7 +124,7 @@ struct UnknownKeyTests {
         #expect(hosted.message == "CONFIGURATION_NOT_FOUND")
     }
 
-    @Test("what was taken on trust is on the status page and once in the log")
+    @Test("what was taken on trust is on the inspector's page and once in the log")
     func said() throws {
         let lines = Mutex<[String]>([])
         let handler = LineHandler { line in lines.withLock { $0.append(line) } }
@@ -132,7 +132,7 @@ struct UnknownKeyTests {
             options: RunningServer.Options(logger: Logger(label: "test") { _ in handler }))
         defer { server.stop() }
         let client = TestClient(port: server.port)
-        func page() throws -> String { try client.get("/", headers: ["Accept": "text/html"]).text }
+        func page() throws -> String { try client.get("/_understudy/setup", headers: ["Accept": "text/html"]).text }
         #expect(!(try page()).contains("Taken on trust"))
         for _ in 0..<3 {
             for key in ["somebodys-key", "demo-fresh", FirebaseFixture.key] {
@@ -160,7 +160,7 @@ struct UnknownKeyTests {
     func bounded() throws {
         let fixture = try FirebaseFixture()
         for number in 0..<60 { #expect(try audience(fixture, key: "key-\(number)") == "demo-app") }
-        let page = try fixture.client.get("/", headers: ["Accept": "text/html"]).text
+        let page = try fixture.client.get("/_understudy/setup", headers: ["Accept": "text/html"]).text
         #expect(page.components(separatedBy: ", which no project has").count - 1 == 50)
     }
 }

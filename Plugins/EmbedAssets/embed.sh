@@ -1,0 +1,27 @@
+#!/bin/sh
+# embed.sh FOLDER OUTPUT: the scripts and style sheets in FOLDER as Swift source, a constant each, in raw strings.
+set -e
+export LC_ALL=C # the order of the files
+cd "$1"
+constants() { # TYPE SUFFIX
+    echo "enum $1 {"
+    for file in *."$2"; do
+        [ -f "$file" ] || continue
+        printf 'static let %s: StaticString = ###"""\n' "${file%."$2"}"
+        cat "$file"
+        printf '"""###\n'
+    done
+    printf 'static let all: [(name: String, text: StaticString)] = ['
+    for file in *."$2"; do
+        [ -f "$file" ] && printf '("%s", %s), ' "${file%."$2"}" "${file%."$2"}"
+    done
+    echo "]"
+    echo "}"
+}
+{
+    echo "/// The scripts of pages, by their files' names."
+    constants Scripts js
+    echo "/// The style sheets of pages, by their files' names."
+    constants StyleSheets css
+} > "$2.new"
+if [ -f "$2" ] && [ "$(cat "$2")" = "$(cat "$2.new")" ]; then rm "$2.new"; else mv "$2.new" "$2"; fi

@@ -1,0 +1,35 @@
+import TestSupport
+import Testing
+
+@testable import Understudy
+
+/// A daemon whose inspector is looked at.
+final class InspectorFixture: Sendable {
+    let server: RunningServer
+    let client: TestClient
+
+    init(options: RunningServer.Options = RunningServer.Options()) throws {
+        server = try RunningServer.start(options: options)
+        client = TestClient(port: server.port)
+    }
+
+    deinit { server.stop() }
+
+    /// A page, as a browser asks for it: `path` is below the inspector's address, such as `people/ada`.
+    func page(_ path: String = "", world: String? = nil, headers: [String: String] = [:]) throws -> Answer {
+        try client.get(
+            "\(world.map { "/~\($0)" } ?? "")/_understudy/\(path)",
+            headers: ["Accept": "text/html"].merging(headers) { $1 })
+    }
+
+    /// Sends a form as its page does, with the token of the page `from`, and doesn't follow the redirect.
+    func submit(
+        _ path: String, _ fields: [String: String], from page: String = "clock", world: String? = nil,
+        headers: [String: String] = [:]
+    ) throws -> Answer {
+        let token = try #require(try self.page(page, world: world).inputs["formToken"])
+        return try client.post(
+            "\(world.map { "/~\($0)" } ?? "")/_understudy/\(path)",
+            form: fields.merging(["formToken": token]) { $1 }, headers: headers)
+    }
+}
