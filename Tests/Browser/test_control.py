@@ -13,24 +13,6 @@ class ControlPages(BrowserTestCase):
         with urllib.request.urlopen(f"{self.origin}/_understudy/v1/{path}", data) as answer:
             return json.load(answer)
 
-    def test_status_page_tells_failures(self):
-        self.ask("faults", {"match": {"path": "/auth/keys"}, "effect": {"status": 503}})
-        for path in ["appleid.apple.com/auth/keys", "api.github.com/user", "graph.facebook.com/me?access_token=none"]:
-            with self.assertRaises(urllib.error.HTTPError):
-                urllib.request.urlopen(f"{self.origin}/{path}")
-        for width, height, name in [(1280, 900, "wide"), (390, 844, "phone")]:
-            driver = self.browser(width=width, height=height, dark=name == "phone")
-            driver.get(self.origin)
-            self.assertIn("ordered fault fault-", driver.page_source)
-            self.assertIn("Authorization is missing", driver.page_source)
-            self.shot(driver, f"status-failures-{name}")
-            self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), width)
-            driver.find_element("link text", "The person cancels").click()
-            wait(driver, lambda d: "What a correct client does" in d.page_source)
-            driver.get(f"{self.origin}/_understudy/v1/scenarios/slow-provider")
-            self.shot(driver, f"scenario-{name}")
-            self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), width)
-
     def test_event_stream(self):
         driver = self.browser()
         driver.get(self.origin)

@@ -1,0 +1,41 @@
+"""What all pages of the inspector have."""
+
+import unittest
+
+from inspector import InspectorTestCase
+from selenium.webdriver.common.keys import Keys
+
+
+class InspectorFrame(InspectorTestCase):
+    def test_first_page(self):
+        driver = self.looks("", "sign-ins-empty")
+        driver.get(self.origin)
+        self.assertEqual(driver.find_element("tag name", "h1").text, "Sign-ins")
+
+    def test_skip_link_leads_past_the_menu(self):
+        driver = self.browser()
+        driver.get(self.page())
+        body = driver.find_element("tag name", "body")
+        body.send_keys(Keys.TAB)
+        skip = driver.switch_to.active_element
+        self.assertEqual(skip.text, "Skip to the content")
+        skip.send_keys(Keys.ENTER)
+        self.assertEqual(driver.switch_to.active_element.get_attribute("id"), "main")
+
+    def test_other_sites_can_link_here_but_not_frame(self):
+        driver = self.browser()
+        driver.get(self.callback)
+        driver.execute_script(
+            "const link=document.createElement('a');link.href=arguments[0];link.id='link';link.textContent='inspector';"
+            "document.body.append(link);const frame=document.createElement('iframe');frame.src=arguments[0];"
+            "document.body.append(frame)", self.page())
+        frame = driver.find_element("tag name", "iframe")
+        driver.switch_to.frame(frame)
+        self.assertEqual(driver.find_elements("css selector", "nav.menu"), [])
+        driver.switch_to.default_content()
+        driver.find_element("id", "link").click()
+        self.assertEqual(driver.find_element("tag name", "h1").text, "Sign-ins")
+
+
+if __name__ == "__main__":
+    unittest.main()
