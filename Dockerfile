@@ -10,6 +10,7 @@ WORKDIR /src
 COPY Package.swift Makefile ./
 COPY Plugins Plugins
 COPY Sources Sources
+COPY docs docs
 COPY Tests Tests
 COPY seed-data seed-data
 COPY packaging packaging

@@ -1,8 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// Writes a source file that holds the scripts and style sheets of a target's pages, from its folder `Assets`: a shell script's
-/// work, run in every build, for the reasons that EmbedSeedData gives.
+/// Writes a source file that holds the scripts and style sheets of a target's pages, from its folder `Assets`, and the
+/// documents that are listed there: a shell script's work, run in every build, for the reasons that EmbedSeedData gives.
 @main
 struct EmbedAssets: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
@@ -13,6 +13,7 @@ struct EmbedAssets: BuildToolPlugin {
                 arguments: [
                     context.package.directoryURL.appending(path: "Plugins/EmbedAssets/embed.sh").path(),
                     target.directoryURL.appending(path: "Assets").path(), output.path(),
+                    context.package.directoryURL.path(),
                 ],
                 inputFiles: [context.pluginWorkDirectoryURL], outputFiles: [output])
         ]

@@ -1,5 +1,6 @@
 #!/bin/sh
-# embed.sh FOLDER OUTPUT: the scripts and style sheets in FOLDER as Swift source, a constant each, in raw strings.
+# embed.sh FOLDER OUTPUT REPOSITORY: the scripts and style sheets in FOLDER as Swift source, a constant each, in raw strings; and
+# the files of the repository whose names the file "documents" in FOLDER holds, one pattern a line.
 set -e
 export LC_ALL=C # the order of the files
 cd "$1"
@@ -13,7 +14,7 @@ constants() { # TYPE SUFFIX
     done
     printf 'static let all: [(name: String, text: StaticString)] = ['
     for file in *."$2"; do
-        [ -f "$file" ] && printf '("%s", %s), ' "${file%."$2"}" "${file%."$2"}"
+        [ ! -f "$file" ] || printf '("%s", %s), ' "${file%."$2"}" "${file%."$2"}"
     done
     echo "]"
     echo "}"
@@ -23,5 +24,19 @@ constants() { # TYPE SUFFIX
     constants Scripts js
     echo "/// The style sheets of pages, by their files' names."
     constants StyleSheets css
+    if [ -f documents ]; then
+        echo "/// Files of the repository, by their paths."
+        echo "enum EmbeddedDocuments {"
+        echo "static let all: [(path: String, text: StaticString)] = ["
+        patterns=$(cat documents)
+        cd "$3"
+        for file in $patterns; do
+            printf '("%s", ###"""\n' "$file"
+            cat "$file"
+            printf '\n"""###),\n'
+        done
+        echo "]"
+        echo "}"
+    fi
 } > "$2.new"
 if [ -f "$2" ] && [ "$(cat "$2")" = "$(cat "$2.new")" ]; then rm "$2.new"; else mv "$2.new" "$2"; fi

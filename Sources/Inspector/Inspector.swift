@@ -31,7 +31,7 @@ package struct Inspector: Sendable {
     /// All pages. None of them is recorded, or can be ordered to fail.
     package var operations: [Operation] {
         [page("GET", "") { signIns($0) }, Operation("GET", [], Inspector.root, nil) { toFirstPage($0) }]
-            + assetOperations
+            + helpOperations + assetOperations
     }
 
     /// `/`: the first page for browsers; for programs, which don't accept HTML, the JSON by which they recognize an emulator.

@@ -12,6 +12,7 @@ enum Area: String, CaseIterable {
     case worlds
     case setUp = "setup"
     case explain
+    case help
 
     /// As the menu says.
     var title: String {
@@ -25,6 +26,7 @@ enum Area: String, CaseIterable {
         case .worlds: "Worlds"
         case .setUp: "Set up"
         case .explain: "Explain"
+        case .help: "Help"
         }
     }
 }
@@ -85,11 +87,11 @@ extension Inspector {
             .tag("a", [("class", "brand"), ("href", exchange.inspector())], "Understudy"),
             .tag("span", [("class", "version")], version),
             .tag(
-                "a", [("class", "world"), ("href", exchange.inspector(Area.worlds.rawValue))],
-                .tag("span", [("class", "soft")], "world "), .tag("bdi", [], exchange.world.name)),
-            .tag(
                 "p", [("class", "banner"), ("role", "note")],
-                "For tests only: nobody's real account is used, and nothing here is secret."))
+                "For tests only: nobody's real account is used, and nothing here is secret."),
+            .tag(
+                "a", [("class", "world"), ("href", exchange.inspector(Area.worlds.rawValue))],
+                .text("World "), .tag("bdi", [], exchange.world.name)))
     }
 
     private func menu(_ exchange: Exchange, _ current: Area?) -> HTML {

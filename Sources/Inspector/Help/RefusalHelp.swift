@@ -1,0 +1,119 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+/// Where the documentation says how a refusal comes about.
+struct RefusalHelp: Sendable, Equatable {
+    /// Of the page.
+    let title: String
+    /// Below the inspector's address, with the row of the table if one is about this refusal.
+    let path: String
+}
+
+extension Inspector {
+    /// The documentation of an exchange's refusal; `nil` where nothing was refused, or by nobody whose refusals are documented.
+    func help(for exchange: RecordedExchange) -> RefusalHelp? {
+        guard exchange.diagnosis != nil, let owner = provider(of: exchange),
+            let document = Documents.all["errors/\(owner.name)"]?.value
+        else { return nil }
+        let row = document.row(about: Refusal(exchange))
+        return RefusalHelp(title: document.title, path: "help/errors/\(owner.name)" + (row.map { "#row-\($0)" } ?? ""))
+    }
+
+    /// Whose operation answered; `nil` for what no provider serves.
+    func provider(of exchange: RecordedExchange) -> (any Provider)? {
+        let segments = exchange.path.split(separator: "/", omittingEmptySubsequences: true)
+        guard let host = exchange.host else {
+            guard exchange.path.hasPrefix("\(Operation.controlRoot)/"), segments.count > 2 else { return nil }
+            return providers.first { $0.name == segments[2] }
+        }
+        let served = providers.filter { provider in provider.hosts.contains { Glob.matches($0, host) } }
+        // A host that two providers share is divided by the first segment of its paths.
+        return served.first { provider in
+            served.count == 1
+                || provider.operations.contains { operation in
+                    let first = operation.path.split(separator: "/").first ?? ""
+                    return operation.hosts.contains { Glob.matches($0, host) }
+                        && (first.hasPrefix(":") || first == segments.first ?? "")
+                }
+        } ?? served.first
+    }
+}
+
+/// What a refusal is called, and how it came, in the words of the documentation's tables.
+struct Refusal: Sendable {
+    /// `invalid_grant`, or the first word of a message.
+    var names: Set<String> = []
+    /// `error_description` and the like.
+    var descriptions: [String] = []
+    /// `page`, `redirect`, or the last segment of the path.
+    private(set) var place = ""
+
+    init(_ exchange: RecordedExchange) {
+        // Of a redirect's parameters.
+        for finding in exchange.responseFindings where finding.place.hasPrefix("response.headers") {
+            if finding.name == "error" { names.insert(finding.value) }
+            if finding.name == "error_description" { add(finding.value) }
+        }
+        if let object = try? JSONValue(parsing: exchange.response.body, limits: .answer) {
+            let error = object["error"] ?? [:]
+            if let name = error.string { names.insert(name) }
+            for member in ["name", "status", "type", "code"] {
+                if let value = error[member] { names.insert(value.string ?? value.text) }
+            }
+            for text in [object["error_description"], object["message"], error["message"]] {
+                if let text = text?.string { add(text) }
+            }
+        }
+        let isPage = exchange.response.header("Content-Type")?.hasPrefix("text/html") ?? false
+        let isRedirect = exchange.response.header("Location") != nil
+        let last = exchange.path.split(separator: "/").last.map(String.init) ?? ""
+        place = isRedirect ? "redirect" : isPage ? "page" : last
+        if isPage { descriptions.append(String(decoding: exchange.response.body, as: UTF8.self)) }
+        names.insert("\(exchange.response.status)")
+    }
+
+    private mutating func add(_ text: String) {
+        descriptions.append(text)
+        // Firebase writes "WEAK_PASSWORD : Password should be …".
+        names.insert(String(text.prefix { $0 != " " }))
+    }
+}
+
+extension Document {
+    /// The number of the row that is about the refusal; `nil` when none is.
+    func row(about refusal: Refusal) -> Int? {
+        var number = 0
+        var best: (row: Int, score: Int)?
+        for case .table(_, let rows) in blocks {
+            for cells in rows {
+                number += 1
+                let score = Document.score(cells.dropLast().joined(separator: " "), refusal)
+                if score > best?.score ?? 1 { best = (number, score) }
+            }
+        }
+        return best?.row
+    }
+
+    /// How well a row's first cells fit: its names in code, its texts in quotation marks, and where the refusal came.
+    private static func score(_ text: String, _ refusal: Refusal) -> Int {
+        let code = text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter {
+            $0.offset % 2 == 1
+        }
+        let quoted = text.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+            .filter { $0.offset % 2 == 1 }.map { $0.element.prefix { $0 != "…" } }
+        var score = 0
+        if code.contains(where: { refusal.names.contains(String($0.element.prefix { $0 != " " && $0 != ":" })) }) {
+            score += 4
+        }
+        for quotation in quoted where quotation.count > 3 {
+            let isFound = refusal.descriptions.contains {
+                $0.contains(quotation) || $0.contains(HTML.escape(String(quotation)))
+            }
+            score += isFound ? 8 : -1
+        }
+        let words = text.split { !$0.isLetter && !$0.isNumber }
+        if score > 0, words.contains(where: { $0 == refusal.place }) { score += 2 }
+        return score
+    }
+}
