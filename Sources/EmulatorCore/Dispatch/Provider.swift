@@ -47,6 +47,9 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     func client(of exchange: Exchange) -> String?
     /// What no seed holds and the provider has taken in this world all the same, a phrase each, for the status page.
     func takenOnTrust(in world: World) -> [String]
+    /// What surprises an app's developer at an answer that refuses nothing, such as a name that is missing: a sentence each, for
+    /// the inspector. `flow` are the exchanges of its sign-in. Only asked for exchanges of the provider's own operations.
+    func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String]
     /// Writes what those tools would export of a world, wholly or not at all. `false` when there is nothing to export.
     func export(_ world: World, to directory: String) throws(File.Failure) -> Bool
     /// The world's seed, from which this provider was made, extends `earlier`, and the world goes on with all that it has: brings
@@ -84,6 +87,8 @@ extension Provider {
     package func client(of exchange: Exchange) -> String? { nil }
 
     package func takenOnTrust(in world: World) -> [String] { [] }
+
+    package func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] { [] }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? { nil }
 

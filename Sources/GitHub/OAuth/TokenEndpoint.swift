@@ -140,7 +140,9 @@ extension GitHubProvider {
         guard let primary = account.github.primaryEmail, !primary.verified else { return }
         throw OAuthError(
             .unverifiedUserEmail,
-            Diagnosis("the primary address of \"\(account.id)\" isn't verified: sign in as someone else"))
+            Diagnosis(
+                "the primary address of \"\(account.id)\" isn't verified: only the person can change that, at GitHub; tell them so, or sign in as someone else"
+            ))
     }
 
     // MARK: - A refresh token

@@ -1,0 +1,121 @@
+import Control
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import Time
+
+/// What is to be said of a sign-in that no single refusal says.
+struct FlowAdvice: Sendable, Equatable {
+    enum Weight: Sendable {
+        /// Something that surprises people, and is as it should be.
+        case remark
+        /// The sign-in isn't finished, and this is the likely reason.
+        case problem
+    }
+
+    let weight: Weight
+    let text: String
+    /// The ID of the exchange that it is about.
+    let exchange: String
+}
+
+extension Inspector {
+    /// What is to be said of a flow, in the order of its exchanges.
+    func advice(on flow: [KnownExchange], in world: World) -> [FlowAdvice] {
+        let exchanges = flow.map(\.exchange)
+        var advice: [FlowAdvice] = []
+        for exchange in exchanges {
+            let remarks = provider(of: exchange)?.remarks(on: exchange, in: exchanges) ?? []
+            advice += remarks.map { FlowAdvice(weight: .remark, text: $0, exchange: exchange.id) }
+            if let text = unverifiedAddress(exchange) {
+                advice.append(FlowAdvice(weight: .remark, text: text, exchange: exchange.id))
+            }
+        }
+        let waiting = SentCode.codes(in: exchanges).filter { !$0.isRedeemed }
+        advice += waiting.map { code in
+            FlowAdvice(weight: .problem, text: code.advice(now: world.now), exchange: code.exchange.id)
+        }
+        if let refused = exchanges.first(where: { $0.diagnosis != nil }), let text = clockAdvice(refused) {
+            advice.append(FlowAdvice(weight: .remark, text: text, exchange: refused.id))
+        }
+        return advice
+    }
+
+    /// An ID token says that the person's address isn't verified.
+    private func unverifiedAddress(_ exchange: RecordedExchange) -> String? {
+        let tokens = exchange.responseFindings.filter { $0.value.hasPrefix("eyJ") }
+        for token in tokens {
+            guard let claims = (try? JWS(parsing: token.value))?.claims, let verified = claims["email_verified"],
+                verified.bool == false || verified.string == "false"
+            else { continue }
+            return
+                "The address in the ID token isn't verified (email_verified is false): don't link accounts by it, and "
+                + "ask the person to verify it before it counts as theirs."
+        }
+        return nil
+    }
+
+    /// A world's clock that was moved is a reason for refusals that nobody thinks of.
+    private func clockAdvice(_ exchange: RecordedExchange) -> String? {
+        guard let machine = Instant(seconds: exchange.began / 1_000_000) else { return nil }
+        let ahead = exchange.time - machine
+        guard ahead.length > .minutes(1) else { return nil }
+        let span = TimeSpan.seconds(ahead.length.seconds)
+        return
+            "This world's clock was \(span) \(ahead < .zero ? "behind" : "ahead of") the machine's: what was signed or "
+            + "issued by the machine's clock counts as \(ahead < .zero ? "from the future" : "old") here."
+    }
+}
+
+/// An authorization code that was sent to an app's address.
+struct SentCode: Sendable {
+    let exchange: RecordedExchange
+    /// Where it was sent; `nil` when the request doesn't say.
+    let callback: String?
+    /// By a form that the browser posts, rather than by a redirect.
+    let isPosted: Bool
+    let isRedeemed: Bool
+
+    /// Those that left for an app, in the order in which they did; a code that was given natively isn't sent anywhere.
+    static func codes(in flow: [RecordedExchange]) -> [SentCode] {
+        var sent: [(code: String, place: Int, isPosted: Bool)] = []
+        var used: Set<String> = []
+        for (place, exchange) in flow.enumerated() {
+            let findings = exchange.responseFindings.filter { $0.name == "code" && $0.value.utf8.count >= 8 }
+            for finding in findings where !sent.contains(where: { $0.code == finding.value }) {
+                let isRedirect = finding.place.hasPrefix("response.headers.Location")
+                let isPage = exchange.response.header("Content-Type")?.hasPrefix("text/html") ?? false
+                guard isRedirect || isPage else { continue }
+                sent.append((finding.value, place, !isRedirect))
+            }
+            for finding in exchange.requestFindings where finding.name == "code" { used.insert(finding.value) }
+        }
+        return sent.map { code in
+            let exchange = flow[code.place]
+            return SentCode(
+                exchange: exchange, callback: callback(of: exchange), isPosted: code.isPosted,
+                isRedeemed: used.contains(code.code))
+        }
+    }
+
+    private static func callback(of exchange: RecordedExchange) -> String? {
+        exchange.requestFindings.first { $0.name == "redirect_uri" }?.value
+            ?? exchange.response.header("Location").map { String($0.prefix { $0 != "?" && $0 != "#" }) }
+    }
+
+    func advice(now: Instant) -> String {
+        let place = callback.map { " to \(Diagnosis.quote($0))" } ?? ""
+        let age = TimeSpan.seconds(max(.zero, now - exchange.time).seconds)
+        let begin = "The code was \(isPosted ? "posted" : "sent")\(place) \(age) ago, and nobody has redeemed it. "
+        guard isPosted else {
+            return begin
+                + "See whether the browser reached that address, and what the app's callback said there: a state that "
+                + "doesn't match its session is the usual reason."
+        }
+        return begin
+            + "A form post comes from another site, so the browser sends no cookie with it that is SameSite=Lax, as "
+            + "cookies are by default: the app's session is missing, and its state doesn't match. Set the session's cookie with "
+            + "SameSite=None; Secure, or keep the state in a cookie of its own that is."
+    }
+}
