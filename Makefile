@@ -28,7 +28,7 @@ endif
 
 .PHONY: run example test build setup format lint schema scenarios install uninstall deb release clean
 .PHONY: bench bench-growth bench-worst fuzz fuzz-runner fuzz-http
-.PHONY: test-browser test-clients test-walks test-docs test-release test-container test-image test-fresh test-boot
+.PHONY: screenshots test-browser test-clients test-walks test-docs test-release test-container test-image test-fresh test-boot
 .PHONY: test-boundaries test-sanitizers test-stress test-growth
 
 run: build
@@ -53,6 +53,12 @@ test: setup
 test-browser: build
 	$(call need,chromium chromium-driver libnss3-tools python3-venv)
 	Tests/Browser/run $(BINARY)
+
+# docs/inspector: a picture of each page of the inspector at both widths.
+screenshots: build
+	$(call need,chromium chromium-driver curl python3-venv)
+	mkdir -p docs/inspector
+	Tests/Browser/run $(BINARY) docs/inspector screenshots.py
 
 # Real client libraries, GitHub CLI behind TLS, and an Apache whose people sign in by OpenID Connect.
 test-clients: build
