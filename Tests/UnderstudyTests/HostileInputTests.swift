@@ -51,7 +51,7 @@ struct HostileInputTests {
         try expectAlive()
     }
 
-    /// Odd but lawful requests for our own status page are served.
+    /// Odd but lawful requests for our own first page are served.
     private func servedAnyway(_ answer: Answer) -> Bool {
         answer.status == 200 && answer.text.lowercased().contains("understudy")
     }

@@ -45,7 +45,7 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft?
     /// The client whose request it is, where the provider knows more than the request's fields say.
     func client(of exchange: Exchange) -> String?
-    /// What no seed holds and the provider has taken in this world all the same, a phrase each, for the status page.
+    /// What no seed holds and the provider has taken in this world all the same, a phrase each, for the inspector.
     func takenOnTrust(in world: World) -> [String]
     /// What surprises an app's developer at an answer that refuses nothing, such as a name that is missing: a sentence each, for
     /// the inspector. `flow` are the exchanges of its sign-in. Only asked for exchanges of the provider's own operations.

@@ -32,7 +32,7 @@ extension SeedSection {
     package static func check(_ references: inout SeedReferences) {}
 }
 
-/// A client, or what is like one, as the status page lists it.
+/// A client, or what is like one, as the inspector lists it.
 package struct SeededClient: Sendable {
     package let id: String
     package let kind: String

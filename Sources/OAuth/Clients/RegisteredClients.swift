@@ -59,7 +59,7 @@ package struct RegisteredClients: Sendable {
     /// What was probably meant by an ID that nobody has.
     package func hint(for id: String) -> String { Spelling.hint(id, among: ids) }
 
-    /// For the status page; `provider` is its name, as people write it.
+    /// For the inspector; `provider` is its name, as people write it.
     package func seeded(at provider: String) -> [SeededClient] {
         all.map {
             SeededClient(

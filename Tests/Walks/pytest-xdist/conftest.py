@@ -32,7 +32,7 @@ class World:
 
 @pytest.fixture
 def world(request):
-    # The same name in every run, so that a failed test's world can be looked up at the status page.
+    # The same name in every run, so that a failed test's world can be looked up in the inspector.
     name = re.sub("[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:60]
     world = World(name)
     world.control("reset", {})
