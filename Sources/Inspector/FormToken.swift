@@ -15,6 +15,9 @@ package struct FormToken: Sendable {
         text = Base64URL.encode(randomness.bytes(16))
     }
 
+    /// Names the daemon's run, without telling the token.
+    var run: String { String(Hex.encode(Digest.sha256(text)).prefix(12)) }
+
     /// The form's field.
     var field: HTML { .hidden(FormToken.name, text) }
 

@@ -17,6 +17,8 @@ package struct Inspector: Sendable {
     /// The scenarios with which every world begins.
     let chosen: [Scenario]
     let formToken: FormToken
+    /// Which operations have answered what is recorded.
+    let finder: Lazy<OperationFinder>
 
     package init(
         _ control: ControlAPI, providers: [any Provider], version: String, chosen: [Scenario], formToken: FormToken
@@ -26,26 +28,27 @@ package struct Inspector: Sendable {
         self.version = version
         self.chosen = chosen
         self.formToken = formToken
+        finder = Lazy { OperationFinder(providers: providers) }
     }
 
     /// All pages. None of them is recorded, or can be ordered to fail.
     package var operations: [Operation] {
-        [page("GET", "") { signIns($0) }, Operation("GET", [], Inspector.root, nil) { toFirstPage($0) }]
+        [Operation("GET", [], Inspector.root, nil) { toFirstPage($0) }]
+            + signInsOperations
             + helpOperations + assetOperations
     }
 
     /// `/`: the first page for browsers; for programs, which don't accept HTML, the JSON by which they recognize an emulator.
-    package func home(_ exchange: Exchange) -> Response {
+    package func home(_ exchange: Exchange) async -> Response {
         // Scripts of any origin may ask for the mark, but not read the page.
         guard exchange.request.header("Origin") == nil,
             exchange.request.header("Accept")?.contains("text/html") ?? false
         else { return control.mark() }
-        return refusal(of: exchange) ?? signIns(exchange)
+        if let refusal = refusal(of: exchange) { return refusal }
+        return await signIns(exchange)
     }
 
     private func toFirstPage(_ exchange: Exchange) -> Response { .redirect(to: exchange.inspector(), status: 303) }
-
-    func signIns(_ exchange: Exchange) -> Response { page(exchange, .signIns, title: "Sign-ins", []) }
 }
 
 extension Exchange {

@@ -50,7 +50,7 @@ package enum Composition {
                 control, providers: providers, version: Version.current, chosen: chosen, formToken: formToken)
             let home = [
                 // Any origin may ask whether an emulator is here, as at the Emulator Suite.
-                Operation("GET", [], "/", cors: .any, nil) { inspector.home($0) },
+                Operation("GET", [], "/", cors: .any, nil) { await inspector.home($0) },
                 // Browsers ask for it without being told to, so it isn't a failure.
                 Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
             ]

@@ -59,12 +59,16 @@ struct OperationTable: Sendable {
     func alias(of path: String) -> HostAlias? { aliases.isEmpty ? nil : aliases[HostAlias.prefix(of: path)] }
 
     func match(_ method: String, at address: Address) -> Router<Entry>.Match {
-        router(of: address).match(method, address.path)
+        match(method, host: address.host, path: address.path)
+    }
+
+    func match(_ method: String, host: String?, path: String) -> Router<Entry>.Match {
+        router(of: host).match(method, path)
     }
 
     /// What is served at the address with one of these methods.
     func first(of methods: [String], at address: Address) -> Entry? {
-        let router = router(of: address)
+        let router = router(of: address.host)
         for method in methods {
             if case .found(let entry, _) = router.match(method, address.path) { return entry }
         }
@@ -74,7 +78,7 @@ struct OperationTable: Sendable {
     /// The providers that serve something at the host.
     func providers(at host: String?) -> [any Provider] { host.flatMap(find)?.providers ?? [] }
 
-    private func router(of address: Address) -> Router<Entry> { address.host.flatMap(find)?.router ?? own }
+    private func router(of host: String?) -> Router<Entry> { host.flatMap(find)?.router ?? own }
 
     /// The entry of the host itself, or of the pattern that matches it.
     private func find(_ name: String) -> Host? {

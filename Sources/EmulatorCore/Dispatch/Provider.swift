@@ -45,6 +45,13 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft?
     /// The client whose request it is, where the provider knows more than the request's fields say.
     func client(of exchange: Exchange) -> String?
+    /// What an exchange at one of its operations was for, where that is more than OAuth's own words say. `operation` is `nil` where
+    /// nothing is served.
+    func step(of exchange: RecordedExchange, at operation: Operation?) -> Step?
+    /// Whether it signs people in by other providers, as a service between them and an app.
+    var isService: Bool { get }
+    /// The person for whom it has given out a code or token; `nil` when it knows none, or no longer.
+    func account(behind credential: String, in world: World) -> String?
     /// What no seed holds and the provider has taken in this world all the same, a phrase each, for the inspector.
     func takenOnTrust(in world: World) -> [String]
     /// What surprises an app's developer at an answer that refuses nothing, such as a name that is missing: a sentence each, for
@@ -85,6 +92,12 @@ extension Provider {
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }
 
     package func client(of exchange: Exchange) -> String? { nil }
+
+    package func step(of exchange: RecordedExchange, at operation: Operation?) -> Step? { nil }
+
+    package var isService: Bool { false }
+
+    package func account(behind credential: String, in world: World) -> String? { nil }
 
     package func takenOnTrust(in world: World) -> [String] { [] }
 

@@ -29,6 +29,13 @@ package indirect enum HTML: Sendable {
         return output + "\n"
     }
 
+    /// The text of a part of a document. It has no line breaks: those in texts are written as references.
+    package var fragment: String {
+        var output = ""
+        write(to: &output)
+        return output
+    }
+
     private func write(to output: inout String) {
         switch self {
         case .text(let text): output += HTML.escape(text)

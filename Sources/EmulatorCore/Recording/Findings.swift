@@ -99,8 +99,15 @@ private struct Finder {
             for (key, value) in object.members where key != "error" {
                 add(value, name: key, Place.step(place, ".\(key)"))
             }
+            if let error = object["error"] { add(error: error, Place.step(place, ".error")) }
         default: break
         }
+    }
+
+    /// What an error is called: itself, or its name or message in an object.
+    private mutating func add(error: JSONValue, _ place: String) {
+        let name = error.string ?? ["name", "message", "code"].lazy.compactMap { error[$0]?.string }.first
+        if let name { findings.append(Finding(place: place, name: "error", value: name)) }
     }
 
     /// XML elements that hold only text: `<name>…</name>`.

@@ -9,7 +9,7 @@ package final class Recording: Sendable {
     /// How many bytes of a body are kept.
     package static let bodyLimit = 256 << 10
 
-    /// Called on the store's queue when there are new exchanges.
+    /// Called on the store's queue when there are new exchanges, or when the recording has been emptied.
     package typealias Listener = @Sendable () -> Void
 
     private struct Listeners {
@@ -35,6 +35,10 @@ package final class Recording: Sendable {
     /// Adds an exchange, drops the oldest where there are too many, and calls the listeners on the store's queue.
     func add(_ exchange: RecordedExchange) {
         store.add(exchange, to: log)
+        tellListeners()
+    }
+
+    private func tellListeners() {
         guard hasListeners.load(ordering: .acquiring), !isTelling.exchange(true, ordering: .acquiringAndReleasing)
         else {
             return
@@ -54,7 +58,10 @@ package final class Recording: Sendable {
 
     /// Empties it; with `forgetting`, also of what it has refused, which otherwise stays among what worlds that are gone have
     /// refused.
-    package func clear(forgetting: Bool) { store.clear(log, forgetting: forgetting) }
+    package func clear(forgetting: Bool) {
+        store.clear(log, forgetting: forgetting)
+        tellListeners()
+    }
 
     /// At most `limit` exchanges from `position` on, with their flows, and the position of the first of them. An
     /// exchange's position is the number of exchanges before it. Exchanges that haven't been asked for before are

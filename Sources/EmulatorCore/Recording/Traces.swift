@@ -10,6 +10,7 @@ package final class Traces: Sendable {
         var givesCode = false
         /// The client that the request names.
         var client: String?
+        var notes = ExchangeNotes()
         /// Those of the request and of the response.
         var all: [Int] { request + response }
     }
@@ -38,13 +39,17 @@ package final class Traces: Sendable {
     func found(in exchange: RecordedExchange) -> Found {
         if let found = found.withLock({ $0 }) { return found }
         var result = Found()
-        for finding in exchange.requestFindings where finding.value.utf8.count >= Traces.shortest {
+        for finding in exchange.requestFindings {
             guard let name = Traces.canonical(finding.name) else { continue }
+            result.notes.addRequest(name, finding)
+            guard finding.value.utf8.count >= Traces.shortest else { continue }
             if name == "state" { result.states.append(finding.value.hashValue) }
             if Traces.credentials.contains(name) { result.request.append(finding.value.hashValue) }
         }
-        for finding in exchange.responseFindings where finding.value.utf8.count >= Traces.shortest {
-            guard let name = Traces.canonical(finding.name), Traces.credentials.contains(name) else { continue }
+        for finding in exchange.responseFindings {
+            guard let name = Traces.canonical(finding.name) else { continue }
+            result.notes.addResponse(name, finding)
+            guard finding.value.utf8.count >= Traces.shortest, Traces.credentials.contains(name) else { continue }
             result.response.append(finding.value.hashValue)
             if Traces.codes.contains(name) { result.givesCode = true }
         }

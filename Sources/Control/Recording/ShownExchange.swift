@@ -1,0 +1,32 @@
+import EmulatorCore
+
+/// What pages show of recorded exchanges, with secrets masked where they are to be.
+extension ControlAPI {
+    /// Why it was refused; `nil` when it wasn't.
+    package func shownDiagnosis(of known: KnownExchange) -> String? {
+        guard masksSecrets else { return known.exchange.diagnosis }
+        return ExchangeDocument(known, masksSecrets: true).diagnosis
+    }
+
+    /// The path, without the query.
+    package func shownPath(of known: KnownExchange) -> String {
+        guard masksSecrets else { return known.exchange.path }
+        return Mask(known.exchange).apply(toEncoded: known.exchange.path)
+    }
+
+    /// A place among the event streams and waiting requests, for a page that follows the recording; `nil` when all are taken.
+    package func listenerLease() -> Allowance.Lease? {
+        let budget = worlds.budget
+        let lease = budget.listeners.take()
+        if lease == nil {
+            budget.notices.tell(
+                .listeners, "more than \(budget.listeners.limit) event streams and waiting requests: refused")
+        }
+        return lease
+    }
+
+    /// Whether the world of this name still has this recording: it has another one when it was deleted and made again.
+    package func isCurrent(_ recording: Recording, of world: String) -> Bool {
+        worlds.existing(world)?.recording === recording
+    }
+}

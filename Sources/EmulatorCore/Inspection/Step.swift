@@ -1,0 +1,108 @@
+import HTTPServer
+import JSON
+
+/// What an exchange was for in a sign-in.
+package struct Step: Sendable {
+    package enum Kind: Sendable {
+        /// A browser is sent to the authorization endpoint.
+        case authorization
+        /// The person's answer to a page of the provider: who signs in, and whether they consent.
+        case decision
+        /// A client pushes its authorization request: <https://datatracker.ietf.org/doc/html/rfc9126>.
+        case pushedRequest
+        /// What an SDK on a device would deliver.
+        case native
+        /// A code becomes tokens.
+        case redemption
+        case refresh
+        case deviceCode
+        case devicePoll
+        case clientCredentials
+        case tokenExchange
+        /// A service signs somebody in, by a credential of its own or of another provider.
+        case service
+        case userInfo
+        case api
+        case introspection
+        case revocation
+        case logout
+        case keySet
+        case discovery
+        case page
+        /// The provider tells a client's server.
+        case message
+        case other
+    }
+
+    package let kind: Kind
+    /// A few words: "code redeemed".
+    package let label: String
+
+    package init(_ kind: Kind, _ label: String) {
+        self.kind = kind
+        self.label = label
+    }
+}
+
+extension Step {
+    /// As OAuth 2.0 and OpenID Connect say it, by the operation's traits, the form's `grant_type`, and the last part of the path.
+    package init(_ exchange: RecordedExchange, at operation: Operation?) {
+        let traits = operation?.traits
+        if let step = Step(grantOf: exchange) {
+            self = step
+        } else if traits?.publishes != nil {
+            self = Step(.keySet, "key set")
+        } else if traits?.authorizes ?? false {
+            self = Step(authorizing: exchange, traits)
+        } else if operation?.isControl ?? false {
+            self = Step(.native, "native sign-in")
+        } else {
+            self = Step(path: exchange, answersJSON: traits?.answersJSON ?? true)
+        }
+    }
+
+    /// A request for tokens.
+    private init?(grantOf exchange: RecordedExchange) {
+        guard let grant = exchange.notes.request["granttype"] else { return nil }
+        switch grant {
+        case "authorization_code": self = Step(.redemption, "code redeemed")
+        case "refresh_token": self = Step(.refresh, "token refreshed")
+        case "client_credentials": self = Step(.clientCredentials, "client's own token")
+        case "urn:ietf:params:oauth:grant-type:device_code": self = Step(.devicePoll, "device asks for its token")
+        case "urn:ietf:params:oauth:grant-type:token-exchange": self = Step(.tokenExchange, "token exchanged")
+        default: self = Step(.other, "token requested")
+        }
+    }
+
+    private init(authorizing exchange: RecordedExchange, _ traits: OperationTraits?) {
+        // A page's form carries the request of the page; an authorization request names its client.
+        let isDecision = exchange.request.method == "POST" && exchange.request.bodyForm["client_id"] == nil
+        self = isDecision ? Step(.decision, "person's answer") : Step(.authorization, "authorization request")
+    }
+
+    /// By words of the path, the first that fits.
+    private static let words: [(word: String, step: Step)] = [
+        ("openid-configuration", Step(.discovery, "discovery")),
+        ("oauth-authorization-server", Step(.discovery, "discovery")),
+        ("jwks", Step(.keySet, "key set")),
+        ("userinfo", Step(.userInfo, "who is it?")),
+        ("tokeninfo", Step(.introspection, "token inspected")),
+        ("introspect", Step(.introspection, "token inspected")),
+        ("revoke", Step(.revocation, "token revoked")),
+        ("device_authorization", Step(.deviceCode, "device code requested")),
+        ("logout", Step(.logout, "sign-out")),
+    ]
+
+    private init(path exchange: RecordedExchange, answersJSON: Bool) {
+        let path = exchange.path.lowercased()
+        // The longest paths of operations have far fewer bytes.
+        let known = path.utf8.count <= 300 ? Step.words.first { path.contains($0.word) }?.step : nil
+        if let known {
+            self = known
+        } else if !answersJSON {
+            self = Step(.page, exchange.request.method == "POST" ? "page's form" : "page")
+        } else {
+            self = Step(.api, "API call")
+        }
+    }
+}

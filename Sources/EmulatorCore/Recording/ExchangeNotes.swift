@@ -1,0 +1,88 @@
+import JOSE
+import JSON
+
+/// What an exchange says of the sign-in that it belongs to: short values of its fields, by which people recognize it. They are
+/// read together with its codes and tokens.
+package struct ExchangeNotes: Sendable {
+    /// Who an ID token is for.
+    package struct Subject: Sendable {
+        package let subject: String?
+        package let email: String?
+    }
+
+    /// Fields of the request, by their names in small letters without `_` and `-`: the first value of each.
+    package fileprivate(set) var request: [String: String] = [:]
+    /// What the answer holds of codes and tokens, by the same names, in the order in which they are found.
+    package fileprivate(set) var given: [String] = []
+    /// The same of the request.
+    package fileprivate(set) var carried: [String] = []
+    /// The error that the answer names: OAuth's `error`, or what stands in an object of that name.
+    package fileprivate(set) var error: String?
+    /// From an ID token of the answer, else of the request, else from the answer's own fields.
+    package fileprivate(set) var subject: Subject?
+    /// Whether an ID token of the answer has a nonce.
+    package fileprivate(set) var hasNonce = false
+    /// Opaque codes and tokens, for which the provider may know the person.
+    package fileprivate(set) var credentials: [String] = []
+
+    private static let fields: Set<String> = [
+        "granttype", "responsetype", "responsemode", "redirecturi", "account", "action", "providerid", "email", "nonce",
+    ]
+    private static let tokens: Set<String> = ["idtoken", "identitytoken", "authenticationtoken"]
+    private static let grants: Set<String> = [
+        "code", "authorizationcode", "accesstoken", "refreshtoken", "idtoken", "identitytoken", "authenticationtoken",
+        "devicecode", "usercode", "sessioncookie", "oobcode", "mfapendingcredential",
+    ]
+    private static let opaque: Set<String> = [
+        "code", "authorizationcode", "accesstoken", "refreshtoken", "devicecode", "token",
+    ]
+    /// Longer values are no names.
+    private static let longest = 300
+    private static let credentialLimit = 3
+
+    mutating func addRequest(_ name: String, _ finding: Finding) {
+        if ExchangeNotes.fields.contains(name), request[name] == nil, finding.value.utf8.count <= ExchangeNotes.longest
+        {
+            request[name] = finding.value
+        }
+        if ExchangeNotes.grants.contains(name), !finding.value.isEmpty, !carried.contains(name) { carried.append(name) }
+        add(name, finding.value, isAnswer: false)
+    }
+
+    mutating func addResponse(_ name: String, _ finding: Finding) {
+        if name == "error", error == nil, finding.value.utf8.count <= ExchangeNotes.longest { error = finding.value }
+        // A page's form carries what the request had.
+        if ExchangeNotes.grants.contains(name), !finding.value.isEmpty, !given.contains(name) { given.append(name) }
+        if subject == nil, ["email", "localid", "login"].contains(name),
+            finding.value.utf8.count <= ExchangeNotes.longest
+        {
+            subject = Subject(
+                subject: name == "email" ? nil : finding.value, email: name == "email" ? finding.value : nil)
+        }
+        add(name, finding.value, isAnswer: true)
+    }
+
+    private mutating func add(_ name: String, _ value: String, isAnswer: Bool) {
+        if ExchangeNotes.tokens.contains(name), value.hasPrefix("eyJ"), let token = try? JWS(parsing: value) {
+            if isAnswer, token.claims["nonce"] != nil { hasNonce = true }
+            if isAnswer || subject == nil {
+                subject = Subject(
+                    subject: ExchangeNotes.short(token.claims["sub"]), email: ExchangeNotes.short(token.claims["email"])
+                )
+            }
+        } else if ExchangeNotes.opaque.contains(name), credentials.count < ExchangeNotes.credentialLimit,
+            (8...ExchangeNotes.longest).contains(value.utf8.count), !credentials.contains(value)
+        {
+            credentials.append(value)
+        }
+    }
+
+    private static func short(_ value: JSONValue?) -> String? {
+        value?.string.flatMap { $0.utf8.count <= longest ? $0 : nil }
+    }
+}
+
+extension RecordedExchange {
+    /// What it says of its sign-in. Read when it is first asked for, which takes a while: not on a worker.
+    package var notes: ExchangeNotes { traces.found(in: self).notes }
+}

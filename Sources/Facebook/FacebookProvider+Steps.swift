@@ -1,0 +1,21 @@
+import EmulatorCore
+
+/// What the Graph API's endpoints are for, in a few words for the inspector.
+extension FacebookProvider {
+    package func step(of exchange: RecordedExchange, at operation: Operation?) -> Step? {
+        guard exchange.host == FacebookProvider.graphHost else { return nil }
+        let path = exchange.path
+        if path.hasSuffix("/oauth/access_token") {
+            switch exchange.notes.request["granttype"] {
+            case nil: return Step(.redemption, "code redeemed")
+            case "fb_exchange_token": return Step(.tokenExchange, "token made long-lived")
+            default: return nil
+            }
+        }
+        if path.hasSuffix("/debug_token") || path.hasSuffix("/access_token_info") {
+            return Step(.introspection, "token inspected")
+        }
+        if path.hasSuffix("/me"), exchange.request.method == "GET" { return Step(.userInfo, "who is it?") }
+        return exchange.request.method == "DELETE" ? Step(.revocation, "permissions removed") : nil
+    }
+}

@@ -1,0 +1,131 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+
+/// A flow as a conversation: what is drawn as a diagram and written as a list, line by line.
+struct Conversation {
+    enum Line {
+        /// Nothing was being answered for so many microseconds.
+        case pause(Int64)
+        case request(FlowStep)
+        case answer(FlowStep)
+        /// What a browser then does with an answer, which doesn't come here: `label` says what it carries, `place` where it goes.
+        case onward(FlowStep, to: Party, label: String, place: String)
+    }
+
+    let lines: [Line]
+    /// From left to right.
+    let parties: [Party]
+    /// When the flow began: the machine's time in microseconds.
+    let began: Int64
+
+    /// Shorter pauses aren't shown: microseconds.
+    private static let shortestPause: Int64 = 1_000_000
+
+    /// `steps` are some of the flow's.
+    init(_ flow: Flow, _ steps: ArraySlice<FlowStep>, isOwn: (String) -> Bool) {
+        began = flow.began
+        var inner: [String: [FlowStep]] = [:]
+        let shown = Set(steps.map(\.exchange.id))
+        for step in steps {
+            if let parent = step.exchange.parent, shown.contains(parent) { inner[parent, default: []].append(step) }
+        }
+        var lines: [Line] = []
+        func add(_ step: FlowStep) {
+            lines.append(.request(step))
+            for step in (inner[step.exchange.id] ?? []).sorted(by: Conversation.isEarlier) { add(step) }
+            lines.append(.answer(step))
+            if let onward = Conversation.onward(step, isOwn) { lines.append(onward) }
+        }
+        var reached: Int64?
+        for step in steps.filter({ $0.exchange.parent.map { !shown.contains($0) } ?? true }).sorted(
+            by: Conversation.isEarlier)
+        {
+            if let reached, step.exchange.began - reached >= Conversation.shortestPause {
+                lines.append(.pause(step.exchange.began - reached))
+            }
+            reached = max(reached ?? 0, step.exchange.began + step.exchange.duration)
+            add(step)
+        }
+        self.lines = lines
+        var parties = Set(steps.flatMap { [$0.sender, $0.receiver] })
+        for case .onward(_, let party, _, _) in lines { parties.insert(party) }
+        self.parties = parties.sorted { ($0.place, $0.title) < ($1.place, $1.title) }
+    }
+
+    private static func isEarlier(_ left: FlowStep, _ right: FlowStep) -> Bool {
+        (left.exchange.began, left.exchange.order) < (right.exchange.began, right.exchange.order)
+    }
+
+    // MARK: - What a browser does next
+
+    /// The code, the tokens or the error that an authorization sends to the client: by a redirect, or by a page's form
+    /// (`response_mode=form_post`). `isOwn` says whether a URL leads to a host that is played, whose request is recorded itself.
+    private static func onward(_ step: FlowStep, _ isOwn: (String) -> Bool) -> Line? {
+        guard [.authorization, .decision].contains(step.step.kind), step.sender == .browser else { return nil }
+        let answer = step.exchange.response
+        let notes = step.exchange.notes
+        guard let label = carried(notes) else { return nil }
+        if let location = answer.header("Location") {
+            guard !isOwn(location) else { return nil }
+            let isWeb = ["http://", "https://"].contains { location.lowercased().hasPrefix($0) }
+            let staysInBrowser = isWeb && location.contains("#")
+            // A fragment isn't sent to a server: a script of the client's page reads it.
+            guard !staysInBrowser else { return nil }
+            let place = location.prefix { $0 != "?" && $0 != "#" }
+            return .onward(
+                step, to: isWeb ? .backend : .app, label: label,
+                place: "GET \(ShownText.plain(String(place), limit: 100))")
+        }
+        guard (200..<300).contains(answer.status), notes.request["responsemode"] == "form_post",
+            let place = notes.request["redirecturi"]
+        else { return nil }
+        return .onward(step, to: .backend, label: label, place: "POST \(ShownText.plain(place, limit: 100))")
+    }
+
+    private static func carried(_ notes: ExchangeNotes) -> String? {
+        let words = AnswerWords.given(notes)
+        if !words.isEmpty { return words }
+        return notes.error.map { "error \(ShownText.plain($0, limit: 60))" }
+    }
+}
+
+/// What an answer holds, in a few words.
+enum AnswerWords {
+    private static let words: [String: String] = [
+        "code": "code", "authorizationcode": "code", "accesstoken": "access token", "refreshtoken": "refresh token",
+        "idtoken": "ID token", "identitytoken": "ID token", "authenticationtoken": "ID token",
+        "devicecode": "device code", "sessioncookie": "session cookie", "mfapendingcredential": "second factor wanted",
+    ]
+
+    /// Such as "code", or "ID token with nonce, access token".
+    static func given(_ notes: ExchangeNotes) -> String {
+        var names: [String] = []
+        for name in notes.given {
+            guard var word = words[name] else { continue }
+            if word == "ID token", notes.hasNonce { word += " with nonce" }
+            if !names.contains(word) { names.append(word) }
+        }
+        return names.joined(separator: ", ")
+    }
+
+    /// Such as "302 code", "400 invalid_grant", or "closed without an answer".
+    static func answer(_ step: FlowStep) -> String {
+        let response = step.exchange.response
+        switch response.delivery {
+        case .dropped: return "closed without an answer"
+        case .cut: return "\(response.status), broken off"
+        case .whole, .stream: break
+        }
+        let notes = step.exchange.notes
+        let status = response.status == 0 ? "no answer" : String(response.status)
+        if let error = notes.error, step.isFailed || step.isPending || step.isCancelled {
+            return "\(status) \(ShownText.plain(error, limit: 60))"
+        }
+        let words = given(notes)
+        if !words.isEmpty { return "\(status) \(words)" }
+        if (300..<400).contains(response.status), response.header("Location") != nil { return "\(status) redirect" }
+        let isPage = response.header("Content-Type")?.mediaType == "text/html"
+        return isPage ? "\(status) page" : status
+    }
+}

@@ -1,0 +1,193 @@
+import Control
+import EmulatorCore
+import HTTPServer
+
+/// An exchange of a flow, with what it was for and between whom.
+struct FlowStep: Sendable {
+    let known: KnownExchange
+    let step: Step
+    let sender: Party
+    let receiver: Party
+    /// Whether the daemon sent it itself, for another exchange of the flow.
+    let isInner: Bool
+
+    var exchange: RecordedExchange { known.exchange }
+
+    /// Refused, failed, or broken off.
+    var isFailed: Bool {
+        switch exchange.response.delivery {
+        case .dropped, .cut: true
+        case .whole, .stream:
+            exchange.diagnosis != nil || exchange.response.status >= 400 || exchange.response.status == 0
+        }
+    }
+
+    /// A device's poll that came before the person had decided.
+    var isPending: Bool { ["authorization_pending", "slow_down"].contains(exchange.notes.error) }
+
+    /// The person said no, or was ordered to.
+    var isCancelled: Bool {
+        guard exchange.fault == nil, let error = exchange.notes.error else { return false }
+        return ["access_denied", "user_cancelled_authorize", "canceled", "cancelled", "user_denied"].contains(error)
+    }
+}
+
+/// A sign-in: the exchanges that belong together, and what they come to.
+struct Flow: Sendable {
+    enum Ending: Sendable {
+        case signedIn
+        case refused
+        case cancelled
+        /// An ordered fault made it fail.
+        case faulted
+        case underWay
+        /// Nobody was to be signed in.
+        case answered
+        /// The tokens were revoked, or the person signed out.
+        case signedOut
+    }
+
+    /// The ID of its first exchange.
+    let id: String
+    /// In the order in which they were answered.
+    let steps: [FlowStep]
+    let ending: Ending
+    /// The step that decided the ending, where it failed.
+    let failure: FlowStep?
+
+    init(_ id: String, _ steps: [FlowStep]) {
+        self.id = id
+        self.steps = steps
+        let own = steps.filter { !$0.isInner }
+        (ending, failure) = Flow.outcome(of: own.isEmpty ? steps : own)
+    }
+
+    private static func outcome(of steps: [FlowStep]) -> (Ending, FlowStep?) {
+        var ending = Ending.answered
+        var failure: FlowStep?
+        for step in steps {
+            if step.isPending {
+                ending = .underWay
+            } else if step.isCancelled {
+                (ending, failure) = (.cancelled, step)
+            } else if step.isFailed {
+                (ending, failure) = (step.exchange.fault == nil ? .refused : .faulted, step)
+            } else if let next = ending.after(step) {
+                ending = next
+                failure = nil
+            }
+        }
+        return (ending, failure)
+    }
+
+    // MARK: - What it was
+
+    /// A key set or a discovery document, asked for by itself.
+    var isQuiet: Bool {
+        failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
+    }
+
+    /// "Web sign-in"
+    var title: String {
+        if let service = steps.last(where: { $0.step.kind == .service }) { return service.step.label.capitalizedFirst }
+        let kinds = Set(steps.map(\.step.kind))
+        if let title = Flow.titles.first(where: { !kinds.isDisjoint(with: $0.kinds) })?.title { return title }
+        return (steps.first?.step.label ?? "request").capitalizedFirst
+    }
+
+    private static let titles: [(kinds: Set<Step.Kind>, title: String)] = [
+        ([.native], "Native sign-in"), ([.deviceCode, .devicePoll], "Device sign-in"),
+        ([.authorization, .decision, .pushedRequest], "Web sign-in"), ([.redemption], "Code redeemed"),
+        ([.tokenExchange], "Token exchange"), ([.clientCredentials], "Client's own token"),
+        ([.refresh], "Token refresh"), ([.logout], "Sign-out"), ([.revocation], "Revocation"),
+    ]
+
+    /// The providers that took part, services first.
+    var providers: [Party] {
+        Set(steps.flatMap { [$0.receiver, $0.sender] }).filter { if case .provider = $0 { true } else { false } }
+            .sorted { ($0.place, $0.title) < ($1.place, $1.title) }
+    }
+
+    var client: String? { steps.lazy.compactMap(\.known.client).first }
+
+    // MARK: - When
+
+    /// The machine's time, in microseconds since 1970.
+    var began: Int64 { steps.map(\.exchange.began).min() ?? 0 }
+    private var ended: Int64 { steps.map { $0.exchange.began + $0.exchange.duration }.max() ?? 0 }
+    /// Microseconds.
+    var duration: Int64 { max(0, ended - began) }
+
+    /// How many microseconds of it nothing was being answered: a person read, a device waited between polls.
+    var waiting: Int64 {
+        var (waiting, reached): (Int64, Int64) = (0, began)
+        for step in steps.sorted(by: { $0.exchange.began < $1.exchange.began }) {
+            waiting += max(0, step.exchange.began - reached)
+            reached = max(reached, step.exchange.began + step.exchange.duration)
+        }
+        return waiting
+    }
+
+    /// How many exchanges had been recorded before its last one: the greater, the later something happened in it.
+    var order: Int { steps.last?.exchange.order ?? 0 }
+
+    // MARK: - What to do
+
+    /// What an unfinished sign-in waits for; `nil` for others.
+    var hint: String? {
+        guard ending == .underWay, let last = steps.last(where: { !$0.isInner }) else { return nil }
+        if last.isPending { return "The person hasn't decided yet: the device goes on asking." }
+        if last.exchange.notes.given.contains(where: { ["code", "authorizationcode"].contains($0) }) {
+            return "The code was given out and nobody has redeemed it yet. If this stays so, the app's callback wasn't "
+                + "reached, or it didn't get as far as asking for tokens."
+        }
+        return "The provider's page waits for the person."
+    }
+}
+
+extension Flow.Ending {
+    /// What it is after a step that went well; `nil` when the step says nothing of it.
+    fileprivate func after(_ step: FlowStep) -> Flow.Ending? {
+        let given = step.exchange.notes.given
+        let givesTokens = given.contains {
+            ["idtoken", "accesstoken", "identitytoken", "authenticationtoken"].contains($0)
+        }
+        switch step.step.kind {
+        case .redemption, .devicePoll, .native: return .signedIn
+        case .service, .tokenExchange, .refresh, .clientCredentials:
+            return given.contains("mfapendingcredential") ? .underWay : (givesTokens ? .signedIn : nil)
+        case .authorization, .decision, .pushedRequest, .deviceCode:
+            if givesTokens { return .signedIn }
+            return self == .signedIn ? nil : .underWay
+        case .revocation, .logout: return .signedOut
+        case .userInfo, .api, .introspection, .keySet, .discovery, .page, .message, .other: return nil
+        }
+    }
+
+    var title: String {
+        switch self {
+        case .signedIn: "Signed in"
+        case .refused: "Refused"
+        case .cancelled: "Cancelled"
+        case .faulted: "Fault"
+        case .underWay: "Under way"
+        case .answered: "Answered"
+        case .signedOut: "Signed out"
+        }
+    }
+
+    /// The class of its badge.
+    var style: String {
+        switch self {
+        case .signedIn: "badge good"
+        case .refused: "badge bad"
+        case .cancelled, .faulted: "badge warn"
+        case .underWay: "badge info"
+        case .answered, .signedOut: "badge"
+        }
+    }
+}
+
+extension String {
+    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

@@ -1,0 +1,88 @@
+import EmulatorCore
+import HTTPServer
+
+/// Which flows the list shows: the query of its address.
+struct FlowFilter: Sendable {
+    /// A provider's name.
+    let provider: String
+    /// A part of the client's ID.
+    let client: String
+    /// Only what was refused, cancelled, or made to fail.
+    let isRefused: Bool
+    /// A text that the flow's summary holds, without case.
+    let text: String
+    /// Key sets and discovery documents that were asked for by themselves, too.
+    let showsQuiet: Bool
+
+    init(_ form: Form) {
+        provider = form["provider"] ?? ""
+        client = form["client"] ?? ""
+        isRefused = form["refused"] != nil
+        text = form["q"] ?? ""
+        showsQuiet = form["all"] != nil
+    }
+
+    var isEmpty: Bool { provider.isEmpty && client.isEmpty && !isRefused && text.isEmpty }
+
+    /// As a query, with more fields.
+    func query(_ more: [(String, String)] = []) -> String {
+        var fields = [("provider", provider), ("client", client), ("q", text)].filter { !$0.1.isEmpty }
+        if isRefused { fields.append(("refused", "1")) }
+        if showsQuiet { fields.append(("all", "1")) }
+        return Form(fields: (fields + more).map { Form.Field(name: $0.0, value: $0.1) }).encoded
+    }
+
+    func takes(_ flow: Flow, _ reader: FlowReader) -> Bool {
+        if flow.isQuiet, !showsQuiet { return false }
+        if isRefused, flow.failure == nil { return false }
+        if !client.isEmpty, !(flow.client?.lowercased().contains(client.lowercased()) ?? false) { return false }
+        if !provider.isEmpty {
+            let isThere = flow.providers.contains { party in
+                if case .provider(provider, _, _) = party { true } else { false }
+            }
+            guard isThere else { return false }
+        }
+        return text.isEmpty || texts(of: flow, reader).contains { $0.lowercased().contains(text.lowercased()) }
+    }
+
+    /// What a search looks at.
+    private func texts(of flow: Flow, _ reader: FlowReader) -> [String] {
+        var texts = flow.steps.map(\.exchange.id) + flow.providers.map(\.title) + [flow.title, flow.ending.title]
+        texts += [flow.client, flow.failure.flatMap { reader.control.shownDiagnosis(of: $0.known) }].compactMap { $0 }
+        switch reader.person(of: flow) {
+        case .account(let account): texts += [account.id, account.fullName, account.email]
+        case .text(let text): texts.append(text)
+        case nil: break
+        }
+        return texts
+    }
+}
+
+/// Some of the flows, and where older ones begin.
+struct FlowPage: Sendable {
+    static let size = 50
+
+    let flows: [Flow]
+    /// The `before` of the next page; `nil` when there are no more.
+    let next: Int?
+    /// Whether the recording holds anything at all.
+    let isRecorded: Bool
+    /// How many exchanges had been recorded before the next one.
+    let end: Int
+
+    /// `before` is the order of the last flow of the page before.
+    init(_ reader: FlowReader, _ filter: FlowFilter, before: Int?) {
+        let known = reader.world.recording.known().exchanges
+        isRecorded = !known.isEmpty
+        end = (known.last?.exchange.order).map { $0 + 1 } ?? 0
+        var flows: [Flow] = []
+        for exchanges in FlowReader.grouped(known) {
+            if let before, (exchanges.last?.exchange.order ?? 0) >= before { continue }
+            let flow = reader.flow(exchanges)
+            if filter.takes(flow, reader) { flows.append(flow) }
+            if flows.count > FlowPage.size { break }
+        }
+        next = flows.count > FlowPage.size ? flows[FlowPage.size - 1].order : nil
+        self.flows = Array(flows.prefix(FlowPage.size))
+    }
+}

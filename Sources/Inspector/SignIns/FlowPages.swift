@@ -1,0 +1,139 @@
+import EmulatorCore
+import HTTPServer
+
+// GET /_understudy/flows/ID: a sign-in, as a diagram and as a list. Query: from is the number of the first exchange that is shown,
+// where there are more than fit a page.
+
+extension Inspector {
+    /// How many exchanges one page shows.
+    private static let shownSteps = 60
+
+    func flow(_ exchange: Exchange) async -> Response {
+        let id = exchange.parameters["id"] ?? ""
+        let from = exchange.request.queryForm["from"].flatMap { Int($0) }
+        let reader = reader(exchange)
+        return await exchange.world.recording.search {
+            let known = exchange.world.recording.known().exchanges
+            let exchanges = known.filter { $0.flow == id }
+            guard let last = known.last, !exchanges.isEmpty else {
+                // An exchange within a flow: its requests may have come before it was known to which flow they belong.
+                if let other = known.first(where: { $0.exchange.id == id }) {
+                    return .redirect(to: exchange.inspector("flows/\(other.flow)"))
+                }
+                return noFlow(exchange)
+            }
+            let events = exchange.inspector("flows/events?flow=\(id)")
+            let content = HTML.tag(
+                "div",
+                [
+                    ("id", "flow"), ("data-run", formToken.run), ("data-after", String(last.exchange.order + 1)),
+                ] + (from == nil ? [("data-events", events)] : []),
+                flowContent(exchange, exchanges, reader, from: from))
+            let live = HTML.tag(
+                "button",
+                [
+                    ("type", "button"), ("class", "quiet small needs-script live"), ("id", "live"),
+                    ("aria-pressed", "true"),
+                ], "Live")
+            return page(
+                exchange, .signIns, title: "Sign-in \(id)", scripts: ["signins"],
+                lead: from == nil ? [live] : [], [content])
+        }
+    }
+
+    /// The part of the page that changes while the sign-in goes on.
+    func flowContent(
+        _ exchange: Exchange, _ exchanges: [KnownExchange], _ reader: FlowReader, from: Int?
+    ) -> HTML {
+        let flow = reader.flow(exchanges)
+        guard !flow.steps.isEmpty else {
+            return .tag("p", [("class", "empty")], "The recording doesn't hold this sign-in any more.")
+        }
+        let count = flow.steps.count
+        // Without a number, the page shows where the sign-in has got to.
+        let first = min(max(0, from ?? (count - 1) / Inspector.shownSteps * Inspector.shownSteps), count - 1)
+        let shown = flow.steps[first..<min(count, first + Inspector.shownSteps)]
+        let conversation = Conversation(flow, shown) { isOwn($0, exchange) }
+        return .group([
+            summary(exchange, flow, reader), outcome(flow, reader),
+            .tag("h2", [], "What happened"), pages(exchange, flow, first, shown.endIndex),
+            .tag(
+                "div",
+                [
+                    ("class", "flow-scroll card"), ("role", "region"), ("tabindex", "0"),
+                    ("aria-label", "Sequence diagram"),
+                ], SequenceDiagram(conversation: conversation, reader: reader, exchange: exchange).html),
+            .tag("h2", [], "Step by step"),
+            StepList(conversation: conversation, flow: flow, reader: reader, exchange: exchange).html,
+        ])
+    }
+
+    private func summary(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
+        func fact(_ name: String, _ value: HTML) -> HTML { .group([.tag("dt", [], name), .tag("dd", [], value)]) }
+        var took = ShownText.duration(flow.duration)
+        if flow.waiting >= 100_000 { took += ", \(ShownText.duration(flow.waiting)) of it waiting" }
+        let what = flow.providers.isEmpty ? "" : flow.providers.map(\.title).joined(separator: ", ") + ": "
+        var facts = [
+            fact("What", .group([.text(what), ShownText.isolated(flow.title)])),
+            fact("Ended", .tag("span", [("class", flow.ending.style)], flow.ending.title)),
+        ]
+        if let person = reader.person(of: flow) { facts.append(fact("Person", FlowRow.name(person, exchange))) }
+        if let client = flow.client { facts.append(fact("Client", .tag("code", [], ShownText.isolated(client)))) }
+        if let time = flow.steps.first?.exchange.time { facts.append(fact("Began", ShownText.time(time))) }
+        facts.append(fact("Took", .text(took)))
+        let archive = exchange.inspector("v1/requests?flow=\(flow.id)&format=har")
+        facts.append(
+            fact(
+                "Exchanges",
+                .group([
+                    .text("\(flow.steps.count), "),
+                    .tag("a", [("href", archive), ("download", "\(flow.id).har")], "save as HAR"),
+                ])))
+        return .tag(
+            "div", [("class", "card")], .element("dl", attributes: [(name: "class", value: "facts")], children: facts))
+    }
+
+    private func outcome(_ flow: Flow, _ reader: FlowReader) -> HTML {
+        guard let failure = flow.failure else {
+            return flow.hint.map { .tag("p", [("class", "note")], $0) } ?? .group([])
+        }
+        let style = flow.ending == .refused ? "note bad" : "note warn"
+        let who = "\(failure.receiver.title), \(failure.step.label): "
+        return .tag(
+            "div", [("class", style)],
+            .tag("strong", [], ShownText.isolated(who)),
+            ShownText.isolated(FlowRow.reason(failure, reader), limit: 2_000))
+    }
+
+    private func pages(_ exchange: Exchange, _ flow: Flow, _ first: Int, _ end: Int) -> HTML {
+        guard flow.steps.count > Inspector.shownSteps else { return .group([]) }
+        func link(_ from: Int, _ label: String) -> HTML {
+            .link(label, to: exchange.inspector("flows/\(flow.id)?from=\(from)"))
+        }
+        var parts: [HTML] = [.text("Exchanges \(first + 1) to \(end) of \(flow.steps.count). ")]
+        if first > 0 { parts += [link(max(0, first - Inspector.shownSteps), "Show earlier ones"), .text(" ")] }
+        if end < flow.steps.count { parts.append(link(end, "Show more")) }
+        return .tag("p", [], .group(parts))
+    }
+
+    private func noFlow(_ exchange: Exchange) -> Response {
+        page(
+            exchange, .signIns, title: "No such sign-in", status: 404,
+            [
+                .tag(
+                    "p", [("class", "note bad")],
+                    "This world's recording holds no sign-in of this ID: it was emptied, or newer exchanges took its place."
+                ),
+                .tag("p", [], .link("All sign-ins", to: exchange.inspector())),
+            ]
+        ).diagnosed(Diagnosis("the recording holds no such sign-in"))
+    }
+
+    /// Whether a URL leads to this daemon, or to a host that is played.
+    private func isOwn(_ url: String, _ exchange: Exchange) -> Bool {
+        guard let start = url.firstRange(of: "://")?.upperBound else { return true }
+        let authority = url[start...].prefix { !"/?#".contains($0) }
+        if authority.lowercased() == (exchange.request.header("Host") ?? "").lowercased() { return true }
+        return finder.value.plays(Address.hostName(of: String(authority)))
+    }
+}

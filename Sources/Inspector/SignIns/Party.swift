@@ -1,0 +1,92 @@
+import EmulatorCore
+import HTTPServer
+
+/// Who takes part in a sign-in: a lifeline of its diagram.
+enum Party: Hashable, Sendable {
+    case app
+    case browser
+    /// The client's server.
+    case backend
+    /// A provider, or a service that asks other providers, by its name in the seed.
+    case provider(String, title: String, isService: Bool)
+    /// A request for no host that is played.
+    case nobody
+    /// A scenario's own calls.
+    case scenario
+
+    init(_ provider: any Provider) {
+        self = .provider(provider.name, title: type(of: provider).title, isService: provider.isService)
+    }
+
+    var title: String {
+        switch self {
+        case .app: "App"
+        case .browser: "Browser"
+        case .backend: "Backend"
+        case .provider(_, let title, _): title
+        case .nobody: "Nobody"
+        case .scenario: "Scenario"
+        }
+    }
+
+    /// From left to right: the client's side, then services, then the providers that they ask.
+    var place: Int {
+        switch self {
+        case .scenario: 0
+        case .app: 1
+        case .browser: 2
+        case .backend: 3
+        case .provider(_, _, let isService): isService ? 4 : 5
+        case .nobody: 6
+        }
+    }
+
+    /// The name of its colour in the style sheet.
+    var style: String {
+        switch self {
+        case .app, .scenario: "app"
+        case .browser: "browser"
+        case .backend: "backend"
+        case .provider, .nobody: "provider"
+        }
+    }
+}
+
+// MARK: - Who has sent a request
+
+extension Party {
+    /// No request says who sends it, so this follows from what only some of them send. The first rule that fits counts:
+    ///
+    /// 1. What the daemon has sent itself is from the provider that was asked, or from a scenario.
+    /// 2. A call of the control API that plays a sign-in on a device stands for the app.
+    /// 3. Firebase's SDKs for phones send the app's identifier: `X-Ios-Bundle-Identifier`, `X-Android-Package`.
+    /// 4. Browsers send `Sec-Fetch-Mode` with everything, `Origin` with what scripts send, and accept HTML for a page:
+    ///    <https://www.w3.org/TR/fetch-metadata/>. Whoever asks for an authorization endpoint or a page plays a browser.
+    /// 5. A client's secret or its assertion is known to its server only.
+    /// 6. The systems' own HTTP clients on phones name themselves: `CFNetwork`, `Dalvik`, `okhttp`.
+    /// 7. Everything else is a server's, such as one that asks for key sets.
+    static func sender(of exchange: RecordedExchange, at operation: Operation?, parent: Party?) -> Party {
+        if exchange.parent != nil { return parent ?? .scenario }
+        if operation?.isControl ?? false { return .app }
+        let request = exchange.request
+        if request.header("X-Ios-Bundle-Identifier") != nil || request.header("X-Android-Package") != nil {
+            return .app
+        }
+        if isBrowser(request, at: operation?.traits) { return .browser }
+        if hasClientSecret(request) { return .backend }
+        let agent = request.header("User-Agent") ?? ""
+        return ["CFNetwork/", "Dalvik/", "okhttp/"].contains { agent.contains($0) } ? .app : .backend
+    }
+
+    private static func isBrowser(_ request: Request, at traits: OperationTraits?) -> Bool {
+        request.header("Sec-Fetch-Mode") != nil || request.header("Origin") != nil
+            || request.header("Accept")?.contains("text/html") ?? false
+            || traits?.authorizes ?? false || !(traits?.answersJSON ?? true)
+    }
+
+    private static func hasClientSecret(_ request: Request) -> Bool {
+        if request.header("Authorization")?.lowercased().hasPrefix("basic ") ?? false { return true }
+        let form = request.bodyForm
+        return ["client_secret", "client_assertion"].contains { form[$0]?.isEmpty == false }
+    }
+}

@@ -1,0 +1,152 @@
+import Control
+import EmulatorCore
+import HTTPServer
+import JOSE
+
+// GET /_understudy/: what has happened, a row for each sign-in, the newest first.
+//
+// Query: provider, client, refused, q and all filter; before is the place where a page of older ones begins.
+
+extension Inspector {
+    var signInsOperations: [Operation] {
+        [
+            page("GET", "") { await signIns($0) }, page("GET", "flows/events") { flowEvents($0) },
+            form("flows/empty") { exchange, _ in await emptyRecording(exchange) },
+            page("GET", "flows/:id") { await flow($0) },
+        ]
+    }
+
+    func reader(_ exchange: Exchange) -> FlowReader {
+        FlowReader(control: control, finder: finder.value, providers: providers, world: exchange.world)
+    }
+
+    func signIns(_ exchange: Exchange) async -> Response {
+        let form = exchange.request.queryForm
+        let (reader, filter) = (reader(exchange), FlowFilter(form))
+        let before = form["before"].flatMap { Int($0) }
+        return await exchange.world.recording.search {
+            let flows = FlowPage(reader, filter, before: before)
+            return page(
+                exchange, .signIns, title: "Sign-ins", scripts: ["signins"], lead: lead(exchange, flows),
+                [filterForm(exchange, filter)] + list(exchange, flows, filter, reader, before: before))
+        }
+    }
+
+    private func lead(_ exchange: Exchange, _ flows: FlowPage) -> [HTML] {
+        let live = HTML.tag(
+            "button",
+            [
+                ("type", "button"), ("class", "quiet small needs-script live"), ("id", "live"),
+                ("aria-pressed", "true"),
+            ], "Live")
+        guard flows.isRecorded else { return [live] }
+        return [
+            live,
+            .tag(
+                "div", [("class", "row flow-buttons")],
+                .tag(
+                    "a",
+                    [
+                        ("class", "button quiet small"), ("href", exchange.inspector("v1/requests?format=har")),
+                        ("download", "\(exchange.world.name).har"),
+                    ], "Save all as HAR"),
+                form(
+                    to: "flows/empty", exchange, [],
+                    [.tag("button", [("class", "danger small")], "Empty the recording")])),
+        ]
+    }
+
+    // MARK: - The filter
+
+    private func filterForm(_ exchange: Exchange, _ filter: FlowFilter) -> HTML {
+        let options = [("", "All")] + providers.map { ($0.name, type(of: $0).title) }
+        let select = HTML.element(
+            "select", attributes: [(name: "name", value: "provider")],
+            children: options.map { option in
+                .tag(
+                    "option", [("value", option.0)] + (option.0 == filter.provider ? [("selected", nil)] : []), option.1
+                )
+            })
+        return .tag(
+            "form",
+            [("class", "flow-filter"), ("method", "get"), ("action", exchange.inspector()), ("role", "search")],
+            .tag("label", [], .text("Provider"), select), field("Client", "client", filter.client),
+            field("Text", "q", filter.text),
+            .tag(
+                "div", [("class", "flow-choices")], choice("Refused only", "refused", filter.isRefused),
+                choice("Key sets and discovery, too", "all", filter.showsQuiet)),
+            .tag("button", [("class", "quiet")], "Show"))
+    }
+
+    private func field(_ label: String, _ name: String, _ value: String) -> HTML {
+        .tag(
+            "label", [], .text(label),
+            .tag("input", [("type", "search"), ("name", name), ("value", value), ("autocomplete", "off")]))
+    }
+
+    private func choice(_ label: String, _ name: String, _ isOn: Bool) -> HTML {
+        .tag(
+            "label", [("class", "choice")],
+            .tag(
+                "input",
+                [("type", "checkbox"), ("name", name), ("value", "1")] + (isOn ? [("checked", nil)] : [])),
+            .text(label))
+    }
+
+    // MARK: - The list
+
+    private func list(
+        _ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ reader: FlowReader, before: Int?
+    ) -> [HTML] {
+        let rows = page.flows.map { FlowRow(flow: $0, reader: reader, exchange: exchange).html }
+        // A page of older ones doesn't change.
+        var attributes: [(name: String, value: String?)] = [
+            (name: "class", value: "flows"), (name: "id", value: "flows"),
+        ]
+        if before == nil {
+            attributes += [
+                (name: "data-events", value: exchange.inspector("flows/events?\(filter.query())")),
+                (name: "data-after", value: String(page.end)), (name: "data-run", value: formToken.run),
+            ]
+        }
+        let empty: [(String, String?)] = [("class", "empty"), ("id", "no-flows")]
+        var content: [HTML] = [
+            .tag("div", rows.isEmpty ? empty : empty + [("hidden", nil)], nothing(exchange, page, filter, before)),
+            .element("ol", attributes: attributes, children: rows),
+        ]
+        if let next = page.next {
+            let older = exchange.inspector("?\(filter.query([("before", String(next))]))")
+            content.append(
+                .tag("p", [("class", "flow-more")], .tag("a", [("id", "older"), ("href", older)], "Older ones")))
+        }
+        if before != nil {
+            content.append(.tag("p", [], .link("Back to the newest", to: exchange.inspector("?\(filter.query())"))))
+        }
+        return content
+    }
+
+    private func nothing(_ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ before: Int?) -> HTML {
+        if before != nil { return .tag("p", [], "There are no older ones.") }
+        if page.isRecorded, filter.isEmpty {
+            return .tag("p", [], "Nobody has tried to sign in: only key sets and discovery documents were asked for.")
+        }
+        if page.isRecorded || !filter.isEmpty { return .tag("p", [], "Nothing fits the filter.") }
+        return .group([
+            .tag(
+                "p", [],
+                "Nothing has happened in this world. Each sign-in stands here as soon as its first request comes."),
+            .tag("p", [], .link("How to point an app here", to: exchange.inspector(Area.setUp.rawValue))),
+        ])
+    }
+
+    private func emptyRecording(_ exchange: Exchange) async -> Response {
+        do throws(CallRefusal) {
+            _ = try await call("DELETE", "requests", in: exchange)
+            return changed(exchange, show: "")
+        } catch {
+            return page(
+                exchange, .signIns, title: "Sign-ins", status: error.status,
+                [.tag("p", [("class", "note bad"), ("role", "alert")], error.message)])
+        }
+    }
+}
