@@ -86,7 +86,7 @@ struct Conversation {
     private static func carried(_ notes: ExchangeNotes) -> String? {
         let words = AnswerWords.given(notes)
         if !words.isEmpty { return words }
-        return notes.error.map { "error \(ShownText.plain($0, limit: 60))" }
+        return notes.error.map { "error \(AnswerWords.name(of: $0))" }
     }
 }
 
@@ -109,6 +109,9 @@ enum AnswerWords {
         return names.joined(separator: ", ")
     }
 
+    /// An error without the words that may follow its name.
+    static func name(of error: String) -> String { ShownText.plain(String(error.prefix { $0 != " " }), limit: 60) }
+
     /// Such as "302 code", "400 invalid_grant", or "closed without an answer".
     static func answer(_ step: FlowStep) -> String {
         let response = step.exchange.response
@@ -120,7 +123,7 @@ enum AnswerWords {
         let notes = step.exchange.notes
         let status = response.status == 0 ? "no answer" : String(response.status)
         if let error = notes.error, step.isFailed || step.isPending || step.isCancelled {
-            return "\(status) \(ShownText.plain(error, limit: 60))"
+            return "\(status) \(name(of: error))"
         }
         let words = given(notes)
         if !words.isEmpty { return "\(status) \(words)" }

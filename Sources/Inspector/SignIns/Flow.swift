@@ -102,6 +102,12 @@ struct Flow: Sendable {
         ([.refresh], "Token refresh"), ([.logout], "Sign-out"), ([.revocation], "Revocation"),
     ]
 
+    /// What it was and at whom: "Apple: Web sign-in".
+    var name: String {
+        let title = ShownText.plain(title, limit: 100)
+        return providers.isEmpty ? title : "\(providers.map(\.title).joined(separator: ", ")): \(title)"
+    }
+
     /// The providers that took part, services first.
     var providers: [Party] {
         Set(steps.flatMap { [$0.receiver, $0.sender] }).filter { if case .provider = $0 { true } else { false } }

@@ -36,7 +36,7 @@ extension Inspector {
                     ("aria-pressed", "true"),
                 ], "Live")
             return page(
-                exchange, .signIns, title: "Sign-in \(id)", scripts: ["signins"],
+                exchange, .signIns, title: reader.flow(exchanges).name, scripts: ["signins"],
                 lead: from == nil ? [live] : [], [content])
         }
     }
@@ -72,9 +72,8 @@ extension Inspector {
         func fact(_ name: String, _ value: HTML) -> HTML { .group([.tag("dt", [], name), .tag("dd", [], value)]) }
         var took = ShownText.duration(flow.duration)
         if flow.waiting >= 100_000 { took += ", \(ShownText.duration(flow.waiting)) of it waiting" }
-        let what = flow.providers.isEmpty ? "" : flow.providers.map(\.title).joined(separator: ", ") + ": "
         var facts = [
-            fact("What", .group([.text(what), ShownText.isolated(flow.title)])),
+            fact("Flow", .tag("code", [], flow.id)),
             fact("Ended", .tag("span", [("class", flow.ending.style)], flow.ending.title)),
         ]
         if let person = reader.person(of: flow) { facts.append(fact("Person", FlowRow.name(person, exchange))) }

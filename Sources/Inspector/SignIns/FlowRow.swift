@@ -20,12 +20,7 @@ struct FlowRow {
     }
 
     private var heading: HTML {
-        .tag(
-            "h2", [],
-            .tag(
-                "a", [("href", exchange.inspector("flows/\(flow.id)"))],
-                .text(flow.providers.isEmpty ? "" : flow.providers.map(\.title).joined(separator: ", ") + ": "),
-                ShownText.isolated(flow.title)))
+        .tag("h2", [], .tag("a", [("href", exchange.inspector("flows/\(flow.id)"))], ShownText.isolated(flow.name)))
     }
 
     private func who(_ person: FlowReader.Person?) -> HTML {
@@ -84,8 +79,7 @@ struct FlowRow {
 
     /// What a screen reader says when the flow comes or changes.
     private var spoken: String {
-        let what = "\(flow.providers.map(\.title).joined(separator: ", ")): \(flow.title)"
         let reason = flow.failure.map { ": " + FlowRow.reason($0, reader) } ?? ""
-        return ShownText.plain("\(what), \(flow.ending.title.lowercased())\(reason)", limit: 400)
+        return ShownText.plain("\(flow.name), \(flow.ending.title.lowercased())\(reason)", limit: 400)
     }
 }

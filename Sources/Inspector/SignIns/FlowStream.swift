@@ -96,7 +96,7 @@ private final class FlowStream: Sendable {
         let earlier = known.exchanges.prefix { $0.exchange.order < after }.count
         state.withLock { state in
             state.next = known.first + earlier
-            state.oldest = known.exchanges.first?.exchange.order ?? 0
+            state.oldest = known.exchanges.first?.exchange.order ?? Int.max
             state.hasBegun = true
         }
         look()

@@ -8,19 +8,19 @@ struct SequenceDiagram {
     let reader: FlowReader
     let exchange: Exchange
 
-    /// Pixels.
-    private static let column = 210
+    /// Pixels between two lifelines: fewer where there are many.
+    private var column: Int { conversation.parties.count > 4 ? 210 : 260 }
     private static let margin = 110
     private static let head = 52
     private static let line = 46
 
     private var width: Int {
-        SequenceDiagram.margin * 2 + SequenceDiagram.column * max(0, conversation.parties.count - 1)
+        SequenceDiagram.margin * 2 + column * max(0, conversation.parties.count - 1)
     }
     private var height: Int { SequenceDiagram.head + SequenceDiagram.line * conversation.lines.count + 24 }
 
     private func x(_ party: Party) -> Int {
-        SequenceDiagram.margin + SequenceDiagram.column * (conversation.parties.firstIndex(of: party) ?? 0)
+        SequenceDiagram.margin + column * (conversation.parties.firstIndex(of: party) ?? 0)
     }
 
     var html: HTML {

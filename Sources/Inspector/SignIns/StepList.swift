@@ -21,11 +21,12 @@ struct StepList {
                     .tag("p", [("class", "soft small")], ShownText.isolated(place)))
             }
         }
-        return .element("ol", attributes: [(name: "class", value: "steps")], children: items)
+        return .element("ol", attributes: [(name: "class", value: "steps card")], children: items)
     }
 
     private func item(_ step: FlowStep) -> HTML {
-        let offset = "+\(ShownText.duration(max(0, step.exchange.began - conversation.began)))"
+        let time = max(0, step.exchange.began - conversation.began)
+        let offset = time == 0 ? "0" : "+\(ShownText.duration(time))"
         let style = step.isPending ? "badge info" : step.isFailed || step.isCancelled ? "badge bad" : "badge good"
         return .tag(
             "li", [("class", step.isInner ? "step inner" : "step"), ("id", "step-\(step.exchange.id)")],

@@ -1,0 +1,181 @@
+import Foundation
+import TestSupport
+import Testing
+import Understudy
+
+/// A sign-in as a diagram, and its stream of changes.
+@Suite struct FlowTests {
+    let fixture: InspectorFixture
+
+    init() throws { fixture = try InspectorFixture() }
+
+    /// The page of the newest sign-in.
+    private func newest() throws -> Answer {
+        let id = try fixture.page().text.firstMatch(of: /flows\/(r\d+)"/)?.1
+        return try fixture.page("flows/\(try #require(id))")
+    }
+
+    /// What a screen reader says of the diagram's arrows.
+    private func arrows(_ page: Answer) -> [String] {
+        page.text.matches(of: /aria-label="([^"]*)" class="flow-arrow/).map { String($0.1) }
+    }
+
+    private func parties(_ page: Answer) -> [String] {
+        page.text.matches(of: /<g class="flow-party [a-z]*">.*?<text [^>]*>([^<]*)<\/text>/).map { String($0.1) }
+    }
+
+    @Test("a web sign-in goes from the browser over the backend to the provider") func web() throws {
+        _ = try Site.signIn(at: "github", fixture.client)
+        let page = try newest()
+        #expect(parties(page) == ["Browser", "Backend", "GitHub"])
+        let arrows = arrows(page)
+        #expect(
+            arrows == [
+                "Browser to GitHub: authorization request, GET /login/oauth/authorize",
+                "GitHub answers Browser: 302 code ", "Browser to Backend: code, GET http://localhost:3000/callback",
+                "Backend to GitHub: code redeemed, POST /login/oauth/access_token",
+                "GitHub answers Backend: 200 access token ",
+            ])
+        // Each arrow leads to its exchange.
+        #expect(page.text.contains("/_understudy/requests/r"))
+        #expect(page.text.contains("Signed in") && page.text.contains("Ada Lovelace"))
+    }
+
+    @Test("a native sign-in at a service: app, service, provider, and what the service asks") func native() throws {
+        let nonce = FirebaseFixture.sha256(FirebaseFixture.rawNonce)
+        let made = try fixture.client.post(
+            "/_understudy/v1/apple/authorizations",
+            json: ["client": AppleFixture.app, "account": "ada", "nonce": nonce])
+        let body = FirebaseFixture.postBody(
+            "apple.com", idToken: made["identityToken"], nonce: FirebaseFixture.rawNonce)
+        let answer = try fixture.client.request(
+            "POST", "/identitytoolkit.googleapis.com/v1/accounts:signInWithIdp?key=demo-api-key",
+            headers: ["Content-Type": "application/json", "X-Ios-Bundle-Identifier": AppleFixture.app],
+            body: Array(
+                try JSONSerialization.data(withJSONObject: [
+                    "postBody": body, "requestUri": "http://localhost", "returnSecureToken": true,
+                ])))
+        #expect(answer.status == 200)
+        let page = try newest()
+        #expect(parties(page) == ["App", "Firebase Authentication", "Apple"])
+        let arrows = arrows(page)
+        #expect(arrows.first?.hasPrefix("App to Apple: native sign-in") == true)
+        #expect(arrows.contains("Firebase Authentication to Apple: key set, GET /auth/keys"))
+        // What the service asks stands between its request and its answer.
+        #expect(arrows.last?.hasPrefix("Firebase Authentication answers App: 200 ID token") == true)
+        #expect(page.text.contains("200 code, ID token with nonce"))
+    }
+
+    @Test("a refusal stands in its place, with what is to be done") func refused() throws {
+        let answer = try fixture.client.get(
+            Site.authorizations[2].target(["redirect_uri": "http://elsewhere.example/"]))
+        let page = try newest()
+        #expect(page.text.contains("<div class=\"note bad\">"))
+        #expect(page.text.contains(HTMLText.escaped(answer.diagnosis)))
+        #expect(arrows(page).last?.contains("refused, \(answer.status)") == true)
+        #expect(page.text.contains("flow-arrow answer bad"))
+    }
+
+    @Test("a fault and its delay are marked") func fault() throws {
+        _ = try fixture.client.post(
+            "/_understudy/v1/faults",
+            json: ["match": ["path": "/login/oauth/access_token"], "effect": ["delay": "600ms"]])
+        _ = try Site.signIn(at: "github", fixture.client)
+        let page = try newest()
+        #expect(arrows(page).contains { $0.contains("code redeemed") && $0.contains("fault") })
+        #expect(page.text.contains(/after 6\d\d ms/))
+        #expect(page.text.contains("ordered fault fault-1"))
+    }
+
+    @Test("a form post goes from the browser to the backend") func formPost() throws {
+        _ = try Site.order(["provider": "apple", "outcome": "approve", "account": "ada"], at: fixture.client)
+        let more = ["response_mode": "form_post", "response_type": "code id_token", "scope": "email", "nonce": "n"]
+        #expect(try fixture.client.get(Site.authorizations[0].target(more)).status == 200)
+        #expect(
+            arrows(try newest()).contains(
+                "Browser to Backend: code, ID token with nonce, POST https://example.com/callback"))
+    }
+
+    @Test("a long sign-in is cut, and the rest is behind a link") func long() throws {
+        let token = try Site.signIn(at: "github", fixture.client)["access_token"] ?? ""
+        for _ in 0..<80 {
+            _ = try fixture.client.get(
+                "/api.github.com/user", headers: ["Authorization": "Bearer \(token)", "User-Agent": "tests"])
+        }
+        let last = try newest()
+        #expect(last.text.contains("Exchanges 61 to 82 of 82") && last.text.contains("Show earlier ones"))
+        let first = try fixture.page("flows/r2?from=0")
+        let id = try #require(last.text.firstMatch(of: /flows\/(r\d+)\?from=0"/)?.1)
+        let start = try fixture.page("flows/\(id)?from=0")
+        #expect(start.text.contains("Exchanges 1 to 60 of 82") && start.text.contains("Show more"))
+        #expect(start.body.count < 150_000)
+        for from in ["-1", "99999999999999999999", "81", "x"] {
+            #expect(try fixture.page("flows/\(id)?from=\(from)").status == 200)
+        }
+        #expect(first.status == 404 || first.status == 200 || first.status == 302)
+    }
+
+    @Test("a sign-in that isn't there, and one that is another's part") func missing() throws {
+        #expect(try fixture.page("flows/r99").status == 404)
+        #expect(try fixture.page("flows/%3Cscript%3E").status == 404)
+        _ = try Site.signIn(at: "github", fixture.client)
+        let page = try newest()
+        let ids = page.text.matches(of: /requests\/(r\d+)"/).map { String($0.1) }
+        let inner = try #require(ids.last)
+        #expect(try fixture.page("flows/\(inner)").location.hasSuffix("/flows/\(ids[0])"))
+    }
+
+    // MARK: - Live
+
+    private func stream(_ query: String = "") throws -> Wire {
+        let wire = try Wire(port: fixture.client.port, timeoutSeconds: 20)
+        wire.send("GET /_understudy/flows/events?\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return wire
+    }
+
+    /// The stream's next event that has rows.
+    private func rows(_ wire: Wire) throws -> String {
+        while let chunk = try wire.chunk() {
+            if chunk.contains("event: rows") { return chunk }
+        }
+        throw TransportError(reason: "the stream ended")
+    }
+
+    @Test("a page hears of each change, in rows as it has them") func live() throws {
+        let wire = try stream()
+        #expect(try wire.chunk()?.contains("event: hello\ndata: ") == true)
+        _ = try fixture.client.get(Site.authorizations[2].target(["client_id": "nobody"]))
+        let event = try rows(wire)
+        let row = try #require(event.firstMatch(of: /<li class="flow".*<\/li>/)?.0)
+        #expect(try fixture.page().text.contains(row))
+        #expect(event.contains("data-spoken=\"Google: Web sign-in, refused: "))
+    }
+
+    @Test("a stream begins where its page ended, and keeps to its filter") func filter() throws {
+        _ = try Site.signIn(at: "apple", fixture.client)
+        let end = try #require(try fixture.page().text.firstMatch(of: /data-after="(\d+)"/)?.1)
+        let wire = try stream("after=\(end)&provider=github")
+        _ = try Site.signIn(at: "github", fixture.client)
+        var event = try rows(wire)
+        while !event.contains("Signed in") { event = try rows(wire) }
+        #expect(!event.contains("Apple"))
+    }
+
+    @Test("one sign-in's page hears of it alone") func single() throws {
+        let authorized = try Site.authorizations[1].call(fixture.client, "")
+        let id = try #require(authorized.header("Understudy-Request"))
+        let wire = try stream("flow=\(id)&after=1000000")
+        _ = try Site.signIn(at: "apple", fixture.client)
+        _ = try Site.redeem(Site.code(authorized), at: "github", fixture.client)
+        let event = try rows(wire)
+        #expect(event.contains("flow-diagram") && event.contains("Signed in") && !event.contains("Apple"))
+    }
+
+    @Test("an emptied recording is told at once") func emptied() throws {
+        _ = try Site.signIn(at: "apple", fixture.client)
+        let wire = try stream()
+        _ = try rows(wire)
+        _ = try fixture.client.request("DELETE", "/_understudy/v1/requests")
+        #expect(try rows(wire).contains("data-oldest=\"\(Int.max)\""))
+    }
+}
