@@ -129,7 +129,7 @@ import Understudy
 
     private func stream(_ query: String = "") throws -> Wire {
         let wire = try Wire(port: fixture.client.port, timeoutSeconds: 20)
-        wire.send("GET /_understudy/flows/events?\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        wire.send("GET /_understudy/flows/events?\(query) HTTP/1.1\r\nHost: localhost:\(fixture.client.port)\r\n\r\n")
         return wire
     }
 

@@ -139,14 +139,17 @@ struct Flow: Sendable {
 
     // MARK: - What to do
 
+    /// Whether it ends with a code that nobody has redeemed.
+    var awaitsRedemption: Bool {
+        guard ending == .underWay, let last = steps.last(where: { !$0.isInner }) else { return false }
+        return last.exchange.notes.given.contains { ["code", "authorizationcode"].contains($0) }
+    }
+
     /// What an unfinished sign-in waits for; `nil` for others.
     var hint: String? {
         guard ending == .underWay, let last = steps.last(where: { !$0.isInner }) else { return nil }
+        if awaitsRedemption { return "The code was given out, and nobody has redeemed it." }
         if last.isPending { return "The person hasn't decided yet: the device goes on asking." }
-        if last.exchange.notes.given.contains(where: { ["code", "authorizationcode"].contains($0) }) {
-            return "The code was given out and nobody has redeemed it yet. If this stays so, the app's callback wasn't "
-                + "reached, or it didn't get as far as asking for tokens."
-        }
         return "The provider's page waits for the person."
     }
 }

@@ -55,7 +55,7 @@ extension Inspector {
         let shown = flow.steps[first..<min(count, first + Inspector.shownSteps)]
         let conversation = Conversation(flow, shown) { isOwn($0, exchange) }
         return .group([
-            summary(exchange, flow, reader), outcome(flow, reader),
+            summary(exchange, flow, reader), outcome(exchange, flow, reader), advice(exchange, shown, reader),
             .tag("h2", [], "What happened"), pages(exchange, flow, first, shown.endIndex),
             .tag(
                 "div",
@@ -92,16 +92,31 @@ extension Inspector {
             "div", [("class", "card")], .element("dl", attributes: [(name: "class", value: "facts")], children: facts))
     }
 
-    private func outcome(_ flow: Flow, _ reader: FlowReader) -> HTML {
+    private func outcome(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
         guard let failure = flow.failure else {
             return flow.hint.map { .tag("p", [("class", "note")], $0) } ?? .group([])
         }
         let style = flow.ending == .refused ? "note bad" : "note warn"
         let who = "\(failure.receiver.title), \(failure.step.label): "
+        let help = help(for: failure.exchange).map { help -> HTML in
+            .tag("p", [], .tag("a", [("href", exchange.inspector(help.path))], "This refusal in the documentation"))
+        }
         return .tag(
             "div", [("class", style)],
-            .tag("strong", [], ShownText.isolated(who)),
-            ShownText.isolated(FlowRow.reason(failure, reader), limit: 2_000))
+            .tag(
+                "p", [], .tag("strong", [], ShownText.isolated(who)),
+                ShownText.isolated(FlowRow.reason(failure, reader), limit: 2_000)), help ?? .group([]))
+    }
+
+    /// What is to be said beside the refusal.
+    private func advice(_ exchange: Exchange, _ steps: ArraySlice<FlowStep>, _ reader: FlowReader) -> HTML {
+        .group(
+            reader.advice(steps.map(\.known), exchange.world).map { advice in
+                .tag(
+                    "p", [("class", advice.weight == .problem ? "note warn" : "note")],
+                    ShownText.isolated(advice.text, limit: 2_000), .text(" "),
+                    .link("See the exchange", to: exchange.inspector("requests/\(advice.exchange)")))
+            })
     }
 
     private func pages(_ exchange: Exchange, _ flow: Flow, _ first: Int, _ end: Int) -> HTML {

@@ -8,6 +8,8 @@ struct FlowReader: Sendable {
     let finder: OperationFinder
     let providers: [any Provider]
     let world: World
+    /// What no single refusal says of a flow.
+    let advice: @Sendable ([KnownExchange], World) -> [FlowAdvice]
 
     /// The exchanges of each flow, in the order in which they were answered; the flow first in which something happened last.
     static func grouped(_ known: [KnownExchange]) -> [[KnownExchange]] {

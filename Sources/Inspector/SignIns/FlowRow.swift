@@ -52,7 +52,12 @@ struct FlowRow {
 
     private var reason: HTML {
         if let failure = flow.failure { return FlowRow.reason(failure, flow, reader) }
-        return flow.hint.map { .tag("p", [("class", "flow-why soft")], $0) } ?? .group([])
+        // Looking for advice means reading bodies again, so only where some is likely.
+        let advice = flow.awaitsRedemption ? reader.advice(flow.steps.map(\.known), exchange.world) : []
+        let problem = advice.first { $0.weight == .problem }?.text
+        return (problem ?? flow.hint).map { text in
+            .tag("p", [("class", "flow-why soft")], ShownText.isolated(text, limit: 2_000))
+        } ?? .group([])
     }
 
     /// Why it failed, whole.

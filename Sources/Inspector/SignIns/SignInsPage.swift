@@ -17,7 +17,9 @@ extension Inspector {
     }
 
     func reader(_ exchange: Exchange) -> FlowReader {
-        FlowReader(control: control, finder: finder.value, providers: providers, world: exchange.world)
+        FlowReader(control: control, finder: finder.value, providers: providers, world: exchange.world) {
+            advice(on: $0, in: $1)
+        }
     }
 
     func signIns(_ exchange: Exchange) async -> Response {
