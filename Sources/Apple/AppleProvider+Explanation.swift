@@ -1,6 +1,7 @@
 import EmulatorCore
 import JOSE
 import JSON
+import OAuth
 import Time
 
 extension AppleProvider {
@@ -48,6 +49,22 @@ extension AppleProvider {
             ExplainedPart("Client secret", findings.map { .init(holds: $0.holds, $0.text) } + registration),
             ExplainedPart(claims: secret.jws.claims),
         ]
+    }
+
+    package static func explain(error: String) -> String? {
+        error == "user_cancelled_authorize"
+            ? "the person closed Apple's page or chose Cancel: offer the sign-in again, nothing is broken" : nil
+    }
+
+    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, AppleGrant.self) }
+
+    /// Found from the first consent on.
+    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
+        world.read { tables in
+            guard let grant = tables.first(AppleGrant.bySubject, subject), let account = tables.account(grant.account)
+            else { return nil }
+            return KnownSubject(account: account.id, about: "\(account.fullName) at team \(grant.team)")
+        }
     }
 
     private static func registrationFindings(_ secret: ClientSecret, _ seed: Seed) -> [ExplainedPart.Finding] {

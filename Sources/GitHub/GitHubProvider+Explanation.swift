@@ -1,4 +1,5 @@
 import EmulatorCore
+import OAuth
 
 extension GitHubProvider {
     package static let title = "GitHub"
@@ -32,4 +33,18 @@ extension GitHubProvider {
         findings.append(Finding(holds: nil, "whether it works, only the server knows: GET /user says"))
         return [ExplainedPart("GitHub token", findings)]
     }
+
+    package static func explain(error: String) -> String? {
+        guard let code = OAuthError.Code(rawValue: error) else { return nil }
+        switch code {
+        case .accessDenied: return "the person chose Cancel at GitHub's page: offer the sign-in again"
+        case .redirectURIMismatch:
+            return
+                "the redirect_uri isn't the app's registered callback URL, nor below it: register it, or send the registered one"
+        case .applicationSuspended: return "the app is suspended at GitHub: nobody can sign in with it"
+        default: return OAuthError.description(of: code)
+        }
+    }
+
+    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, GitHubGrant.self) }
 }

@@ -19,6 +19,8 @@ package protocol ValueExplainer {
     /// What is to be said of a client secret, with a seed also of whether it fits a registration there; empty when the
     /// provider's secrets are random texts.
     static func explain(clientSecret: String, seed: Seed?, now: Instant) -> [ExplainedPart]
+    /// What `error`, by which a sign-in came back to the client, means, in a sentence; `nil` for one that isn't the provider's own.
+    static func explain(error: String) -> String?
 }
 
 extension ValueExplainer {
@@ -29,6 +31,7 @@ extension ValueExplainer {
     package static func explain(token: String, meantAsIDToken: Bool) -> [ExplainedPart]? { nil }
     package static func explain(rawNonce: String) -> [ExplainedPart] { [] }
     package static func explain(clientSecret: String, seed: Seed?, now: Instant) -> [ExplainedPart] { [] }
+    package static func explain(error: String) -> String? { nil }
 }
 
 /// A kind of value that only some providers can say something of.
@@ -45,16 +48,18 @@ package struct ExplainedPart: Sendable {
         package let holds: Bool?
         /// Without a full stop.
         package let text: String
+        /// The ID of the exchange that it speaks of.
+        package let exchange: String?
 
-        package init(holds: Bool?, _ text: String) {
+        package init(holds: Bool?, _ text: String, exchange: String? = nil) {
             self.holds = holds
             self.text = text
+            self.exchange = exchange
         }
 
         /// `text`, with `remedy` behind it when it doesn't hold.
         package init(_ holds: Bool, _ text: String, else remedy: String) {
-            self.holds = holds
-            self.text = holds ? text : "\(text): \(remedy)"
+            self.init(holds: holds, holds ? text : "\(text): \(remedy)")
         }
     }
 

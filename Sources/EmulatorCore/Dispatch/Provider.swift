@@ -52,6 +52,12 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     var isService: Bool { get }
     /// The person for whom it has given out a code or token; `nil` when it knows none, or no longer.
     func account(behind credential: String, in world: World) -> String?
+    /// The code or token that it has given out in this world; `nil` when it is none of the provider's, or forgotten.
+    func issued(_ text: String, in world: World) -> IssuedValue?
+    /// Whom `subject`, the `sub` of an ID token of the provider's for `client`, means; `nil` when nobody is known by it.
+    func subject(_ subject: String, of client: String, in world: World) -> KnownSubject?
+    /// Whether its ID tokens for `client` may have no signature.
+    func leavesUnsigned(tokensFor client: String, in world: World) -> Bool
     /// What no seed holds and the provider has taken in this world all the same, a phrase each, for the inspector.
     func takenOnTrust(in world: World) -> [String]
     /// What surprises an app's developer at an answer that refuses nothing, such as a name that is missing: a sentence each, for
@@ -98,6 +104,12 @@ extension Provider {
     package var isService: Bool { false }
 
     package func account(behind credential: String, in world: World) -> String? { nil }
+
+    package func issued(_ text: String, in world: World) -> IssuedValue? { nil }
+
+    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? { nil }
+
+    package func leavesUnsigned(tokensFor client: String, in world: World) -> Bool { false }
 
     package func takenOnTrust(in world: World) -> [String] { [] }
 

@@ -85,6 +85,26 @@ package struct KeyRing: Sendable {
     /// The published key by which `token` says that it is signed; `nil` when there is none.
     package func key(of token: JWS) -> KeyGenerator.NamedKey? { published.first { $0.id == token.keyID } }
 
+    /// What has become of a key in its world.
+    package enum KeyState: Sendable {
+        case published
+        case withdrawn
+        /// It signs what an order asked to be signed by an unknown key.
+        case neverPublished
+    }
+
+    /// The key with this `kid`; `nil` when the owner has, and had, none.
+    package func known(_ keyID: String) -> (key: KeyGenerator.NamedKey, state: KeyState)? {
+        let all: [(KeyState, [KeyGenerator.NamedKey])] = [
+            (.published, published), (.withdrawn, sequences.flatMap(\.withdrawn)),
+            (.neverPublished, sequences.compactMap(\.unpublished)),
+        ]
+        for (state, keys) in all {
+            if let key = keys.first(where: { $0.id == keyID }) { return (key, state) }
+        }
+        return nil
+    }
+
     /// The keys of `algorithm`, or of the first; `nil` when the owner doesn't sign with it.
     private func sequence(_ algorithm: Algorithm?) -> KeySequence? {
         algorithm.map { algorithm in sequences.first { $0.algorithm == algorithm } } ?? sequences.first

@@ -46,6 +46,12 @@ final class KeySequence: Sendable {
 
     var published: [KeyGenerator.NamedKey] { rotated.withLock { $0.keys?.published } ?? initial }
 
+    /// What was published before: what the world began with, and what there was before the last rotation.
+    var withdrawn: [KeyGenerator.NamedKey] {
+        let current = Set(published.map(\.id))
+        return (initial + (rotated.withLock { $0.keys?.before } ?? [])).filter { !current.contains($0.id) }
+    }
+
     func signing(at time: Instant) -> KeyGenerator.NamedKey? {
         let keys = published
         guard let rotation, !keys.isEmpty else { return keys.last }

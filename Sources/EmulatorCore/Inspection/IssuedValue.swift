@@ -1,0 +1,59 @@
+import Time
+
+/// A code or a token that a provider has given out in a world and still remembers.
+package struct IssuedValue: Sendable {
+    package enum Kind: String, Sendable {
+        case code = "authorization code"
+        case accessToken = "access token"
+        case refreshToken = "refresh token"
+    }
+
+    package let kind: Kind
+    /// The ID of the client that it was given to.
+    package let client: String
+    /// The ID of the person's account; empty where a client acts for itself.
+    package let account: String
+    /// The one of the authorization request, for a code; `nil` when it had none.
+    package let redirectURI: String?
+    /// Whether the authorization request had a `code_challenge`.
+    package let hasChallenge: Bool
+    /// `nil` when it lasts until it is revoked.
+    package let expires: Instant?
+    /// The exchange that redeemed a code.
+    package let usedBy: String?
+
+    package init(
+        _ kind: Kind, client: String, account: String, redirectURI: String? = nil, hasChallenge: Bool = false,
+        expires: Instant?, usedBy: String? = nil
+    ) {
+        self.kind = kind
+        self.client = client
+        self.account = account
+        self.redirectURI = redirectURI
+        self.hasChallenge = hasChallenge
+        self.expires = expires
+        self.usedBy = usedBy
+    }
+}
+
+/// Whom the `sub` of an ID token means.
+package struct KnownSubject: Sendable {
+    /// The ID of the person's account; `nil` for a user of an app.
+    package let account: String?
+    /// In a phrase, such as "Ada Lovelace".
+    package let about: String
+
+    package init(account: String? = nil, about: String) {
+        self.account = account
+        self.about = about
+    }
+
+    package init(_ account: Account) { self.init(account: account.id, about: account.fullName) }
+}
+
+extension World {
+    /// The person whom a provider calls so, by `AccountProfile.identifiers`.
+    package func subject(identifier: String) -> KnownSubject? {
+        read { $0.first(Account.byIdentifier, identifier) }.map { KnownSubject($0) }
+    }
+}
