@@ -7,7 +7,7 @@ import EmulatorCore
 package struct ControlAPI: Sendable {
     package static let root = Operation.controlRoot
 
-    let providers: [any Provider]
+    package let providers: [any Provider]
     let tokenOrder: ComposedRule<TokenOrder>
     let worlds: WorldRegistry
     let ports: WorldPorts
@@ -76,6 +76,7 @@ package struct ControlAPI: Sendable {
             .control("POST", "scenarios/:name") { await playScenario($0) },
             .control("DELETE", "scenarios/:name") { withdrawScenario($0) },
             .control("POST", "tokens", keys: keyOwners) { await mintToken($0) },
+            .control("POST", "explain") { await explain($0) },
             .control("GET", "accounts") { accounts($0) },
             .control("POST", "accounts") { addAccount($0) },
             .control("GET", "accounts/:id") { account($0) },

@@ -21,23 +21,7 @@ extension Inspector {
     }
 
     /// Whose operation answered; `nil` for what no provider serves.
-    func provider(of exchange: RecordedExchange) -> (any Provider)? {
-        let segments = exchange.path.split(separator: "/", omittingEmptySubsequences: true)
-        guard let host = exchange.host else {
-            guard exchange.path.hasPrefix("\(Operation.controlRoot)/"), segments.count > 2 else { return nil }
-            return providers.first { $0.name == segments[2] }
-        }
-        let served = providers.filter { provider in provider.hosts.contains { Glob.matches($0, host) } }
-        // A host that two providers share is divided by the first segment of its paths.
-        return served.first { provider in
-            served.count == 1
-                || provider.operations.contains { operation in
-                    let first = operation.path.split(separator: "/").first ?? ""
-                    return operation.hosts.contains { Glob.matches($0, host) }
-                        && (first.hasPrefix(":") || first == segments.first ?? "")
-                }
-        } ?? served.first
-    }
+    func provider(of exchange: RecordedExchange) -> (any Provider)? { providers.answering(exchange) }
 }
 
 /// What a refusal is called, and how it came, in the words of the documentation's tables.

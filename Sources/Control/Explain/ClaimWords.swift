@@ -1,0 +1,226 @@
+import EmulatorCore
+import JOSE
+import JSON
+import Time
+
+/// What each member of a token says, in words.
+struct ClaimWords {
+    typealias Finding = ExplainedPart.Finding
+
+    let reader: ValueReader
+    let token: JWS
+    let kind: TokenKind
+    let issuer: (any Provider)?
+    let surroundings: TokenSurroundings
+
+    private var now: Instant { reader.now }
+
+    private var issuerTitle: String {
+        (surroundings.maker ?? issuer).map { ValueReader.title(of: $0) } ?? "the provider"
+    }
+
+    // MARK: - Header
+
+    func header(_ name: String, _ value: JSONValue) -> [Finding] {
+        switch name {
+        case "alg":
+            guard kind != .clientSecret else { return [] }
+            let isKnown = value.string.map { $0 == "none" || Algorithm(rawValue: $0) != nil } ?? false
+            return isKnown ? [] : [.init(holds: false, "no algorithm that anybody here signs with")]
+        case "typ": return typeWords(value.string?.lowercased() ?? "")
+        default: return []
+        }
+    }
+
+    private func typeWords(_ type: String) -> [Finding] {
+        let words: String? =
+            switch type {
+            case "at+jwt": "an access token (RFC 9068): it isn't for the client to read"
+            case "logout+jwt": "the person was logged out elsewhere (back-channel logout)"
+            case "oauth-authz-req+jwt": "an authorization request, signed (RFC 9101)"
+            default: nil
+            }
+        return words.map { [.init(holds: nil, $0)] } ?? []
+    }
+
+    // MARK: - Claims
+
+    func claim(_ name: String, _ value: JSONValue) -> [Finding] {
+        if let finding = time(name, value) { return [finding] }
+        switch name {
+        case "iss": return [issuerFinding(value)]
+        case "aud": return audienceFindings(value)
+        case "azp": return value.string.map { [.init(holds: nil, clientWords($0) ?? "the client that asked")] } ?? []
+        case "sub": return [subjectFinding(value)]
+        case "nonce": return nonceFindings(value)
+        case "at_hash": return [hashFinding(value, of: "access token", among: surroundings.accessTokens)]
+        case "c_hash": return [hashFinding(value, of: "code", among: surroundings.codes)]
+        case "email": return emailFindings(value)
+        case "email_verified": return verifiedFindings(value)
+        default: return ClaimMeanings.words(name, value).map { [.init(holds: nil, $0)] } ?? []
+        }
+    }
+
+    /// What ought to be there.
+    var missing: [Finding] {
+        var findings = kind.required.filter { token.claims[$0] == nil }.map { name in
+            Finding(holds: false, "\(name) is missing: \(ClaimMeanings.advice[name] ?? "it is required")")
+        }
+        guard kind == .idToken, token.claims["nonce"] == nil else { return findings }
+        if let raw = surroundings.rawNonce {
+            let comparison = NonceComparison(tokenNonce: nil, rawNonce: raw.text)
+            findings.append(
+                .init(holds: false, comparison.explanation(provider: issuerTitle), exchange: raw.exchange))
+        } else if let sent = surroundings.sentNonce {
+            let advice = "nonce is missing, though \(sent.receiver) was sent one: refuse the token"
+            findings.append(.init(holds: false, advice, exchange: sent.exchange))
+        }
+        return findings
+    }
+
+    // MARK: - Times
+
+    private func time(_ name: String, _ value: JSONValue) -> Finding? {
+        guard ["exp", "iat", "nbf", "auth_time"].contains(name) else { return nil }
+        if value.isInMilliseconds {
+            return .init(holds: false, "that is milliseconds: JWT times are seconds since 1970")
+        }
+        guard let time = value.numericDate else {
+            return .init(holds: false, "not a whole number of seconds from 1970 to the year 9999")
+        }
+        let span = (time - now).inWords
+        let isPast = time <= now
+        switch name {
+        case "exp":
+            return isPast
+                ? .init(holds: false, "expired \(span) ago by the world's clock: get a new one")
+                : .init(holds: true, "expires in \(span), at \(time.text)")
+        case "nbf":
+            return isPast
+                ? .init(holds: true, "valid since \(span) ago")
+                : .init(holds: false, "not valid before \(span) from now: a clock is wrong")
+        case "auth_time":
+            return time > now + .minutes(1)
+                ? .init(holds: false, "the person would have signed in \(span) from now: a clock is wrong")
+                : .init(holds: nil, "the person signed in \(span) ago")
+        default:
+            return time > now + .minutes(1)
+                ? .init(holds: false, "issued \(span) from now by the world's clock: a clock is wrong")
+                : .init(holds: true, "issued \(span) ago by the world's clock")
+        }
+    }
+
+    // MARK: - Who and for whom
+
+    private func issuerFinding(_ value: JSONValue) -> Finding {
+        guard let text = value.string else { return .init(holds: false, "it must be a string") }
+        if kind == .clientSecret {
+            return .init(holds: nil, "the client's own side: \(clientWords(text) ?? "a team or the client")")
+        }
+        if let maker = surroundings.maker, maker.name != issuer?.name {
+            let found = issuer.map { "\(ValueReader.title(of: $0))'s" } ?? "nobody's here"
+            return .init(
+                holds: false, "not \(ValueReader.title(of: maker))'s, which made the token, but \(found): refuse it")
+        }
+        guard let issuer else {
+            return .init(holds: false, "no provider of this world is called so: refuse the token")
+        }
+        let isReal = type(of: issuer).isIssuer(text)
+        return .init(holds: true, ValueReader.title(of: issuer) + (isReal ? "" : ", at its address here"))
+    }
+
+    private func audienceFindings(_ value: JSONValue) -> [Finding] {
+        let audiences = value.array?.compactMap(\.string) ?? value.string.map { [$0] } ?? []
+        guard !audiences.isEmpty else { return [.init(holds: false, "it must be a string or a list of strings")] }
+        if kind == .clientSecret {
+            let provider = audiences.lazy.compactMap { reader.provider(ofIssuer: $0) }.first
+            let words = provider.map { "meant for \(ValueReader.title(of: $0))" }
+            return [
+                .init(holds: provider != nil, words ?? "no provider of this world: it must be the provider's issuer")
+            ]
+        }
+        if kind == .idToken, let client = surroundings.client, !audiences.contains(client.text) {
+            let advice = "not for this client: it was asked for \(Diagnosis.quote(client.text))"
+            return [.init(holds: false, advice, exchange: client.exchange)]
+        }
+        let isOurs = kind == .idToken || kind == .logoutToken
+        return audiences.prefix(10).map { audience in
+            if let words = clientWords(audience) { return .init(holds: isOurs ? true : nil, words) }
+            guard isOurs, surroundings.client == nil, issuer != nil else { return .init(holds: nil, "whom it is for") }
+            return .init(holds: false, "no client of \(issuerTitle)'s in this world's seed is called so")
+        }
+    }
+
+    /// What the seed calls the client; `nil` when it has none of this ID.
+    private func clientWords(_ id: String) -> String? {
+        let provider = surroundings.maker ?? issuer
+        return reader.clients(of: provider).first { $0.id == id }.map { "a client of the seed: \($0.kind)" }
+    }
+
+    private func subjectFinding(_ value: JSONValue) -> Finding {
+        guard let text = value.string, !text.isEmpty else { return .init(holds: false, "it must be a string") }
+        guard kind != .clientSecret else { return .init(holds: nil, clientWords(text) ?? "the client_id") }
+        let audience = token.claims["aud"]?.string ?? token.claims["aud"]?.array?.first?.string ?? ""
+        let known = (surroundings.maker ?? issuer)?.subject(text, of: audience, in: reader.world)
+        return .init(holds: nil, known?.about ?? "nobody whom this world can name: the person's ID at \(issuerTitle)")
+    }
+
+    private func emailFindings(_ value: JSONValue) -> [Finding] {
+        guard let email = value.string else { return [.init(holds: false, "it must be a string")] }
+        let kinds = reader.providers.lazy.compactMap { type(of: $0).kind(ofEmail: email) }
+        return kinds.first.map { [.init(holds: nil, $0)] } ?? []
+    }
+
+    private func verifiedFindings(_ value: JSONValue) -> [Finding] {
+        let isText = value.string != nil
+        switch value.bool ?? value.string.flatMap({ Bool($0) }) {
+        case true?: return isText ? [.init(holds: nil, "verified, as a text: compare \"true\" as well as true")] : []
+        case false?:
+            return [.init(holds: false, "nobody has proved that the address is theirs: link no account by it")]
+        case nil: return [.init(holds: false, "it must be true or false")]
+        }
+    }
+
+    // MARK: - What it is bound to
+
+    private func nonceFindings(_ value: JSONValue) -> [Finding] {
+        guard let nonce = value.string else { return [.init(holds: false, "it must be a string")] }
+        var findings: [Finding] = []
+        if let sent = surroundings.sentNonce {
+            let isSame = sent.text == nonce
+            findings.append(
+                .init(
+                    holds: isSame ? nil : false,
+                    isSame
+                        ? "what \(sent.receiver) was sent"
+                        : "not what \(sent.receiver) was sent, \(Diagnosis.quote(sent.text)): refuse the token",
+                    exchange: sent.exchange))
+        }
+        if let raw = surroundings.rawNonce {
+            let comparison = NonceComparison(tokenNonce: nonce, rawNonce: raw.text)
+            let words =
+                comparison == .matches
+                ? "the SHA-256 of the raw nonce that "
+                    + (raw.exchange == nil ? "was given here" : "\(raw.receiver) was handed")
+                : comparison.explanation(provider: issuerTitle)
+            findings.append(.init(holds: comparison == .matches, words, exchange: raw.exchange))
+        } else if nonce.utf8.count == 64, Hex.decode(nonce) != nil {
+            findings.append(.init(holds: nil, "it looks like a SHA-256: its raw nonce isn't known here"))
+        }
+        return findings
+    }
+
+    private func hashFinding(_ value: JSONValue, of what: String, among candidates: [String]) -> Finding {
+        guard let hash = value.string else { return .init(holds: false, "it must be a string") }
+        guard !candidates.isEmpty else { return .init(holds: nil, "not checked: there is no \(what) beside the token") }
+        // The hash is the one of the token's algorithm (OpenID Connect Core 3.1.3.6). A token that was broken on order carries
+        // the one that it was made with.
+        let algorithms = [token.algorithm.flatMap { Algorithm(rawValue: $0) } ?? .rs256, .rs256]
+        let holds = candidates.contains { text in algorithms.contains { $0.leftHalf(of: text) == hash } }
+        return .init(
+            holds: holds,
+            holds
+                ? "the \(what) beside the token"
+                : "not the hash of the \(what) beside the token: one of them was exchanged")
+    }
+}

@@ -1,0 +1,111 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+
+/// What a person, or a test, has given to be explained.
+package struct PastedValue: Sendable {
+    /// What it was taken for.
+    package let kind: String
+    package let parts: [ExplainedPart]
+    /// A token's parts, if it is one.
+    package let token: ReadToken?
+
+    /// Whether nothing was found to be wrong.
+    package var isSound: Bool { parts.allSatisfy { $0.findings.allSatisfy { $0.holds ?? true } } }
+
+    init(_ kind: String, _ parts: [ExplainedPart], token: ReadToken? = nil) {
+        self.kind = kind
+        self.parts = parts
+        self.token = token
+    }
+
+    /// Bytes. A callback with an ID token has some 2 kB.
+    package static let limit = 32 << 10
+}
+
+extension ValueReader {
+    /// Finds out by its form what `text` is, and says what this world knows of it. `rawNonce` is the text that was hashed for
+    /// a token's nonce. It searches the recording: not on a worker.
+    package func explain(_ text: String, rawNonce: String? = nil) -> PastedValue {
+        let text = text.trimmed
+        let rawNonce = rawNonce.flatMap { $0.isEmpty ? nil : $0 }
+        let search = RecordingSearch(world.recording.known().exchanges)
+        let bare = text.dropFirst(text.lowercased().hasPrefix("bearer ") ? 7 : 0).filter { !$0.isWhitespace }
+        if RecordingSearch.isToken(bare), !bare.contains("&") { return explain(token: bare, rawNonce, search) }
+        if let returned = ReturnedValues(text) {
+            let kind = returned.address == nil ? "What a sign-in brought back" : "A callback URL"
+            return PastedValue(kind, read(returned, in: search))
+        }
+        let form = providers.lazy.compactMap { type(of: $0).explain(token: bare, meantAsIDToken: false) }.first
+        if form != nil || issued(bare) != nil || search.maker(of: bare) != nil {
+            let known = issuedFindings(bare, name: nil, returnedTo: nil, search)
+            return PastedValue("A code or a token", (form ?? []) + [ExplainedPart("In this world", known)])
+        }
+        return explain(nonce: text, search)
+    }
+
+    private func explain(token text: String, _ rawNonce: String?, _ search: RecordingSearch) -> PastedValue {
+        let token: JWS
+        do { token = try JWS(parsing: text) } catch {
+            let finding = ExplainedPart.Finding(holds: false, "it can't be read: \(error.description)")
+            return PastedValue("A JSON Web Token", [ExplainedPart("JSON Web Token", [finding])])
+        }
+        let maker = search.maker(of: text)?.exchange
+        let sender = maker == nil ? search.senders(of: text).first : nil
+        let field = maker == nil && sender == nil ? nil : fieldName(of: text, in: maker ?? sender?.exchange)
+        let read = read(token, text: text, surroundings(of: text, field: field, in: search, rawNonce: rawNonce))
+        var origin: [ExplainedPart.Finding] = []
+        if let maker {
+            origin.append(.init(holds: nil, "an exchange of this world's recording made it", exchange: maker.id))
+        }
+        origin += search.senders(of: text).suffix(3).map {
+            .init(holds: nil, "it was sent to \($0.exchange.host ?? "this daemon")", exchange: $0.exchange.id)
+        }
+        let parts = read.parts + (origin.isEmpty ? [] : [ExplainedPart("In the recording", origin)])
+        return PastedValue("A JSON Web Token: \(read.title)", parts, token: read)
+    }
+
+    private func fieldName(of value: String, in exchange: RecordedExchange?) -> String? {
+        guard let exchange else { return nil }
+        return (exchange.responseFindings + exchange.requestFindings).first { $0.value == value }?.name
+    }
+
+    // MARK: - Nonces
+
+    /// A raw nonce, or its hash.
+    private func explain(nonce text: String, _ search: RecordingSearch) -> PastedValue {
+        var found: [ExplainedPart.Finding] = []
+        for asked in search.asked("nonce").suffix(200) {
+            let receiver = provider(of: asked.known.exchange).map { ValueReader.title(of: $0) } ?? "the provider"
+            let comparison = NonceComparison(tokenNonce: asked.value, rawNonce: text)
+            guard comparison != .unrelated else { continue }
+            let words =
+                switch comparison {
+                case .matches: "\(receiver) was sent its SHA-256, as it should be"
+                case .hashGivenAsRawNonce:
+                    "\(receiver) was sent this very text, which looks like a SHA-256, as it should"
+                default: comparison.explanation(provider: receiver)
+                }
+            let holds = [NonceComparison.matches, .hashGivenAsRawNonce].contains(comparison)
+            found.append(.init(holds: holds, words, exchange: asked.known.exchange.id))
+        }
+        let isHash = text.utf8.count == 64 && Hex.decode(text) != nil
+        let advice = isHash ? [] : providers.flatMap { type(of: $0).explain(rawNonce: text) }
+        if found.isEmpty {
+            found = [.init(holds: nil, "no request in this world's recording sent it, nor anything made from it")]
+        }
+        return PastedValue(
+            isHash ? "A SHA-256, as of a nonce" : "A raw nonce, since it has no other form",
+            advice + [ExplainedPart("In the recording", Array(found.suffix(10)))])
+    }
+}
+
+extension String {
+    /// Without white space around it.
+    var trimmed: String {
+        let rest = drop { $0.isWhitespace }
+        guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(rest[...last])
+    }
+}

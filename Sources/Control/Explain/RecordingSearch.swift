@@ -1,0 +1,95 @@
+import EmulatorCore
+import HTTPServer
+
+/// Finds values in the exchanges of a recording, or of one flow. It reads each exchange once, which takes a while: not on a
+/// worker.
+package struct RecordingSearch: Sendable {
+    /// Values that are looked for have at least as many bytes: shorter ones occur everywhere.
+    private static let shortest = 6
+
+    private let entries: [(known: KnownExchange, request: [Finding], response: [Finding])]
+
+    /// In the order in which they were answered.
+    package init(_ exchanges: [KnownExchange]) {
+        entries = exchanges.map { ($0, $0.exchange.requestFindings, $0.exchange.responseFindings) }
+    }
+
+    /// The first exchange whose answer brought the value: the one that made it.
+    package func maker(of value: String) -> KnownExchange? {
+        guard value.utf8.count >= RecordingSearch.shortest else { return nil }
+        return entries.first { $0.response.contains { $0.value == value } }?.known
+    }
+
+    /// The last exchange that sent the value in a field with one of these names.
+    package func sender(of value: String, as names: Set<String>) -> KnownExchange? {
+        entries.last { $0.request.contains { names.contains($0.name) && $0.value == value } }?.known
+    }
+
+    /// The exchanges that sent the value, whatever the field was called.
+    package func senders(of value: String) -> [KnownExchange] {
+        guard value.utf8.count >= RecordingSearch.shortest else { return [] }
+        return entries.filter { $0.request.contains { $0.value == value } }.map(\.known)
+    }
+
+    /// Values of fields with this name in requests without a token: what was sent to have one made.
+    func asked(_ name: String) -> [(value: String, known: KnownExchange)] {
+        entries.filter { entry in !entry.request.contains { RecordingSearch.isToken($0.value) } }
+            .flatMap { entry in
+                entry.request.filter { $0.name == name && !$0.value.isEmpty }.map { ($0.value, entry.known) }
+            }
+    }
+
+    /// The raw nonce that was handed over together with the token; `nil` when nobody has.
+    func rawNonce(beside token: String) -> (value: String, known: KnownExchange)? {
+        for entry in entries where entry.request.contains(where: { $0.value == token }) {
+            if let nonce = entry.request.first(where: { ["nonce", "rawNonce"].contains($0.name) }) {
+                return (nonce.value, entry.known)
+            }
+        }
+        return nil
+    }
+
+    /// The values that came beside the token, in answers and requests that hold it, with one of these names.
+    func values(beside token: String, named names: Set<String>) -> [String] {
+        var answers: [String] = []
+        var requests: [String] = []
+        for entry in entries where entry.response.contains(where: { $0.value == token }) {
+            answers += entry.response.filter { names.contains($0.name) }.map(\.value)
+            requests += entry.request.filter { names.contains($0.name) }.map(\.value)
+        }
+        // What the answer brought counts; only where it brought none, what was redeemed for it.
+        return (answers.isEmpty ? requests : answers).filter { $0 != token }
+    }
+
+    static func isToken(_ value: String) -> Bool { value.hasPrefix("eyJ") }
+}
+
+extension ValueReader {
+    /// What the exchanges say of a token: who made it and for whom, and what was sent and came beside it.
+    package func surroundings(
+        of token: String, field: String?, in search: RecordingSearch, rawNonce given: String? = nil
+    ) -> TokenSurroundings {
+        var surroundings = TokenSurroundings(field: field)
+        if let maker = search.maker(of: token) {
+            surroundings.maker = provider(of: maker.exchange)
+            let receiver = surroundings.maker.map { ValueReader.title(of: $0) } ?? "the provider"
+            if let client = maker.exchange.client {
+                surroundings.client = .init(client, to: receiver, in: maker.exchange.id)
+            }
+            let asked = search.asked("nonce").last { asked in
+                asked.known.flow == maker.flow
+                    && provider(of: asked.known.exchange)?.name == surroundings.maker?.name
+            }
+            if let asked { surroundings.sentNonce = .init(asked.value, to: receiver, in: asked.known.exchange.id) }
+        }
+        if let given {
+            surroundings.rawNonce = .init(given, to: "", in: nil)
+        } else if let raw = search.rawNonce(beside: token) {
+            let receiver = provider(of: raw.known.exchange).map { ValueReader.title(of: $0) } ?? "the backend"
+            surroundings.rawNonce = .init(raw.value, to: receiver, in: raw.known.exchange.id)
+        }
+        surroundings.accessTokens = search.values(beside: token, named: ["access_token", "accessToken"])
+        surroundings.codes = search.values(beside: token, named: ["code", "authorizationCode"])
+        return surroundings
+    }
+}

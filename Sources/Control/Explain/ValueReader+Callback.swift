@@ -1,0 +1,209 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import Time
+
+// What a provider sends back to the client: a redirect's parameters, a form_post, or a token endpoint's answer.
+
+/// The named values of a pasted text, and where they stood.
+struct ReturnedValues: Sendable {
+    /// Without query and fragment; `nil` for a body.
+    let address: String?
+    let isFragment: Bool
+    let fields: [Form.Field]
+
+    /// More than any callback has.
+    static let limit = 50
+    private static let telling: Set<String> = [
+        "code", "error", "id_token", "access_token", "state", "authorizationCode", "identityToken", "idToken",
+        "accessToken", "refresh_token",
+    ]
+
+    /// `nil` when `text` is no URL with parameters, no form, and no JSON object with what sign-ins bring.
+    init?(_ text: String) {
+        if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
+            address = nil
+            isFragment = false
+            fields = object.members.prefix(ReturnedValues.limit).map { member in
+                Form.Field(name: member.key, value: member.value.string ?? member.value.text)
+            }
+        } else {
+            let mark = text.firstIndex { $0 == "?" || $0 == "#" }
+            let isURL = text.contains("://") && mark != nil || text.hasPrefix("/")
+            let start = mark.map { text.index(after: $0) } ?? text.startIndex
+            address = isURL ? mark.map { String(text[..<$0]) } : nil
+            isFragment = isURL && mark.map { text[$0] == "#" } ?? false
+            let parts = text[start...].split { $0 == "?" || $0 == "#" }
+            fields = Array(parts.flatMap { Form(parsing: $0).fields }.prefix(ReturnedValues.limit))
+        }
+        guard fields.contains(where: { ReturnedValues.telling.contains($0.name) }) else { return nil }
+    }
+
+    subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
+}
+
+extension ValueReader {
+    func read(_ returned: ReturnedValues, in search: RecordingSearch) -> [ExplainedPart] {
+        var findings: [ExplainedPart.Finding] = []
+        if let address = returned.address {
+            findings.append(.init(holds: nil, "returned to \(Diagnosis.quote(address, limit: 300))"))
+        }
+        if returned.isFragment {
+            let advice = "the values are in the fragment: only scripts in the browser see them, no server does"
+            findings.append(.init(holds: nil, advice))
+        }
+        let names = returned.fields.map(\.name)
+        for name in Set(names).sorted() where names.filter({ $0 == name }).count > 1 {
+            findings.append(
+                .init(
+                    holds: false, "\(Diagnosis.quote(name)) occurs more than once: which one counts is anybody's guess")
+            )
+        }
+        var tokens: [ExplainedPart] = []
+        for field in returned.fields {
+            findings += words(of: field, returned, search)
+            guard RecordingSearch.isToken(field.value), tokens.count < 8, let token = try? JWS(parsing: field.value)
+            else { continue }
+            tokens += read(token, text: field.value, surroundings(of: field.value, field: field.name, in: search)).parts
+        }
+        return [ExplainedPart("What came back", findings)] + tokens
+    }
+
+    private func words(
+        of field: Form.Field, _ returned: ReturnedValues, _ search: RecordingSearch
+    ) -> [ExplainedPart.Finding] {
+        let name = field.name
+        switch name {
+        case "code", "authorizationCode", "access_token", "accessToken", "refresh_token", "refreshToken":
+            return issuedFindings(field.value, name: name, returnedTo: returned.address, search)
+        case "state": return [stateFinding(field.value, search)]
+        case "error": return [errorFinding(field.value, returned, search)]
+        case "error_description", "error_reason", "error_uri":
+            return [.init(holds: nil, "\(name), the provider's own words: \(Diagnosis.quote(field.value, limit: 300))")]
+        case "iss":
+            let named = provider(ofIssuer: field.value)
+            return [
+                .init(
+                    named != nil,
+                    "iss (RFC 9207) is \(Diagnosis.quote(field.value))"
+                        + (named.map { ", \(ValueReader.title(of: $0))" } ?? ""),
+                    else: "no provider of this world is called so")
+            ]
+        case "user":
+            return [
+                .init(
+                    holds: nil, "user, the person's name and address: it comes with the first consent only, so keep it")
+            ]
+        case "id_token", "idToken", "identityToken":
+            return RecordingSearch.isToken(field.value)
+                ? [] : [.init(holds: false, "\(name) isn't a JSON Web Token: \(Diagnosis.quote(field.value))")]
+        default:
+            let words = ReturnedWords.meanings[name].map { ", \($0)" } ?? ""
+            return [.init(holds: nil, "\(Diagnosis.quote(name))\(words): \(Diagnosis.quote(field.value, limit: 200))")]
+        }
+    }
+
+    private func stateFinding(_ state: String, _ search: RecordingSearch) -> ExplainedPart.Finding {
+        if let sender = search.sender(of: state, as: ["state"]) {
+            let words = "state is what an authorization request sent: compare it with the session's, and use it once"
+            return .init(holds: true, words, exchange: sender.exchange.id)
+        }
+        return .init(
+            holds: false,
+            "state \(Diagnosis.quote(state)) isn't one that a request in this world's recording sent: the sign-in was begun elsewhere, "
+                + "or the state was changed")
+    }
+
+    private func errorFinding(
+        _ error: String, _ returned: ReturnedValues, _ search: RecordingSearch
+    ) -> ExplainedPart.Finding {
+        let maker = returned["state"].flatMap { search.maker(of: $0) ?? search.sender(of: $0, as: ["state"]) }
+        let sender = maker.flatMap { provider(of: $0.exchange) }
+        let own = sender.flatMap { type(of: $0).explain(error: error) }
+        let meaning =
+            own ?? ErrorMeanings.meaning(of: error)
+            ?? providers.lazy.compactMap { type(of: $0).explain(error: error) }.first
+        let name = "error is \(Diagnosis.quote(error))"
+        return .init(holds: false, meaning.map { "\(name): \($0)" } ?? name, exchange: maker?.exchange.id)
+    }
+
+    // MARK: - Codes and opaque tokens
+
+    /// What is known of a code or an opaque token; nothing for a JSON Web Token, which is read by itself.
+    func issuedFindings(
+        _ text: String, name: String?, returnedTo address: String?, _ search: RecordingSearch
+    ) -> [ExplainedPart.Finding] {
+        guard !RecordingSearch.isToken(text) else { return [] }
+        let called = name ?? "the value"
+        let made = search.maker(of: text)?.exchange.id
+        guard let (provider, value) = issued(text) else {
+            let redeemer = search.sender(of: text, as: ["code"])?.exchange.id
+            let words =
+                made != nil || redeemer != nil
+                ? "\(called) is forgotten: it expired long ago, or its grant was revoked"
+                : "\(called) is none that this world has given out, or it is long gone: is it from another world, or from before a reset?"
+            return [.init(holds: false, words, exchange: made ?? redeemer)]
+        }
+        let title = ValueReader.title(of: provider)
+        var findings: [ExplainedPart.Finding] = [
+            .init(
+                holds: nil,
+                "\(called) is \(value.kind == .code ? "an" : value.kind == .accessToken ? "an" : "a") \(value.kind.rawValue) of \(title)'s, "
+                    + "for client \(Diagnosis.quote(value.client)) and \(person(value.account))", exchange: made)
+        ]
+        if let usedBy = value.usedBy {
+            let uses = search.senders(of: text).filter { $0.exchange.request.method == "POST" }.count
+            findings.append(
+                uses > 1
+                    ? .init(
+                        holds: false,
+                        "it was sent \(uses) times, and a code works once: is the callback handled twice?",
+                        exchange: usedBy)
+                    : .init(
+                        holds: nil, "it was redeemed, as it can be once: sent again, it is refused", exchange: usedBy))
+        } else if value.kind == .code {
+            findings.append(.init(holds: true, "it wasn't redeemed yet"))
+        }
+        if let expires = value.expires, value.usedBy == nil {
+            let span = (expires - now).inWords
+            findings.append(
+                expires > now
+                    ? .init(holds: true, "it expires in \(span)") : .init(holds: false, "it expired \(span) ago"))
+        }
+        if value.kind == .code, value.usedBy == nil { findings += redemptionFindings(value, returnedTo: address) }
+        return findings
+    }
+
+    private func redemptionFindings(_ value: IssuedValue, returnedTo address: String?) -> [ExplainedPart.Finding] {
+        var findings: [ExplainedPart.Finding] = []
+        if let redirectURI = value.redirectURI {
+            let quoted = Diagnosis.quote(redirectURI, limit: 300)
+            let sent = address.map {
+                $0.hasPrefix("/") ? redirectURI.hasSuffix($0) : ReturnedWords.base(redirectURI) == $0
+            }
+            findings.append(
+                .init(
+                    holds: sent == false ? false : nil,
+                    sent == false
+                        ? "it was given for redirect_uri \(quoted), which isn't the address that it came to: redeeming it needs that very one"
+                        : "redeem it with redirect_uri \(quoted)"))
+        }
+        if value.hasChallenge {
+            findings.append(.init(holds: nil, "redeem it with the code_verifier of the session that began the sign-in"))
+        }
+        return findings
+    }
+}
+
+enum ReturnedWords {
+    static let meanings = [
+        "token_type": "how the access token is sent", "expires_in": "seconds until the access token expires",
+        "scope": "what was granted", "session_state": "the browser's session at the provider",
+        "authuser": "which of the browser's accounts it is", "prompt": "what the person was asked",
+        "hd": "the organization whose account it is",
+    ]
+
+    /// Without query and fragment.
+    static func base(_ url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
+}

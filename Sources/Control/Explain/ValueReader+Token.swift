@@ -1,0 +1,146 @@
+import EmulatorCore
+import JOSE
+import JSON
+import Time
+
+// A JSON Web Token: header, claims, signature.
+
+extension ValueReader {
+    package func read(_ token: JWS, text: String, _ surroundings: TokenSurroundings) -> ReadToken {
+        let kind = TokenKind(token, field: surroundings.field, reader: self)
+        let issuer = provider(ofIssuer: token.claims["iss"]?.string ?? "")
+        let words = ClaimWords(
+            reader: self, token: token, kind: kind, issuer: issuer, surroundings: surroundings)
+        let maker = surroundings.maker.map { ValueReader.title(of: $0) } ?? issuer.map { ValueReader.title(of: $0) }
+        let isOfProvider = [TokenKind.idToken, .accessToken, .logoutToken, .notification].contains(kind)
+        return ReadToken(
+            title: kind.rawValue + (isOfProvider ? maker.map { " of \($0)" } ?? "" : ""),
+            header: token.header.members.map { ReadMember($0.key, $0.value, words.header($0.key, $0.value)) },
+            claims: token.claims.members.map { ReadMember($0.key, $0.value, words.claim($0.key, $0.value)) },
+            missing: words.missing,
+            signature: kind == .clientSecret
+                ? secretFindings(text, token) : signatureFindings(token, issuer: issuer, surroundings))
+    }
+
+    /// What the provider that a client secret is meant for says of it.
+    private func secretFindings(_ text: String, _ token: JWS) -> [ExplainedPart.Finding] {
+        let meant = provider(ofIssuer: token.claims["aud"]?.string ?? "")
+        for provider in meant.map({ [$0] }) ?? providers {
+            let parts = type(of: provider).explain(clientSecret: text, seed: world.seed, now: now)
+            if let first = parts.first { return first.findings }
+        }
+        guard meant != nil else {
+            return [
+                .init(
+                    holds: nil, "not checked: aud names no provider of this world's, so nobody knows the client's key")
+            ]
+        }
+        return [.init(holds: nil, "not checked here: the provider does when it is sent")]
+    }
+
+    // MARK: - Signature
+
+    /// The signature's verdict against the keys of this world.
+    private func signatureFindings(
+        _ token: JWS, issuer: (any Provider)?, _ surroundings: TokenSurroundings
+    ) -> [ExplainedPart.Finding] {
+        let name = token.algorithm ?? "missing"
+        guard let algorithm = token.algorithm.flatMap({ Algorithm(rawValue: $0) }) else {
+            guard name == "none" else {
+                return [.init(holds: false, "alg is \(Diagnosis.quote(name)), which nobody here signs with")]
+            }
+            let client = token.claims["aud"]?.string ?? ""
+            let isMeant =
+                token.keyID == nil && issuer?.leavesUnsigned(tokensFor: client, in: world) ?? false
+                && token.signature.isEmpty
+            return [
+                .init(
+                    holds: isMeant ? nil : false,
+                    isMeant
+                        ? "it isn't signed, as for SDKs in emulator mode: only those take it"
+                        : "alg is none, and there is no signature: whoever accepts this accepts anything")
+            ]
+        }
+        if algorithm == .hs256 { return [sharedSecretFinding(token)] }
+        let owners = keyOwners(preferring: surroundings.maker ?? issuer)
+        guard let keyID = token.keyID else {
+            let signer = owners.first { owner in
+                world.keys[owner.owner].published.contains { $0.hasSigned(token) }
+            }
+            return [
+                .init(
+                    holds: false,
+                    "the header has no kid"
+                        + (signer.map { ", though the signature is by a key of \($0.title)'s" } ?? "")
+                        + ": no verifier knows which key to take")
+            ]
+        }
+        return keyFindings(token, keyID, owners)
+    }
+
+    private func keyFindings(
+        _ token: JWS, _ keyID: String, _ owners: [(owner: KeyOwner, title: String)]
+    ) -> [ExplainedPart.Finding] {
+        let quoted = Diagnosis.quote(keyID)
+        let found = owners.lazy.compactMap { owner in
+            world.keys[owner.owner].known(keyID).map { (owner: owner, key: $0.key, state: $0.state) }
+        }
+        guard let known = found.first else {
+            let published = owners.first.map { world.keys[$0.owner].published.map(\.id).joined(separator: ", ") } ?? ""
+            return [
+                .init(
+                    holds: false,
+                    "no key of this world has the kid \(quoted)"
+                        + (published.isEmpty ? "" : " (\(owners.first?.title ?? "") publishes \(published))")
+                        + ": the token is from another world, from before a restart, or the real provider's")
+            ]
+        }
+        guard known.key.hasSigned(token) else {
+            let why =
+                token.algorithm == known.key.algorithm.rawValue
+                ? "the token was changed after it was signed, or made by somebody else"
+                : "that key signs with \(known.key.algorithm.rawValue)"
+            return [.init(holds: false, "it isn't the signature of \(known.owner.title)'s key \(quoted): \(why)")]
+        }
+        let signed = "signed by \(known.owner.title)'s key \(quoted) (\(known.key.algorithm.rawValue))"
+        switch known.state {
+        case .published:
+            let isCurrent = world.keys[known.owner.owner].signing(at: now, with: known.key.algorithm)?.id == keyID
+            return [.init(holds: true, signed + ", which is published" + (isCurrent ? "" : "; another one signs now"))]
+        case .withdrawn:
+            let advice = "which was rotated away: a verifier that fetches the key set now doesn't find it"
+            return [.init(holds: false, "\(signed), \(advice)")]
+        case .neverPublished:
+            let advice = "which is never published: an order made it so, and every verifier must refuse it"
+            return [.init(holds: false, "\(signed), \(advice)")]
+        }
+    }
+
+    /// An HMAC: with a public key as its secret, it deceives verifiers that believe the header.
+    private func sharedSecretFinding(_ token: JWS) -> ExplainedPart.Finding {
+        for owner in keyOwners(preferring: nil) {
+            for named in world.keys[owner.owner].published {
+                guard let pem = try? named.key.publicPEM(), let secret = try? Key(secret: Array(pem.utf8)) else {
+                    continue
+                }
+                if token.verify(with: secret, algorithm: .hs256) == .valid {
+                    return .init(
+                        holds: false,
+                        "HS256 with \(owner.title)'s public key \(Diagnosis.quote(named.id)) as the secret: anybody could have made "
+                            + "it, and a verifier that believes the header's alg accepts it")
+                }
+            }
+        }
+        return .init(holds: nil, "HS256, by a secret that both sides know: not checked")
+    }
+
+    /// Everybody who signs in this world with the provider's name, `first` before others.
+    private func keyOwners(preferring first: (any Provider)?) -> [(owner: KeyOwner, title: String)] {
+        let ordered = providers.filter { $0.name == first?.name } + providers.filter { $0.name != first?.name }
+        return ordered.flatMap { provider in
+            (world.seed.section(named: provider.name)?.keys ?? []).map {
+                (owner: $0.owner, title: ValueReader.title(of: provider))
+            }
+        }
+    }
+}
