@@ -4,23 +4,26 @@ import JSON
 import EmulatorCore
 import Time
 
-/// How an exchange is shown: as JSON, and as an entry of a HAR file.
-struct ExchangeDocument: Sendable {
-    let known: KnownExchange
+/// How an exchange is shown: as JSON, as an entry of a HAR file, and to pages. What is to be masked is masked.
+package struct ExchangeDocument: Sendable {
+    package let known: KnownExchange
     private let mask: Mask?
     /// In a body that isn't complete or can't be read, secrets can't be found. Then no body is shown, and no text that may
     /// quote one.
-    private let isWithheld: Bool
+    package let isWithheld: Bool
 
-    init(_ known: KnownExchange, masksSecrets: Bool) {
+    package init(_ known: KnownExchange, masksSecrets: Bool) {
         self.known = known
         mask = masksSecrets ? Mask(known.exchange) : nil
         isWithheld = masksSecrets && (known.exchange.isCut || !known.exchange.isRequestBodyRead)
     }
 
-    private func shown(_ text: String) -> String { mask?.apply(to: text) ?? text }
+    package var isMasked: Bool { mask != nil }
 
-    private func shown(encoded text: String) -> String { mask?.apply(toEncoded: text) ?? text }
+    package func shown(_ text: String) -> String { mask?.apply(to: text) ?? text }
+
+    /// A form, a query or a URL.
+    package func shown(encoded text: String) -> String { mask?.apply(toEncoded: text) ?? text }
 
     private func shown(body text: String, type: String?) -> String {
         let isForm = type?.mediaType == "application/x-www-form-urlencoded" && !Array(text.utf8).holdsJSON
@@ -28,10 +31,10 @@ struct ExchangeDocument: Sendable {
     }
 
     /// Why it was refused, as far as it may be shown; `nil` when it wasn't.
-    var diagnosis: String? { known.exchange.diagnosis.map { isWithheld ? "masked" : shown($0) } }
+    package var diagnosis: String? { known.exchange.diagnosis.map { isWithheld ? "masked" : shown($0) } }
 
     /// `POST appleid.apple.com/auth/token`
-    var name: String {
+    package var name: String {
         "\(known.exchange.request.method) \(known.exchange.host ?? "")\(shown(encoded: known.exchange.path))"
     }
 
@@ -75,12 +78,31 @@ struct ExchangeDocument: Sendable {
     }
 
     private func headers(_ headers: [(name: String, value: String)]) -> JSONValue {
-        .array(
-            headers.map { header in
-                let isURL = ["location", "referer"].contains(header.name.lowercased())
-                let value = isURL ? shown(encoded: header.value) : shown(header.value)
-                return ["name": .string(header.name), "value": .string(value)]
-            })
+        .array(shown(headers: headers).map { ["name": .string($0.name), "value": .string($0.value)] })
+    }
+
+    package func shown(headers: [(name: String, value: String)]) -> [(name: String, value: String)] {
+        headers.map { header in
+            let isURL = ["location", "referer"].contains(header.name.lowercased())
+            return (name: header.name, value: isURL ? shown(encoded: header.value) : shown(header.value))
+        }
+    }
+
+    /// A body as it may be shown.
+    package enum Body: Sendable {
+        case text(String)
+        /// It isn't UTF-8.
+        case bytes([UInt8])
+        /// Secrets in it couldn't be found.
+        case withheld
+    }
+
+    package func shown(body: [UInt8], type: String?) -> Body {
+        if isWithheld { return .withheld }
+        if let text = String(validating: body, as: UTF8.self) { return .text(shown(body: text, type: type)) }
+        // Secrets can't be masked within base64.
+        guard mask != nil else { return .bytes(body) }
+        return .text(shown(body: String(decoding: body, as: UTF8.self), type: type))
     }
 
     private func add(body: [UInt8], size: Int, type: String?, to object: inout JSONObject) {
@@ -88,29 +110,36 @@ struct ExchangeDocument: Sendable {
             object["bodySize"] = .integer(Int64(size))
             object["bodyShown"] = .integer(Int64(isWithheld ? 0 : body.count))
         }
-        if isWithheld {
-            object["body"] = .string("masked-\(size)")
-        } else if let text = String(validating: body, as: UTF8.self) {
-            object["body"] = .string(shown(body: text, type: type))
-        } else if mask != nil {
-            // Secrets can't be masked within base64.
-            object["body"] = .string(shown(body: String(decoding: body, as: UTF8.self), type: type))
-        } else {
-            object["bodyBase64"] = .string(Base64.encode(body))
+        switch shown(body: body, type: type) {
+        case .withheld: object["body"] = .string("masked-\(size)")
+        case .text(let text): object["body"] = .string(text)
+        case .bytes(let bytes): object["bodyBase64"] = .string(Base64.encode(bytes))
         }
     }
 
-    /// The JWTs in the exchange, signed or not, decoded.
-    private var tokens: [JSONValue] {
+    /// A JSON Web Token in the exchange, signed or not.
+    package struct FoundToken: Sendable {
+        package let finding: Finding
+        package let token: JWS
+    }
+
+    /// Each of them once. None where a body can't be searched for secrets.
+    package var foundTokens: [FoundToken] {
         var seen: Set<String> = []
         guard !isWithheld else { return [] }
         return (known.exchange.requestFindings + known.exchange.responseFindings).compactMap { finding in
             guard finding.value.hasPrefix("eyJ"), seen.insert(finding.value).inserted,
                 let token = try? JWS(parsing: finding.value)
             else { return nil }
-            return [
-                "place": .string(finding.place), "header": .object(token.header), "claims": .object(token.claims),
-                "signed": .bool(!token.signature.isEmpty),
+            return FoundToken(finding: finding, token: token)
+        }
+    }
+
+    private var tokens: [JSONValue] {
+        foundTokens.map { found in
+            [
+                "place": .string(found.finding.place), "header": .object(found.token.header),
+                "claims": .object(found.token.claims), "signed": .bool(!found.token.signature.isEmpty),
             ]
         }
     }

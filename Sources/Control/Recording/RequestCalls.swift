@@ -8,7 +8,7 @@ import Time
 // With world, this is about all worlds of that name (RequestCalls+AllWorlds.swift), else about the request's own.
 //
 // Query: after, host, path, method, client, status, flow, refused and limit filter; wait (at most a minute) and count wait for
-// exchanges to come; format=har asks for a HAR file. Accept: text/event-stream asks for one event an exchange.
+// exchanges to come; format=har, also of one exchange, asks for a HAR file. Accept: text/event-stream asks for one event an exchange.
 
 extension ControlAPI {
     struct Query: Sendable {
@@ -49,6 +49,9 @@ extension ControlAPI {
 
     func request(_ exchange: Exchange) async -> Response {
         let id = exchange.parameters["id"] ?? ""
+        let format: String
+        do { format = try self.format(of: exchange.request) } catch { return error.response }
+        let isHAR = format == "har"
         let recording = exchange.world.recording
         return await recording.search { [self] in
             guard let known = recording.known().exchanges.first(where: { $0.exchange.id == id }) else {
@@ -57,7 +60,26 @@ extension ControlAPI {
                     + "\(Recording.countLimit) at most"
                 return ControlAnswer.error(404, "noSuchRequest", message)
             }
-            return ControlAnswer.ok(ExchangeDocument(known, masksSecrets: masksSecrets).json)
+            let document = ExchangeDocument(known, masksSecrets: masksSecrets)
+            guard isHAR else { return ControlAnswer.ok(document.json) }
+            return ControlAnswer.ok(ExchangeDocument.har([document], version: version, goesOnAfter: nil))
+        }
+    }
+
+    private struct OneParameters: SchemaObject {
+        let format: String?
+
+        init(_ fields: inout Fields) {
+            format = fields.optional("format", .choice(["json", "har"]), "What the answer is written in.")
+        }
+    }
+
+    private func format(of request: Request) throws(ControlRefusal) -> String {
+        let form = JSONObject(request.queryForm.fields.map { ($0.name, .string($0.value)) })
+        do throws(Issues) {
+            return try OneParameters(checking: LocatedJSON(.object(form), file: "query")).format ?? "json"
+        } catch {
+            throw ControlRefusal(ControlAnswer.error(error.all))
         }
     }
 
