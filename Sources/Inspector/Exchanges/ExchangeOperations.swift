@@ -1,0 +1,120 @@
+import Control
+import EmulatorCore
+import HTTPServer
+
+// requests/ID: one exchange, taken apart; with ?with=ID beside another. Its bodies as files.
+
+/// An exchange, and what of the recording belongs to it.
+struct FoundExchange: Sendable {
+    let known: KnownExchange
+    /// The exchanges of the same flow, oldest first.
+    let flow: [KnownExchange]
+    /// The exchange for which this one was made, and those that were made for it.
+    let parent: KnownExchange?
+    let children: [KnownExchange]
+    /// Others at the same endpoint, the latest first.
+    let similar: [KnownExchange]
+    let tokens: [(place: String, token: ReadToken)]
+    /// More JSON Web Tokens than are read.
+    let moreTokens: Int
+    let advice: [FlowAdvice]
+
+    /// As many exchanges to compare with are offered.
+    static let similarLimit = 20
+    /// No sign-in has more tokens in one exchange.
+    static let tokenLimit = 8
+}
+
+extension Inspector {
+    var exchangeOperations: [Operation] {
+        [
+            page("GET", "requests/:id") { await exchangePage($0) },
+            page("GET", "requests/:id/request-body") { await body($0, ofRequest: true) },
+            page("GET", "requests/:id/response-body") { await body($0, ofRequest: false) },
+        ]
+    }
+
+    private func exchangePage(_ exchange: Exchange) async -> Response {
+        let id = exchange.parameters["id"] ?? ""
+        let other = exchange.request.queryForm["with"] ?? ""
+        let world = exchange.world
+        let found = await world.recording.search { [self] in
+            find(id, in: world).map { found in
+                (found, other.isEmpty ? nil : world.recording.known().exchanges.first { $0.exchange.id == other })
+            }
+        }
+        guard let (found, with) = found else { return noExchange(exchange, id) }
+        guard !other.isEmpty else { return exchangePage(exchange, found) }
+        guard let with else { return noExchange(exchange, other) }
+        return comparisonPage(exchange, found, with)
+    }
+
+    func noExchange(_ exchange: Exchange, _ id: String) -> Response {
+        let message =
+            "No request \(Diagnosis.quote(id)) is in this world's recording: it holds the last \(Recording.countLimit) at most."
+        return page(
+            exchange, .signIns, title: "No such request", status: 404,
+            [.tag("p", [("class", "error")], message), .tag("p", [], .link("All sign-ins", to: exchange.inspector()))]
+        ).diagnosed(Diagnosis(message))
+    }
+
+    /// Searches the recording: not on a worker.
+    private func find(_ id: String, in world: World) -> FoundExchange? {
+        let all = world.recording.known().exchanges
+        guard let known = all.first(where: { $0.exchange.id == id }) else { return nil }
+        let exchange = known.exchange
+        let flow = all.filter { $0.flow == known.flow }
+        let similar = all.reversed().lazy.filter { other in
+            other.exchange.id != id && other.exchange.request.method == exchange.request.method
+                && other.exchange.host == exchange.host && other.exchange.path.utf8.elementsEqual(exchange.path.utf8)
+        }
+        let document = ExchangeDocument(known, masksSecrets: control.masksSecrets)
+        let tokens = document.foundTokens
+        let reader = ValueReader(world, providers: providers)
+        let search = tokens.isEmpty ? RecordingSearch([]) : RecordingSearch(flow)
+        return FoundExchange(
+            known: known, flow: flow, parent: exchange.parent.flatMap { id in all.first { $0.exchange.id == id } },
+            children: all.filter { $0.exchange.parent == id },
+            similar: Array(similar.prefix(FoundExchange.similarLimit)),
+            tokens: tokens.prefix(FoundExchange.tokenLimit).map { found in
+                let text = found.finding.value
+                let surroundings = reader.surroundings(of: text, field: found.finding.name, in: search)
+                return (found.finding.place, reader.read(found.token, text: text, surroundings))
+            },
+            moreTokens: max(0, tokens.count - FoundExchange.tokenLimit),
+            advice: advice(on: flow, in: world).filter { $0.exchange == id })
+    }
+
+    // MARK: - Bodies
+
+    /// A body as it was kept, as a file: nothing opens it in the browser.
+    private func body(_ exchange: Exchange, ofRequest: Bool) async -> Response {
+        let id = exchange.parameters["id"] ?? ""
+        let recording = exchange.world.recording
+        let known = await recording.search { recording.known().exchanges.first { $0.exchange.id == id } }
+        guard let known else { return noExchange(exchange, id) }
+        let document = ExchangeDocument(known, masksSecrets: control.masksSecrets)
+        let (request, response) = (known.exchange.request, known.exchange.response)
+        let shown =
+            ofRequest
+            ? document.shown(body: request.body, type: request.header("Content-Type"))
+            : document.shown(body: response.body, type: response.header("Content-Type"))
+        let bytes: [UInt8] =
+            switch shown {
+            case .text(let text): Array(text.utf8)
+            case .bytes(let bytes): bytes
+            case .withheld: Array("masked".utf8)
+            }
+        let name = Inspector.bodyName(id, ofRequest: ofRequest)
+        return Response(
+            status: 200,
+            headers: Inspector.protection + [
+                (name: "Content-Type", value: "application/octet-stream"),
+                (name: "Content-Disposition", value: "attachment; filename=\"\(name)\""),
+                (name: "Content-Security-Policy", value: "sandbox; default-src 'none'"),
+            ], body: bytes)
+    }
+
+    /// The ID of an exchange that was found is a letter and a number.
+    static func bodyName(_ id: String, ofRequest: Bool) -> String { "\(id)-\(ofRequest ? "request" : "response")-body" }
+}

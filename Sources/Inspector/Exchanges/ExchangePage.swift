@@ -1,0 +1,222 @@
+import Control
+import EmulatorCore
+import HTTPServer
+import Time
+
+// One exchange: what happened on top, then request and response, the tokens in them, and the request as a command.
+
+extension Inspector {
+    func exchangePage(_ exchange: Exchange, _ found: FoundExchange) -> Response {
+        let document = ExchangeDocument(found.known, masksSecrets: control.masksSecrets)
+        let messages = HTML.tag(
+            "div", [("class", "exchange-messages")],
+            MessageColumn(document: document, page: exchange, ofRequest: true).html,
+            MessageColumn(document: document, page: exchange, ofRequest: false).html)
+        return page(
+            exchange, .signIns, title: Inspector.exchangeTitle(document),
+            lead: [.tag("span", [("class", "row")], .group(Inspector.badges(document)))],
+            [wayThrough(exchange, found)] + troubles(exchange, found, document)
+                + [summary(exchange, found), actions(exchange, found), messages]
+                + tokenCards(exchange, found) + [command(exchange, document)])
+    }
+
+    /// `POST appleid.apple.com/auth/token`
+    static func exchangeTitle(_ document: ExchangeDocument) -> String { VisibleText.of(document.name, limit: 200) }
+
+    static func badges(_ document: ExchangeDocument) -> [HTML] {
+        let exchange = document.known.exchange
+        let status = exchange.response.status
+        let isBad = status >= 400 || exchange.diagnosis != nil && exchange.fault == nil
+        var badges = [HTML.tag("span", [("class", "badge \(isBad ? "bad" : "good")")], "\(status)")]
+        if exchange.fault != nil { badges.append(.tag("span", [("class", "badge warn")], "ordered")) }
+        switch exchange.response.delivery {
+        case .dropped: badges.append(.tag("span", [("class", "badge bad")], "disconnected"))
+        case .cut: badges.append(.tag("span", [("class", "badge bad")], "disconnected in the body"))
+        case .whole, .stream: break
+        }
+        return badges
+    }
+
+    // MARK: - The way through the sign-in
+
+    private func wayThrough(_ exchange: Exchange, _ found: FoundExchange) -> HTML {
+        let place = found.flow.firstIndex { $0.exchange.id == found.known.exchange.id } ?? 0
+        let before = place > 0 ? found.flow[place - 1].exchange : nil
+        let after = place + 1 < found.flow.count ? found.flow[place + 1].exchange : nil
+        let count = found.flow.count
+        let whole = count > 1 ? "Request \(place + 1) of \(count) of the sign-in" : "The sign-in that it belongs to"
+        return .tag(
+            "nav", [("class", "exchange-way"), ("aria-label", "The sign-in")],
+            .link(whole, to: exchange.inspector("flows/\(found.known.flow)")),
+            before.map { step(exchange, $0, "Previous: ", "prev") } ?? .group([]),
+            after.map { step(exchange, $0, "Next: ", "next") } ?? .group([]))
+    }
+
+    private func step(_ exchange: Exchange, _ to: RecordedExchange, _ word: String, _ relation: String) -> HTML {
+        let path = ExchangeDocument(
+            KnownExchange(exchange: to, flow: to.id, client: nil), masksSecrets: control.masksSecrets
+        ).shown(encoded: to.path)
+        return .tag(
+            "a", [("href", exchange.inspector("requests/\(to.id)")), ("rel", relation)], .text(word),
+            .foreign("\(to.request.method) \(path)", limit: 80))
+    }
+
+    // MARK: - What went wrong
+
+    private func troubles(_ exchange: Exchange, _ found: FoundExchange, _ document: ExchangeDocument) -> [HTML] {
+        let recorded = found.known.exchange
+        var notes: [HTML] = []
+        if let diagnosis = document.diagnosis {
+            let help = help(for: recorded).map { help in
+                HTML.tag(
+                    "p", [], .text("In the documentation: "), .link(help.title, to: exchange.inspector(help.path)))
+            }
+            notes.append(
+                .tag(
+                    "div", [("class", "note \(recorded.fault == nil ? "bad" : "warn")"), ("id", "diagnosis")],
+                    .tag(
+                        "p", [],
+                        .tag("strong", [], recorded.fault == nil ? "Why it was refused: " : "What was ordered: "),
+                        .foreign(diagnosis)),
+                    help ?? .group([])))
+        } else if let fault = recorded.fault {
+            notes.append(
+                .tag("p", [("class", "note warn")], .tag("strong", [], "What was ordered: "), .foreign(fault)))
+        }
+        switch recorded.response.delivery {
+        case .dropped:
+            notes.append(
+                .tag(
+                    "p", [("class", "note warn")],
+                    "The connection was closed before the header of this answer: the client saw none of it."))
+        case .cut:
+            notes.append(
+                .tag(
+                    "p", [("class", "note warn")],
+                    "The connection was closed in the middle of the body: the client saw half of it."))
+        case .whole, .stream: break
+        }
+        if document.isWithheld {
+            notes.append(
+                .tag(
+                    "p", [("class", "note warn")],
+                    "Bodies and tokens aren't shown: secrets are masked, and couldn't be found in this exchange."))
+        }
+        return notes
+            + found.advice.map { advice in
+                .tag("p", [("class", advice.weight == .problem ? "note bad" : "note")], .foreign(advice.text))
+            }
+    }
+
+    // MARK: - Summary
+
+    private func summary(_ exchange: Exchange, _ found: FoundExchange) -> HTML {
+        let recorded = found.known.exchange
+        var facts: [(String, HTML)] = [
+            (
+                "When",
+                .group([
+                    .tag("time", [("datetime", recorded.time.text)], recorded.time.text),
+                    .tag("span", [("class", "soft")], " by the world's clock"),
+                ])
+            ),
+            ("Took", .text(Inspector.duration(recorded.duration))),
+            ("Request", .tag("code", [], recorded.id)), ("World", .foreign(recorded.world)),
+        ]
+        if let client = found.known.client { facts.append(("Client", .code(client, limit: 300))) }
+        if let provider = provider(of: recorded) {
+            facts.append(("Answered by", .text(ValueReader.title(of: provider))))
+        }
+        if let parent = found.parent { facts.append(("Made for", link(exchange, parent.exchange))) }
+        if !found.children.isEmpty {
+            let links = found.children.prefix(20).flatMap { [link(exchange, $0.exchange), HTML.tag("br")] }.dropLast()
+            facts.append(("Made for it", .group(Array(links))))
+        }
+        return .tag(
+            "div", [("class", "card")],
+            .element(
+                "dl", attributes: [(name: "class", value: "exchange-facts")],
+                children: facts.map { .tag("div", [], .tag("dt", [], $0.0), .tag("dd", [], $0.1)) }))
+    }
+
+    private func link(_ exchange: Exchange, _ to: RecordedExchange) -> HTML {
+        let document = ExchangeDocument(
+            KnownExchange(exchange: to, flow: to.id, client: nil), masksSecrets: control.masksSecrets)
+        return .tag(
+            "a", [("href", exchange.inspector("requests/\(to.id)"))],
+            .foreign("\(to.id): \(document.name), \(to.response.status)", limit: 200))
+    }
+
+    /// Microseconds.
+    static func duration(_ microseconds: Int64) -> String {
+        switch microseconds {
+        case ..<1_000: "\(microseconds) µs"
+        case ..<1_000_000: "\(microseconds / 1_000).\(microseconds % 1_000 / 100) ms"
+        default: "\(microseconds / 1_000_000).\(microseconds % 1_000_000 / 100_000) s"
+        }
+    }
+
+    // MARK: - What can be done with it
+
+    private func actions(_ exchange: Exchange, _ found: FoundExchange) -> HTML {
+        let (id, flow) = (found.known.exchange.id, found.known.flow)
+        let api = "\(exchange.address.ownBase)\(ControlAPI.root)/requests"
+        let files: [HTML] = [
+            Inspector.file("Save as HAR", "\(api)/\(id)?format=har", "\(id).har"),
+            Inspector.file("Save the sign-in as HAR", "\(api)?flow=\(flow)&format=har", "\(flow)-flow.har"),
+            .tag("a", [("class", "button quiet small"), ("href", "\(api)/\(id)")], "JSON"),
+        ]
+        return .tag(
+            "div", [("class", "exchange-actions")], .tag("div", [("class", "row")], .group(files)),
+            comparing(exchange, found))
+    }
+
+    private static func file(_ text: String, _ url: String, _ name: String) -> HTML {
+        .tag("a", [("class", "button quiet small"), ("href", url), ("download", name)], text)
+    }
+
+    /// Asks for the exchange with which this one is to be compared.
+    func comparing(_ exchange: Exchange, _ found: FoundExchange, with other: String? = nil) -> HTML {
+        guard !found.similar.isEmpty else { return .group([]) }
+        let worked = found.similar.first { $0.exchange.diagnosis == nil && $0.exchange.response.status < 400 }
+        let chosen = other ?? (worked ?? found.similar[0]).exchange.id
+        let options = found.similar.map { similar -> HTML in
+            let exchange = similar.exchange
+            var words = "\(exchange.id): \(exchange.response.status) at \(exchange.time.text)"
+            if exchange.id == worked?.exchange.id { words += ", the last that worked" }
+            let isChosen = exchange.id == chosen
+            return .tag("option", [("value", exchange.id)] + (isChosen ? [("selected", nil)] : []), words)
+        }
+        return .tag(
+            "form",
+            [
+                ("method", "get"), ("action", exchange.inspector("requests/\(found.known.exchange.id)")),
+                ("class", "row"),
+            ],
+            .tag("label", [("for", "with")], "Compare with"),
+            .element(
+                "select", attributes: [(name: "id", value: "with"), (name: "name", value: "with")], children: options),
+            .tag("button", [("class", "quiet small")], "Compare"))
+    }
+
+    // MARK: - As a command
+
+    private func command(_ exchange: Exchange, _ document: ExchangeDocument) -> HTML {
+        let recorded = document.known.exchange
+        let base = recorded.host.map { exchange.address.base(of: $0) } ?? exchange.address.ownBase
+        let command = CurlCommand(
+            document, base: base, file: Inspector.bodyName(recorded.id, ofRequest: true))
+        return .tag(
+            "section", [("class", "card exchange-command"), ("aria-labelledby", "command-title")],
+            .tag(
+                "div", [("class", "row")], .tag("h2", [("id", "command-title")], "Send it again"),
+                .tag(
+                    "button",
+                    [("type", "button"), ("class", "quiet small needs-script"), ("data-copy-from", "command")],
+                    "Copy as curl")),
+            .group(command.remarks.map { .tag("p", [("class", "soft small")], $0) }),
+            .tag(
+                "pre", [("id", "command"), ("tabindex", "0"), ("aria-label", "The request as a command")],
+                VisibleText.of(command.text)))
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import JOSE
+import TestSupport
+import Testing
+
+@Suite("What is pasted is explained") struct ExplainTests {
+    let fixture: InspectorFixture
+
+    init() throws { fixture = try InspectorFixture() }
+
+    @Test("a callback, before and after its code is redeemed") func callback() throws {
+        let callback = try fixture.gitHubCallback()
+        let code = Answer.fields(String(callback.drop { $0 != "?" }.dropFirst()))["code"] ?? ""
+        let fresh = try fixture.explain(callback)
+        #expect(fresh.kind == "A callback URL")
+        #expect(
+            fresh.findings.contains {
+                $0.contains("an authorization code of GitHub's") && $0.contains("Ada Lovelace (ada)")
+            })
+        #expect(
+            fresh.findings.contains("it wasn't redeemed yet")
+                && fresh.findings.contains { $0.hasPrefix("it expires in") })
+        #expect(fresh.findings.contains { $0.hasPrefix("state is what an authorization request sent") })
+        #expect(!fresh.findings.contains { $0.hasPrefix("WRONG") })
+        _ = try fixture.redeem(code)
+        #expect(try fixture.explain(callback).findings.contains { $0.hasPrefix("it was redeemed, as it can be once") })
+        _ = try fixture.redeem(code)
+        #expect(
+            try fixture.explain(code).findings.contains {
+                $0.hasPrefix("WRONG it was sent 2 times, and a code works once")
+            })
+    }
+
+    @Test(
+        "a callback that went wrong",
+        arguments: [
+            (
+                "?error=access_denied&state=STATE",
+                "WRONG error is \"access_denied\": the person chose Cancel at GitHub's page"
+            ),
+            (
+                "?error=user_cancelled_authorize",
+                "WRONG error is \"user_cancelled_authorize\": the person closed Apple's page"
+            ),
+            ("?error=consent_required", "the person must consent"),
+            ("?code=never-given-out", "WRONG code is none that this world"),
+            ("?code=CODE&state=forged-state", "WRONG state \"forged-state\" isn't one"),
+            ("?code=CODE&code=CODE", "WRONG \"code\" occurs more than once"),
+            ("#access_token=unknown-token&token_type=bearer", "the values are in the fragment"),
+            ("?id_token=rubbish&state=STATE", "WRONG id_token isn't a JSON Web Token"),
+        ])
+    func refused(parameters: String, words: String) throws {
+        let fields = Answer.fields(String(try fixture.gitHubCallback().drop { $0 != "?" }.dropFirst()))
+        let text = parameters.replacingOccurrences(of: "CODE", with: fields["code"] ?? "")
+            .replacingOccurrences(of: "STATE", with: fields["state"] ?? "")
+        let found = try fixture.explain("https://app.example/callback\(text)").findings
+        #expect(found.contains { $0.contains(words) }, "\(found)")
+        // The body of a form_post says the same.
+        guard !parameters.hasPrefix("#") else { return }
+        let posted = try fixture.explain(String(text.dropFirst()))
+        #expect(posted.kind == "What a sign-in brought back")
+        #expect(posted.findings.contains { $0.contains(words) })
+    }
+
+    @Test("a code that expired, and one that came to another address") func lateCode() throws {
+        let callback = try fixture.gitHubCallback()
+        let other = callback.replacingOccurrences(of: "/callback?", with: "/elsewhere?")
+        #expect(try fixture.explain(other).findings.contains { $0.hasPrefix("WRONG it was given for redirect_uri") })
+        _ = try fixture.call("clock", ["advance": "11m"])
+        #expect(try fixture.explain(callback).findings.contains { $0.hasPrefix("WRONG it expired") })
+    }
+
+    @Test("tokens, and a token endpoint's answer") func tokens() throws {
+        let callback = try fixture.gitHubCallback()
+        let code = Answer.fields(String(callback.drop { $0 != "?" }.dropFirst()))["code"] ?? ""
+        let answer = try fixture.redeem(code)
+        let whole = try fixture.explain(answer.text)
+        #expect(whole.kind == "What a sign-in brought back")
+        #expect(whole.findings.contains { $0.hasPrefix("access_token is an access token of GitHub's") })
+        let token = try fixture.explain("Bearer \(answer["access_token"] ?? "")")
+        #expect(token.kind == "A code or a token")
+        #expect(token.findings.contains { $0.contains("its checksum") && !$0.hasPrefix("WRONG") })
+        let native = try fixture.native()
+        let text = "  \(native["identityToken"] ?? "")\n"
+        #expect(
+            try fixture.explain(text).findings.contains { $0.contains("an exchange of this world's recording made it") }
+        )
+        #expect(try fixture.explain("eyJ.rubbish").findings.contains { $0.hasPrefix("WRONG it can't be read") })
+    }
+
+    @Test("a nonce alone is looked for in the recording") func nonce() throws {
+        let raw = InspectorFixture.rawNonce
+        #expect(
+            try fixture.explain(raw).findings.contains { $0.hasPrefix("no request in this world's recording sent it") })
+        _ = try fixture.native()
+        _ = try fixture.native(nonce: raw)
+        let found = try fixture.explain(raw)
+        #expect(found.kind.hasPrefix("A raw nonce"))
+        #expect(found.findings.contains("Apple was sent its SHA-256, as it should be"))
+        #expect(found.findings.contains { $0.hasPrefix("WRONG the raw nonce itself was sent to Apple") })
+        #expect(try fixture.explain(InspectorFixture.hash).kind == "A SHA-256, as of a nonce")
+    }
+
+    @Test("the page takes a form with its token only, and keeps what was pasted out of addresses") func page() throws {
+        let token = try fixture.native()["identityToken"] ?? ""
+        let answer = try fixture.submit(
+            "explain", ["value": token, "rawNonce": InspectorFixture.rawNonce], from: "explain")
+        #expect(answer.status == 200)
+        #expect(answer.words.contains("A JSON Web Token: ID token of Apple"))
+        #expect(answer.words.contains("the SHA-256 of the raw nonce that was given here"))
+        #expect(answer.text.contains("/_understudy/requests/r"))
+        #expect(answer.text.contains("method=\"post\"") && !answer.text.contains("explain?"))
+        #expect(try fixture.client.post("/_understudy/explain", form: ["value": token]).status == 403)
+        for value in [" \n", String(repeating: "x", count: 40_000)] {
+            let refused = try fixture.submit("explain", ["value": value], from: "explain")
+            #expect(refused.status == 400 && refused.text.contains("role=\"alert\""))
+        }
+    }
+
+    @Test("worlds know nothing of one another's codes") func worlds() throws {
+        let callback = try fixture.gitHubCallback()
+        let answer = try fixture.call("explain", ["value": callback], world: "other")
+        #expect(answer.json["sound"] as? Bool == false)
+        #expect(answer.text.contains("none that this world has given out"))
+    }
+
+    @Test(
+        "what can't be explained is refused",
+        arguments: ["{}", #"{"value":""}"#, #"{"value":7}"#, #"{"value":"x","more":1}"#])
+    func body(text: String) throws {
+        let answer = try fixture.client.request("POST", "/_understudy/v1/explain", body: Array(text.utf8))
+        #expect(answer.status == 400 && !answer.diagnosis.isEmpty)
+    }
+}

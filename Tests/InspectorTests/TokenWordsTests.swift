@@ -1,0 +1,178 @@
+import Foundation
+import JOSE
+import TestSupport
+import Testing
+
+/// A broken token, and what the page of its exchange says of it.
+struct BrokenToken: Sendable, CustomStringConvertible {
+    /// The effect's `token`, as JSON.
+    let effect: String
+    let words: String
+
+    init(_ effect: String, _ words: String) {
+        self.effect = effect
+        self.words = words
+    }
+
+    var description: String { effect }
+
+    static let all = [
+        BrokenToken(#"{"claims":{"exp":"-1h"}}"#, "expired 60 min ago by the world's clock"),
+        BrokenToken(#"{"claims":{"exp":1795359828000}}"#, "that is milliseconds"),
+        BrokenToken(#"{"claims":{"exp":1e300}}"#, "not a whole number of seconds"),
+        BrokenToken(#"{"claims":{"exp":-9223372036854775808}}"#, "not a whole number of seconds"),
+        BrokenToken(#"{"claims":{"exp":null}}"#, "exp is missing: it would be valid for ever"),
+        BrokenToken(#"{"claims":{"iat":"1h"}}"#, "from now by the world's clock: a clock is wrong"),
+        BrokenToken(#"{"claims":{"nbf":"1h"}}"#, "not valid before"),
+        BrokenToken(#"{"claims":{"auth_time":"1h"}}"#, "the person would have signed in"),
+        BrokenToken(
+            #"{"claims":{"aud":"com.example.web"}}"#, #"not for this client: it was asked for "com.example.app""#),
+        BrokenToken(#"{"claims":{"aud":7}}"#, "it must be a string or a list of strings"),
+        BrokenToken(
+            #"{"claims":{"iss":"https://evil.example"}}"#, "not Apple's, which made the token, but nobody's here"),
+        BrokenToken(
+            #"{"claims":{"iss":"https://accounts.google.com"}}"#, "not Apple's, which made the token, but Google's"),
+        BrokenToken(#"{"claims":{"sub":null}}"#, "sub is missing: nobody knows whom it means"),
+        BrokenToken(#"{"claims":{"sub":["x"]}}"#, "it must be a string"),
+        BrokenToken(#"{"claims":{"nonce":null}}"#, "nonce is missing, though Apple was sent one"),
+        BrokenToken(#"{"claims":{"nonce":"other"}}"#, "not what Apple was sent"),
+        BrokenToken(#"{"claims":{"email_verified":false}}"#, "link no account by it"),
+        BrokenToken(#"{"claims":{"email_verified":"yes"}}"#, "it must be true or false"),
+        BrokenToken(#"{"claims":{"c_hash":"wrong"}}"#, "not the hash of the code beside the token"),
+        BrokenToken(#"{"signature":"invalid"}"#, #"it isn't the signature of Apple's key"#),
+        BrokenToken(#"{"signature":"unknownKey"}"#, "which is never published"),
+        BrokenToken(#"{"signature":"wrongAlgorithm"}"#, "HS256 with Apple's public key"),
+        BrokenToken(#"{"signature":"none"}"#, "alg is none, and there is no signature"),
+        BrokenToken(#"{"header":{"kid":"nobody's"}}"#, #"no key of this world has the kid "nobody's""#),
+        BrokenToken(#"{"header":{"kid":null}}"#, "the header has no kid, though the signature is by a key of Apple's"),
+        BrokenToken(#"{"header":{"alg":"ES256"}}"#, "that key signs with RS256"),
+        BrokenToken(#"{"header":{"alg":"RS512"}}"#, #"alg is "RS512", which nobody here signs with"#),
+    ]
+}
+
+/// A nonce's way from the app over Apple to Firebase, and what the page says of it.
+struct NonceWay: Sendable, CustomStringConvertible {
+    let description: String
+    let sent: String?
+    let handed: String?
+    let words: String
+
+    static let all: [NonceWay] = {
+        let raw = InspectorFixture.rawNonce
+        let digest = Digest.sha256(raw)
+        let hex = Hex.encode(digest)
+        return [
+            NonceWay(
+                description: "as it should be", sent: hex, handed: raw,
+                words: "the SHA-256 of the raw nonce that Firebase Authentication was handed"),
+            NonceWay(
+                description: "raw to Apple", sent: raw, handed: raw, words: "the raw nonce itself was sent to Apple"),
+            NonceWay(
+                description: "hash to Firebase", sent: hex, handed: hex,
+                words: "the hash was given where the raw nonce belongs"),
+            NonceWay(
+                description: "base64", sent: Base64.encode(digest), handed: raw,
+                words: "Apple was sent the SHA-256 in base64: send it in lower-case hex"),
+            NonceWay(
+                description: "base64url", sent: Base64URL.encode(digest), handed: raw,
+                words: "Apple was sent the SHA-256 in base64url"),
+            NonceWay(
+                description: "upper case", sent: hex.uppercased(), handed: raw,
+                words: "Apple was sent the SHA-256 in upper-case hex"),
+            NonceWay(
+                description: "hashed twice", sent: Hex.encode(Digest.sha256(hex)), handed: raw,
+                words: "the nonce was hashed twice"),
+            NonceWay(
+                description: "another one", sent: hex, handed: "another raw nonce",
+                words: "the nonce in the ID token isn't made from this raw nonce"),
+            NonceWay(
+                description: "none at Apple", sent: nil, handed: raw,
+                words: "a raw nonce was given but the ID token carries no nonce"),
+            NonceWay(
+                description: "none at Firebase", sent: hex, handed: nil,
+                words: "it looks like a SHA-256: its raw nonce isn't known here"),
+        ]
+    }()
+}
+
+@Suite("What pages say of tokens") struct TokenWordsTests {
+    let fixture: InspectorFixture
+
+    init() throws { fixture = try InspectorFixture() }
+
+    @Test("a token that is as it should be") func whole() throws {
+        let words = try fixture.shown(fixture.native()).words
+        for expected in [
+            "ID token of Apple", "nothing wrong", "signed by Apple's key", "which is published",
+            "expires in 23 h", "s ago by the world's clock", "a client of the seed: App ID of team A1B2C3D4E5",
+            "Ada Lovelace at team A1B2C3D4E5", "what Apple was sent", "the code beside the token",
+        ] {
+            #expect(words.contains(expected), "\(expected)")
+        }
+        #expect(!words.contains("Wrong:"))
+    }
+
+    @Test("a token that was broken on order", arguments: BrokenToken.all)
+    func broken(token: BrokenToken) throws {
+        let effect = try JSONSerialization.jsonObject(with: Data(token.effect.utf8))
+        let order = try fixture.call(
+            "faults", ["match": ["path": "*apple/authorizations"], "effect": ["token": effect]] as [String: Any])
+        #expect(order.status == 201)
+        let signIn = try fixture.native()
+        let words = try fixture.shown(signIn).words
+        #expect(words.contains(token.words))
+        #expect(words.contains("Wrong:") && words.contains(#/[0-9]+ things? (is|are) wrong/#))
+        // The same in the control API, of the token alone; its recording knows who made it.
+        let explained = try fixture.explain(signIn["identityToken"] ?? "").findings
+        #expect(explained.contains { $0.hasPrefix("WRONG") && $0.contains(token.words) })
+    }
+
+    @Test("a nonce, handed over rightly or not", arguments: NonceWay.all)
+    func nonce(way: NonceWay) throws {
+        let token = try fixture.native(nonce: way.sent)["identityToken"]
+        let body = FirebaseFixture.postBody("apple.com", idToken: token, nonce: way.handed)
+        let assertion = try fixture.client.post(
+            "\(FirebaseFixture.toolkit)/v1/accounts:signInWithIdp?key=\(FirebaseFixture.key)",
+            json: ["requestUri": "http://localhost", "postBody": body, "returnSecureToken": true] as [String: Any])
+        #expect(try fixture.shown(assertion).words.contains(way.words))
+        guard let handed = way.handed else { return }
+        // Without the flow, from both values.
+        _ = try fixture.call("reset", [:])
+        let explained = try fixture.explain(token ?? "", rawNonce: handed).findings
+        let words = way.words.replacingOccurrences(of: "Firebase Authentication was handed", with: "was given here")
+        #expect(explained.contains { $0.contains(words) })
+    }
+
+    @Test("a key that was rotated away") func rotated() throws {
+        let signIn = try fixture.native()
+        for _ in 0..<3 { _ = try fixture.call("apple/keys/rotate", [:]) }
+        #expect(try fixture.shown(signIn).words.contains("which was rotated away"))
+    }
+
+    @Test("an unsigned token of Firebase's in emulator mode is no fault") func unsigned() throws {
+        let signUp = try fixture.client.post(
+            "\(FirebaseFixture.toolkit)/v1/accounts:signUp?key=\(FirebaseFixture.key)",
+            json: ["email": "new@example.com", "password": "correct horse", "returnSecureToken": true] as [String: Any])
+        let words = try fixture.shown(signUp).words
+        #expect(words.contains("it isn't signed, as for SDKs in emulator mode"))
+        #expect(words.contains("the user new@example.com of project demo-app"))
+    }
+
+    @Test("a client secret against the seed") func clientSecret() throws {
+        let late = try AppleFixture.secret(claims: ["exp": .integer(1_000), "iat": .integer(900)])
+        let answer = try fixture.client.post(
+            "\(AppleFixture.prefix)/auth/token",
+            form: [
+                "client_id": AppleFixture.service, "client_secret": late, "grant_type": "authorization_code",
+                "code": "c",
+            ])
+        let words = try fixture.shown(answer).words
+        #expect(words.contains("Client secret") && words.contains("s ago: sign a new one"))
+        #expect(words.contains("the signature is the key's") && words.contains("meant for Apple"))
+        let pasted = try fixture.explain(AppleFixture.secret())
+        #expect(pasted.kind == "A JSON Web Token: Client secret")
+        #expect(!pasted.findings.contains { $0.hasPrefix("WRONG") })
+        let foreign = try fixture.explain(AppleFixture.secret(team: "ZZZZZZZZZZ"))
+        #expect(foreign.findings.contains { $0.hasPrefix("WRONG no team") })
+    }
+}
