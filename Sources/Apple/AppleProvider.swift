@@ -25,10 +25,6 @@ package struct AppleProvider: Provider {
         [(name: "APPLE_BASE_URL", value: "\(url)/\(host)")]
     }
 
-    package func account(behind credential: String, in world: World) -> String? {
-        world.read { $0.account(behind: credential, AppleGrant.self) }
-    }
-
     package var operations: [Operation] {
         let host = [AppleProvider.host]
         let authorization = OperationTraits.authorization(

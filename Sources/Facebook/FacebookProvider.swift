@@ -40,10 +40,6 @@ package struct FacebookProvider: Provider {
         [self.issuer, "https://\(limitedHost)"].contains(issuer)
     }
 
-    package func account(behind credential: String, in world: World) -> String? {
-        world.read { $0.account(behind: credential, FacebookGrant.self) }
-    }
-
     package var operations: [Operation] {
         ["", "/:version"].flatMap { dialog(below: $0) + graph(below: $0) } + discoveryDocuments + [
             .control(

@@ -35,10 +35,6 @@ package struct GitHubProvider: Provider {
         ]
     }
 
-    package func account(behind credential: String, in world: World) -> String? {
-        world.read { $0.account(behind: credential, GitHubGrant.self) }
-    }
-
     package var operations: [Operation] {
         webOperations + endpoints.flatMap { restOperations($0) } + [
             Operation("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { Avatar.response($0) },

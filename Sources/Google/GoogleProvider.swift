@@ -37,10 +37,6 @@ package struct GoogleProvider: Provider {
     /// Without the scheme, too, as in older ID tokens: <https://developers.google.com/identity/openid-connect/openid-connect>.
     package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 
-    package func account(behind credential: String, in world: World) -> String? {
-        world.read { $0.account(behind: credential, GoogleGrant.self) }
-    }
-
     package var operations: [Operation] {
         authorizations + profiles + tokens + keySets + [
             .control(

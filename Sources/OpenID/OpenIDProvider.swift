@@ -16,10 +16,6 @@ package struct OpenIDProvider: Provider {
 
     package var aliases: [HostAlias] { issuers.map(\.alias) }
 
-    package func account(behind credential: String, in world: World) -> String? {
-        world.read { $0.account(behind: credential, OpenIDGrant.self) }
-    }
-
     package var operations: [Operation] {
         issuers.flatMap(\.operations) + [
             .control("POST", "openid/logouts", keys: issuers.map(\.owner)) { await logOut($0) },

@@ -50,8 +50,6 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     func step(of exchange: RecordedExchange, at operation: Operation?) -> Step?
     /// Whether it signs people in by other providers, as a service between them and an app.
     var isService: Bool { get }
-    /// The person for whom it has given out a code or token; `nil` when it knows none, or no longer.
-    func account(behind credential: String, in world: World) -> String?
     /// The code or token that it has given out in this world; `nil` when it is none of the provider's, or forgotten.
     func issued(_ text: String, in world: World) -> IssuedValue?
     /// Whom `subject`, the `sub` of an ID token of the provider's for `client`, means; `nil` when nobody is known by it.
@@ -102,8 +100,6 @@ extension Provider {
     package func step(of exchange: RecordedExchange, at operation: Operation?) -> Step? { nil }
 
     package var isService: Bool { false }
-
-    package func account(behind credential: String, in world: World) -> String? { nil }
 
     package func issued(_ text: String, in world: World) -> IssuedValue? { nil }
 

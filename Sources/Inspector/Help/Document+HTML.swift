@@ -76,9 +76,11 @@ extension Document {
                 let body = String(rest.dropFirst(2)[..<end.lowerBound])
                 output.append(.element("strong", attributes: [], children: inline(body, link)))
                 rest = rest[end.upperBound...]
-            } else if rest.hasPrefix("!["), let end = rest.firstRange(of: "](").flatMap({ middle in
-                rest[middle.upperBound...].firstIndex(of: ")")
-            }) {
+            } else if rest.hasPrefix("!["),
+                let end = rest.firstRange(of: "](").flatMap({ middle in
+                    rest[middle.upperBound...].firstIndex(of: ")")
+                })
+            {
                 // A picture: the pages themselves are here.
                 rest = rest[rest.index(after: end)...]
             } else if character == "[", let middle = rest.firstRange(of: "]("),

@@ -80,7 +80,7 @@ struct FlowReader: Sendable {
             flow.providers.map { party in if case .provider(let name, _, _) = party { name } else { "" } })
         for provider in providers where names.contains(provider.name) {
             for credential in credentials {
-                if let account = provider.account(behind: credential, in: world) { return account }
+                if let account = provider.issued(credential, in: world)?.account, !account.isEmpty { return account }
             }
         }
         return nil

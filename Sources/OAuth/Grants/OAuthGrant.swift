@@ -117,12 +117,6 @@ extension TableReading where Self: ~Copyable {
         rows(Grant.tables.byAccount, account)
     }
 
-    /// The person for whom a code or token was given out, also one that no longer works.
-    package func account<Grant: OAuthGrant>(behind credential: String, _ type: Grant.Type) -> String? {
-        let key = find(AuthorizationCode<Grant>.self, credential)?.grant ?? find(Token<Grant>.self, credential)?.grant
-        return key.flatMap { find(Grant.self, $0) }.flatMap { $0.account.isEmpty ? nil : $0.account }
-    }
-
     /// The tokens of a grant, oldest first.
     package func tokens<Grant: OAuthGrant>(of grant: Grant) -> [Token<Grant>] {
         rows(Grant.tables.tokensByGrant, grant.key)
