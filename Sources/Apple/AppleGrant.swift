@@ -29,6 +29,8 @@ struct AppleGrant: OAuthGrant {
     let group: String
     /// The client that first asked.
     let client: String
+    /// When the person consented first.
+    let since: Instant
     var sharesEmail: Bool
     var scopes: Set<AppleScope>
     /// Whether mail to the relay address is forwarded.
@@ -76,8 +78,8 @@ extension Transaction {
     ) -> (grant: AppleGrant, isFirst: Bool) {
         guard var grant = grant(account, to: client) else {
             let grant = AppleGrant(
-                account: account, team: client.team, group: client.group, client: client.id, sharesEmail: sharesEmail,
-                scopes: scopes)
+                account: account, team: client.team, group: client.group, client: client.id, since: now,
+                sharesEmail: sharesEmail, scopes: scopes)
             put(grant)
             remove(EndedGrant.self, grant.key)
             return (grant, true)

@@ -14,7 +14,7 @@ extension AppleProvider {
         let grant =
             known
             ?? AppleGrant(
-                account: account.id, team: client.team, group: client.group, client: client.id,
+                account: account.id, team: client.team, group: client.group, client: client.id, since: now,
                 sharesEmail: account.apple.shareEmail, scopes: Set(granted))
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: grant, account: account, nonce: wanted.nonce,

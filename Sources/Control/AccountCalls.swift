@@ -78,23 +78,30 @@ extension ControlAPI {
         return ControlAnswer.ok(account.json, status: 201)
     }
 
-    /// The body is a JSON Merge Patch (RFC 7396): members replace members, `null` removes one and brings its default back.
+    /// The body is a JSON Merge Patch (RFC 7396): members replace members, `null` removes one and brings its default back. What
+    /// a provider knows of the person follows from the rest until something is said of it.
     func changeAccount(_ exchange: Exchange) -> Response {
-        guard let account = find(exchange) else { return noSuchAccount(exchange) }
-        let changed: Account
-        do {
-            let patch = try body(of: exchange)
-            if let id = patch["id"], id != .string(account.id) {
-                return ControlAnswer.error(400, "invalidBody", "an account keeps its id", path: "$.id")
+        while true {
+            guard let account = find(exchange) else { return noSuchAccount(exchange) }
+            let changed: Account
+            do {
+                let patch = try body(of: exchange)
+                if let id = patch["id"], id != .string(account.id) {
+                    return ControlAnswer.error(400, "invalidBody", "an account keeps its id", path: "$.id")
+                }
+                changed = try self.account(ControlAPI.merge(account.writtenJSON, patch), in: exchange)
+            } catch let issues as Issues {
+                return ControlAnswer.error(issues.all)
+            } catch {
+                return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
             }
-            changed = try self.account(ControlAPI.merge(account.json, patch), in: exchange)
-        } catch let issues as Issues {
-            return ControlAnswer.error(issues.all)
-        } catch {
-            return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
+            // Another change that came in between is kept: this one is then made to what it left.
+            let isDone = exchange.world.update { tables in
+                guard tables.account(account.id) == account else { return false }
+                return tables.change(Account.self, account.id) { $0 = changed }
+            }
+            if isDone { return ControlAnswer.ok(changed.json) }
         }
-        exchange.world.update { _ = $0.change(Account.self, account.id) { $0 = changed } }
-        return ControlAnswer.ok(changed.json)
     }
 
     func removeAccount(_ exchange: Exchange) -> Response {

@@ -77,6 +77,7 @@ package struct ControlAPI: Sendable {
             .control("DELETE", "scenarios/:name") { withdrawScenario($0) },
             .control("POST", "tokens", keys: keyOwners) { await mintToken($0) },
             .control("POST", "explain") { await explain($0) },
+            .control("POST", "tokens/revocations") { revokeToken($0) },
             .control("GET", "accounts") { accounts($0) },
             .control("POST", "accounts") { addAccount($0) },
             .control("GET", "accounts/:id") { account($0) },

@@ -63,3 +63,30 @@ struct TokenOrder: Sendable {
         tampering = Tampering(&fields)
     }
 }
+
+// POST /_understudy/v1/tokens/revocations: one token stops working, and what else came of the sign-in goes on
+
+extension ControlAPI {
+    private struct TokenRevocation: SchemaObject {
+        let token: String
+
+        init(_ fields: inout Fields) {
+            token = fields(
+                "token", .text(.nonEmpty), "An access or a refresh token that a provider has given out here.")
+        }
+    }
+
+    func revokeToken(_ exchange: Exchange) -> Response {
+        let order: TokenRevocation
+        do { order = try exchange.body(TokenRevocation.self) } catch { return error.response }
+        for provider in providers {
+            guard let (kind, client) = provider.endToken(order.token, in: exchange) else { continue }
+            return ControlAnswer.ok([
+                "provider": .string(provider.name), "kind": .string(kind), "client": .string(client),
+            ])
+        }
+        return ControlAnswer.error(
+            404, "noSuchToken", "no provider has given out this token here, or it has stopped working already",
+            path: "$.token")
+    }
+}

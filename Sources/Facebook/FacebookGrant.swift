@@ -19,6 +19,8 @@ struct FacebookGrant: OAuthGrant {
 
     let account: String
     let app: String
+    /// When the person consented first.
+    let since: Instant
 
     var key: String { FacebookGrant.key(account, app: app) }
 
@@ -43,7 +45,7 @@ extension Transaction {
     /// Makes a grant, or finds the one that exists.
     mutating func consent(_ account: String, to app: String) -> FacebookGrant {
         if let grant = find(FacebookGrant.self, FacebookGrant.key(account, app: app)) { return grant }
-        let grant = FacebookGrant(account: account, app: app)
+        let grant = FacebookGrant(account: account, app: app, since: now)
         put(grant)
         return grant
     }

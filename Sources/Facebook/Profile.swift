@@ -45,7 +45,7 @@ extension FacebookProvider {
                 "appsecret_proof is the hex HMAC-SHA256 of the access token, with the app secret as key"))
     }
 
-    private func document(_ account: Account, _ fields: String, _ permissions: [String]) -> JSONObject {
+    func document(_ account: Account, _ fields: String, _ permissions: [String]) -> JSONObject {
         var document = JSONObject()
         for field in fieldNames(fields) {
             switch field {

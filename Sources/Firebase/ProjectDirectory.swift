@@ -60,6 +60,13 @@ struct ProjectDirectory: Sendable {
         return isKey && takesUnknown(at: address) ? defaultProject : nil
     }
 
+    /// A project that a seed holds, the default one, or one that requests have made in a world.
+    func existing(_ id: String, in world: World) -> Project? {
+        if let project = projects[id] { return project }
+        let pool = UserPool(project: id, tenant: nil)
+        return id == defaultID || world.read({ $0.find(UnseededPool.self, pool) != nil }) ? unseeded(id) : nil
+    }
+
     private func unseeded(_ id: String) -> Project {
         var project = Project(unseeded: id)
         if id == imported?.project { project.imported = imported }

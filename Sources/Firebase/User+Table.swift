@@ -41,7 +41,7 @@ extension User: PoolRow {
         return texts
     }
 
-    private enum Field: String {
+    enum Field: String {
         case localId
         case email
         /// The address at a provider, where it isn't the user's own.
@@ -50,12 +50,15 @@ extension User: PoolRow {
     }
 
     /// The common prefix of the texts of a pool's users who have this value.
-    private static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
-        let start = "\(field.rawValue)\0\(pool.project)\0\(pool.tenant ?? "")\0"
-        guard let value else { return start }
+    static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
+        value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
+    }
+
+    /// The same of those who have a value that begins like this. An ID is itself the end of its text, and holds no zero.
+    static func place(_ field: Field, _ pool: UserPool, beginningWith value: String) -> String {
         // A zero within the value must not be taken for its end.
         let escaped = value.utf8.contains(0) ? value.replacing("\0", with: "\0\u{2}") : value
-        return "\(start)\(escaped)\0\u{1}"
+        return "\(field.rawValue)\0\(pool.project)\0\(pool.tenant ?? "")\0\(escaped)"
     }
 
     fileprivate static func place(email: String, in pool: UserPool) -> String {

@@ -39,6 +39,7 @@ package struct GitHubProvider: Provider {
         webOperations + endpoints.flatMap { restOperations($0) } + [
             Operation("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { Avatar.response($0) },
             .control("POST", "github/revocations") { await revokeByOrder($0) },
+            .control("POST", "github/logouts") { signOutByOrder($0) },
         ]
     }
 

@@ -21,6 +21,8 @@ struct GoogleGrant: OAuthGrant {
 
     let account: String
     let client: String
+    /// When the person consented first.
+    let since: Instant
     var scopes: Set<String>
 
     var key: String { GoogleGrant.key(account, client: client) }
@@ -40,7 +42,7 @@ extension Transaction {
     /// Makes a grant, or adds scopes to the one that exists.
     mutating func consent(_ account: String, to client: String, scopes: GoogleScopes) -> GoogleGrant {
         let known = find(GoogleGrant.self, GoogleGrant.key(account, client: client))
-        var grant = known ?? GoogleGrant(account: account, client: client, scopes: [])
+        var grant = known ?? GoogleGrant(account: account, client: client, since: now, scopes: [])
         guard known == nil || !grant.scopes.isSuperset(of: scopes.names) else { return grant }
         grant.scopes.formUnion(scopes.names)
         put(grant)

@@ -62,10 +62,12 @@ extension OpenIDProvider {
     private struct LogoutOrder: SchemaObject {
         let issuer: String
         let account: String
+        let session: String?
 
         init(_ fields: inout Fields) {
             issuer = fields("issuer", .text(.nonEmpty), "The issuer's id.")
             account = fields("account", .text(.nonEmpty), "Whose sessions end.")
+            session = fields.nullable("session", .text(.nonEmpty), "Only this session, by its `sid`.")
         }
     }
 
@@ -77,7 +79,13 @@ extension OpenIDProvider {
                     ControlAnswer.error(
                         404, "noSuchIssuer", "no issuer \(Diagnosis.quote(order.issuer)) is seeded", path: "$.issuer"))
             }
-            let sessions = exchange.world.read { $0.sessions(of: order.account, at: issuer.realm) }
+            let sessions = exchange.world.read { $0.sessions(of: order.account, at: issuer.realm) }.filter { session in
+                order.session.map { $0 == session.id } ?? true
+            }
+            if let session = order.session, sessions.isEmpty {
+                let message = "account \(Diagnosis.quote(order.account)) has no session \(Diagnosis.quote(session))"
+                throw ControlRefusal(ControlAnswer.error(404, "noSuchSession", message, path: "$.session"))
+            }
             var deliveries: [JSONValue] = []
             for session in sessions { deliveries += await issuer.end(session, exchange) }
             return ControlAnswer.ok(["sessions": .integer(Int64(sessions.count)), "notifications": .array(deliveries)])

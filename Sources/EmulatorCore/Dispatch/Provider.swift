@@ -68,6 +68,18 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     func seedExtended(in world: World, after earlier: Seed)
     /// An account has just been removed from the exchange's world.
     func accountDeleted(_ account: String, in exchange: Exchange)
+
+    // MARK: For people who look
+
+    /// What it shows of a person, what the person has granted, and where the person is signed in.
+    func sections(of account: Account, in exchange: Exchange) -> [InspectedSection]
+    /// Ends one token that it has given out, and says what it was: an access or a refresh token, and whose. `nil` for a text
+    /// that is none of its tokens.
+    func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)?
+    /// The users that apps have here: at most `limit` directories. `after` is the cursor of an earlier page.
+    func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) -> UserDirectoryPage
+    /// The directory with an ID; `nil` when there is none.
+    func userDirectory(_ id: String, in exchange: Exchange) -> (any UserDirectory)?
 }
 
 extension Provider {
@@ -112,6 +124,16 @@ extension Provider {
     package func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] { [] }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? { nil }
+
+    package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] { [] }
+
+    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? { nil }
+
+    package func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) -> UserDirectoryPage {
+        UserDirectoryPage()
+    }
+
+    package func userDirectory(_ id: String, in exchange: Exchange) -> (any UserDirectory)? { nil }
 
     /// The names of all hosts at which it serves something.
     package var hosts: Set<String> { Set(operations.flatMap(\.hosts)) }

@@ -149,10 +149,15 @@ extension Account: Codable {
     }
 
     /// As a seed file would write it, with every default.
-    package var json: JSONValue {
+    package var json: JSONValue { Account.json(Complete(account: self)) }
+
+    /// The same without the profiles that follow from the rest.
+    package var writtenJSON: JSONValue { Account.json(self) }
+
+    private static func json(_ value: some Encodable) -> JSONValue {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        let data = (try? encoder.encode(Complete(account: self))) ?? Data("null".utf8)
+        let data = (try? encoder.encode(value)) ?? Data("null".utf8)
         return (try? JSONValue(parsing: Array(data), limits: .answer)) ?? .null
     }
 }

@@ -5,7 +5,8 @@ import Time
 
 /// Who is signed in with a browser.
 struct Session: Row {
-    static let table = Table<Session>("github.session", limit: 100_000) { $0.expires }
+    static let table = Table<Session>("github.session", limit: 100_000, indexes: [byAccount]) { $0.expires }
+    static let byAccount = Index<Session, String>("account") { $0.account }
 
     /// The cookie's value.
     let key: String
@@ -15,6 +16,9 @@ struct Session: Row {
     let authenticityToken: String
     /// Whether the person chose the account just now, for the request that is under way.
     var isFresh = true
+
+    /// What orders call it: the cookie's value is a secret.
+    var id: String { Hex.encode(Array(Digest.sha256(key).prefix(8))) }
 }
 
 /// A session with its person.

@@ -72,6 +72,11 @@ extension TableReading where Self: ~Copyable {
     package func sessions(of account: String, at issuer: String) -> [BrowserSession] {
         rows(BrowserSession.byAccount, account).filter { $0.issuer == issuer && $0.expires > now }
     }
+
+    /// At most `limit` sessions of a person at any server, the newest first.
+    package func sessions(of account: String, limit: Int) -> [BrowserSession] {
+        newest(BrowserSession.byAccount, account, limit: limit).filter { $0.expires > now }
+    }
 }
 
 extension Transaction {

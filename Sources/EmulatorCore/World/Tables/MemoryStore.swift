@@ -132,8 +132,8 @@ private final class MemoryTables: Tables, @unchecked Sendable {
         table(R.self).count(ObjectIdentifier(index), value.keyText)
     }
 
-    func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
-        table(R.self).last(ObjectIdentifier(index), value.keyText)?.row(R.self)
+    func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
+        table(R.self).newest(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
     }
 
     func rows<R: Row>(

@@ -145,18 +145,18 @@ final class MemoryTable {
         return own + seeded
     }
 
-    /// The row that got this value last.
-    func last(_ index: ObjectIdentifier, _ value: String) -> StoredRow? {
-        guard let place = place(of: index) else { return nil }
-        var found: StoredRow?
+    /// The rows with this value, the one that got it last first.
+    func newest(_ index: ObjectIdentifier, _ value: String, limit: Int) -> [StoredRow] {
+        guard let place = place(of: index) else { return [] }
+        var found: [StoredRow] = []
         self.index(place).eachReversed(value) { slot in
-            found = row(slot)
-            return false
+            if found.count < limit, let row = row(slot) { found.append(row) }
+            return found.count < limit
         }
-        guard found == nil, let base else { return found }
+        guard found.count < limit, let base else { return found }
         base.index(place).eachReversed(value) { slot in
-            if hidden[slot] == nil { found = base.row(slot) }
-            return found == nil
+            if found.count < limit, hidden[slot] == nil, let row = base.row(slot) { found.append(row) }
+            return found.count < limit
         }
         return found
     }

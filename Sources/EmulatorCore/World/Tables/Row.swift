@@ -60,7 +60,7 @@ package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Send
 /// Rows in the order of a text, to be read page by page, or as far as the text begins with something.
 package final class SortedIndex<R: Row>: Sendable {
     package let name: String
-    let texts: @Sendable (R) -> [String]
+    package let texts: @Sendable (R) -> [String]
 
     /// A row stands at each of its texts.
     package init(_ name: String, _ texts: @escaping @Sendable (R) -> [String]) {

@@ -9,10 +9,10 @@ package protocol Tables: AnyObject {
     func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R]
     /// The rows with this value, oldest first.
     func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R]
+    /// The rows with this value, newest first.
+    func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R]
     /// How many rows have this value.
     func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int
-    /// The row that got this value last.
-    func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R?
     /// At most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text `after`.
     func rows<R: Row>(_ index: SortedIndex<R>, prefix: String, after: String?, limit: Int) -> [(text: String, row: R)]
     /// Adds a row, or replaces the one that has its key.
@@ -66,11 +66,18 @@ extension TableReading where Self: ~Copyable {
         tables.rows(index, value, limit: limit)
     }
 
+    /// At most `limit` rows with this value, newest first.
+    package func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
+        tables.newest(index, value, limit: limit)
+    }
+
     /// How many rows have this value.
     package func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int { tables.count(index, value) }
 
     /// The row that got this value last.
-    package func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? { tables.last(index, value) }
+    package func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
+        tables.newest(index, value, limit: 1).first
+    }
 
     /// At most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text `after`.
     package func rows<R: Row>(

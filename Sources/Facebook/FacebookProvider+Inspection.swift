@@ -1,0 +1,28 @@
+import EmulatorCore
+import JSON
+import OAuth
+
+// What Facebook has to show of a person.
+
+extension FacebookProvider {
+    package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
+        var profile = InspectedItem("Facebook account")
+        profile.facts = [InspectedFact("ID", .code(account.facebook.id))]
+        let fields = "id,name,first_name,last_name,short_name,email,picture"
+        let document = document(account, fields, ["public_profile", "email"])
+        profile.documents = [InspectedDocument("GET /me?fields=…", .object(document))]
+        let access = InspectedGrants<FacebookGrant>(of: account, in: exchange.world).section {
+            $0.details.permissions
+        } _: { grant in
+            var item = InspectedItem(apps[grant.app]?.name ?? grant.app)
+            item.facts = [InspectedFact("App", .code(grant.app)), InspectedFact("Since", .time(grant.since))]
+            item.actions = apps[grant.app] == nil ? [] : [.revoke(grant.app, of: account, at: name)]
+            return item
+        }
+        return [InspectedSection("Profile", [profile]), access]
+    }
+
+    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
+        exchange.world.update { $0.endToken(text, FacebookGrant.self) }
+    }
+}

@@ -1,0 +1,38 @@
+import EmulatorCore
+import JSON
+import OAuth
+
+// What Google has to show of a person.
+
+extension GoogleProvider {
+    package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
+        var profile = InspectedItem("Google Account")
+        profile.facts = [InspectedFact("sub", .code(account.google.sub))]
+        if let domain = account.google.hostedDomain { profile.facts.append(InspectedFact("hd", .code(domain))) }
+        profile.documents = [InspectedDocument("GET /v1/userinfo", userInfo(of: account))]
+        let apps = InspectedGrants<GoogleGrant>(of: account, in: exchange.world).section {
+            $0.details.scopes.names
+        } _: { grant in
+            var item = InspectedItem(clients[grant.client]?.name ?? grant.client)
+            item.facts = [
+                InspectedFact("Client", .code(grant.client)), InspectedFact("Since", .time(grant.since)),
+            ]
+            item.scopes = grant.scopes.sorted()
+            item.actions = clients[grant.client] == nil ? [] : [.revoke(grant.client, of: account, at: name)]
+            return item
+        }
+        return [InspectedSection("Profile", [profile]), apps]
+    }
+
+    /// With all scopes that show anything.
+    private func userInfo(of account: Account) -> JSONValue {
+        var body = JSONObject([("sub", .string(account.google.sub))])
+        for (name, value) in GoogleScopes(["email", "profile"]).profile(of: account) { body[name] = value }
+        body["hd"] = account.google.hostedDomain.map { .string($0) }
+        return .object(body)
+    }
+
+    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
+        exchange.world.update { $0.endToken(text, GoogleGrant.self) }
+    }
+}

@@ -1,0 +1,89 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import Time
+
+// What providers have to show of grants, tokens and sessions, for the pages on which people look at a world.
+
+/// The newest grants of a person with the newest tokens of each.
+package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
+    package struct Entry: Sendable {
+        package let grant: Grant
+        package let tokens: [Token<Grant>]
+        package let moreTokens: Int
+    }
+
+    package let entries: [Entry]
+    package let more: Int
+    package let now: Instant
+
+    package init(of account: Account, in world: World) {
+        let limit = InspectedSection.limit
+        let (entries, count, now) = world.read { tables in
+            let grants = tables.newest(Grant.tables.byAccount, account.id, limit: limit)
+            var entries: [Entry] = []
+            for grant in grants {
+                let tokens = tables.newest(Grant.tables.tokensByGrant, grant.key, limit: limit)
+                let more = tables.count(Grant.tables.tokensByGrant, grant.key) - tokens.count
+                entries.append(Entry(grant: grant, tokens: tokens, moreTokens: more))
+            }
+            return (entries, tables.count(Grant.tables.byAccount, account.id), tables.now)
+        }
+        self.entries = entries
+        self.now = now
+        more = count - entries.count
+    }
+
+    /// The section of apps with access. `describe` makes an item of a grant and its client, without its tokens.
+    package func section(
+        scopes: (Token<Grant>) -> [String], works: (Token<Grant>) -> Bool = { _ in true },
+        _ describe: (Grant) -> InspectedItem
+    ) -> InspectedSection {
+        let items = entries.map { entry in
+            var item = describe(entry.grant)
+            item.tokens = entry.tokens.map { token in
+                InspectedToken(
+                    token.kind.name, token.key, scopes: scopes(token), expires: token.expires,
+                    works: !token.hasExpired(at: now) && works(token))
+            }
+            item.moreTokens = entry.moreTokens
+            return item
+        }
+        return InspectedSection(
+            "Apps with access", about: items.isEmpty ? "None: the person hasn't signed in to an app here." : nil, items,
+            more: more)
+    }
+}
+
+extension Token.Kind {
+    /// In words.
+    package var name: String { self == .access ? "access token" : "refresh token" }
+}
+
+extension InspectedAction {
+    /// The person removes an app in the provider's settings.
+    package static func revoke(_ client: String, of account: Account, at provider: String) -> InspectedAction {
+        InspectedAction(
+            "Revoke access", isDestructive: true, calling: "POST", "\(provider)/revocations",
+            ["account": .string(account.id), "client": .string(client)])
+    }
+}
+
+extension Transaction {
+    /// Ends one token, and leaves its grant and the grant's other tokens alone.
+    package mutating func endToken<Grant: OAuthGrant>(
+        _ text: String, _ type: Grant.Type
+    ) -> (kind: String, client: String)? {
+        remove(Token<Grant>.self, text).map { ($0.kind.name, $0.client) }
+    }
+}
+
+// MARK: - Browsers
+
+extension InspectedSection {
+    /// Browsers that are signed in.
+    package static func browsers(_ items: [InspectedItem], more: Int = 0) -> InspectedSection {
+        InspectedSection(
+            "Signed-in browsers", about: items.isEmpty ? "None." : nil, items, more: more)
+    }
+}

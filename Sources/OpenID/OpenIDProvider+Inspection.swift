@@ -1,0 +1,93 @@
+import EmulatorCore
+import JSON
+import OAuth
+
+// What OpenID Connect issuers have to show of a person.
+
+extension OpenIDProvider {
+    package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
+        let profiles = issuers.prefix(InspectedSection.limit).map { $0.profile(of: account) }
+        let grants = InspectedGrants<OpenIDGrant>(of: account, in: exchange.world)
+        let apps = grants.section {
+            $0.details.scopes
+        } works: {
+            $0.details.usedBy == nil
+        } _: { grant in
+            item(grant, of: account)
+        }
+        return [
+            InspectedSection("Profile", profiles, more: issuers.count - profiles.count), apps,
+            browsers(of: account, in: exchange),
+        ]
+    }
+
+    private func item(_ grant: OpenIDGrant, of account: Account) -> InspectedItem {
+        let issuer = issuers.first { $0.id == grant.issuer }
+        let client = issuer?.client(grant.client)
+        var item = InspectedItem(client?.name ?? grant.client, kind: "at \(issuer?.name ?? grant.issuer)")
+        item.facts = [InspectedFact("Client", .code(grant.client))]
+        if let since = grant.authenticatedAt { item.facts.append(InspectedFact("Since", .time(since))) }
+        item.facts.append(InspectedFact("Until", .time(grant.expires)))
+        item.scopes = grant.scopes
+        if let issuer, let client {
+            item.facts.append(InspectedFact("sub", .code(issuer.subject(of: account, for: client))))
+            item.actions = [.revoke(grant.client, of: account, at: name)]
+        }
+        return item
+    }
+
+    private func browsers(of account: Account, in exchange: Exchange) -> InspectedSection {
+        let limit = InspectedSection.limit
+        let sessions = exchange.world.read { $0.sessions(of: account.id, limit: limit) }
+        let items = sessions.compactMap { session -> InspectedItem? in
+            guard let issuer = issuers.first(where: { $0.realm == session.issuer }) else { return nil }
+            var item = InspectedItem(session.id, kind: "session at \(issuer.name)")
+            item.facts = [
+                InspectedFact("Since", .time(session.authenticatedAt)), InspectedFact("Until", .time(session.expires)),
+            ]
+            if !session.clients.isEmpty {
+                let clients = session.clients.prefix(limit).map(\.id)
+                item.facts.append(InspectedFact("Clients", .codes(Array(clients))))
+            }
+            item.actions = [
+                InspectedAction(
+                    "Sign out", isDestructive: true, calling: "POST", "openid/logouts",
+                    [
+                        "issuer": .string(issuer.id), "account": .string(account.id), "session": .string(session.id),
+                    ])
+            ]
+            return item
+        }
+        return .browsers(items)
+    }
+
+    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
+        // A signed token is kept by its identifier, which its issuer can read.
+        let keys = [text] + (text.contains(".") ? issuers.map { $0.rowKey(of: text, in: exchange) } : [])
+        return exchange.world.update { tables in
+            for key in keys {
+                guard let token = tables.remove(Token<OpenIDGrant>.self, key) else { continue }
+                let grant = tables.find(OpenIDGrant.self, token.grant)
+                return (token.kind.name, grant?.client ?? token.client)
+            }
+            return nil
+        }
+    }
+}
+
+extension Issuer {
+    /// What clients learn of a person; of clients with subjects of their own, each one's.
+    fileprivate func profile(of account: Account) -> InspectedItem {
+        var item = InspectedItem(name, kind: "issuer")
+        item.facts = [InspectedFact("sub", .code(account[OpenIDProfile.self].sub))]
+        for client in clients.filter({ $0.subject == .pairwise }).prefix(InspectedSection.limit) {
+            item.facts.append(InspectedFact("sub for \(client.clientID)", .code(subject(of: account, for: client))))
+        }
+        guard let client = clients.first(where: { $0.subject != .pairwise }) ?? clients.first else { return item }
+        let all = ["openid", "profile", "email", "address", "phone", "groups", "roles"] + scopes.keys.sorted()
+        var claims = JSONObject([("sub", .string(subject(of: account, for: client)))])
+        claims.merge(self.claims(of: account, for: client, scopes: all))
+        item.documents = [InspectedDocument("Claims for \(client.clientID), with all scopes", .object(claims))]
+        return item
+    }
+}
