@@ -34,7 +34,7 @@ package struct Inspector: Sendable {
     /// All pages. None of them is recorded, or can be ordered to fail.
     package var operations: [Operation] {
         [Operation("GET", [], Inspector.root, nil) { toFirstPage($0) }]
-            + signInsOperations + exchangeOperations + explainOperations
+            + signInsOperations + exchangeOperations + explainOperations + peopleOperations + userOperations
             + helpOperations + assetOperations
     }
 
