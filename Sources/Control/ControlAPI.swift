@@ -9,8 +9,8 @@ package struct ControlAPI: Sendable {
 
     package let providers: [any Provider]
     let tokenOrder: ComposedRule<TokenOrder>
-    let worlds: WorldRegistry
-    let ports: WorldPorts
+    package let worlds: WorldRegistry
+    package let ports: WorldPorts
     let seeds: RuntimeSeeds
     private let keyOwners: [KeyOwner]
     let version: String
@@ -20,7 +20,7 @@ package struct ControlAPI: Sendable {
     /// Host names at which it answers, beside loopback names and IP addresses.
     let hosts: Set<String>
 
-    let gauges: ProcessGauges
+    package let gauges: ProcessGauges
 
     package init(
         for seed: Seed, providers: [any Provider], worlds: WorldRegistry, ports: WorldPorts, seeds: RuntimeSeeds,
@@ -59,6 +59,7 @@ package struct ControlAPI: Sendable {
             .control("GET", "outcomes") { outcomes($0) },
             .control("POST", "outcomes") { addOutcome($0) },
             .control("DELETE", "outcomes") { removeOutcomes($0) },
+            .control("DELETE", "outcomes/:id") { removeOutcome($0) },
             .control("GET", "faults") { faults($0) },
             .control("POST", "faults") { addFault($0) },
             .control("DELETE", "faults") { removeFaults($0) },
@@ -71,6 +72,7 @@ package struct ControlAPI: Sendable {
             .control("GET", "worlds") { listWorlds($0) },
             .control("POST", "worlds") { addWorld($0) },
             .control("DELETE", "worlds/:name") { removeWorld($0) },
+            .control("POST", "worlds/:name/reset") { resetWorld($0) },
             .control("GET", "scenarios") { listScenarios($0) },
             .control("GET", "scenarios/:name") { scenario($0) },
             .control("POST", "scenarios/:name") { await playScenario($0) },

@@ -9,6 +9,7 @@ extension ControlAPI {
     func health(_ exchange: Exchange) -> Response {
         var health = JSONObject([
             ("status", "ok"), ("version", .string(version)), ("worlds", .integer(Int64(worlds.count))),
+            ("ports", .object(JSONObject(gauges.listening.map { ($0.name, .integer(Int64($0.port))) }))),
             ("memory", memory), ("connections", connections),
         ])
         health["droppedLogLines"] = gauges.droppedLogLines.map { .integer(Int64($0())) }

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET, POST and DELETE /_understudy/v1/outcomes
+// GET, POST and DELETE /_understudy/v1/outcomes; DELETE /_understudy/v1/outcomes/ID
 
 extension ControlAPI {
     func outcomes(_ exchange: Exchange) -> Response {
@@ -35,6 +35,15 @@ extension ControlAPI {
 
     func removeOutcomes(_ exchange: Exchange) -> Response {
         exchange.world.update { $0.outcomes.removeAll() }
+        return Response(status: 204)
+    }
+
+    func removeOutcome(_ exchange: Exchange) -> Response {
+        let id = exchange.parameters["id"] ?? ""
+        guard exchange.world.update({ $0.outcomes.remove(id) }) else {
+            return ControlAnswer.error(
+                404, "noSuchOutcome", "no outcome \(Diagnosis.quote(id)) is ordered, or it is spent")
+        }
         return Response(status: 204)
     }
 }

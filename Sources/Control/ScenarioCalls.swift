@@ -6,8 +6,12 @@ import EmulatorCore
 
 extension ControlAPI {
     func listScenarios(_ exchange: Exchange) -> Response {
+        let orders = exchange.world.scenarioOrders
         let all = scenarios.map { scenario -> JSONValue in
-            ["name": .string(scenario.name), "title": .string(scenario.title), "happens": .string(scenario.happens)]
+            [
+                "name": .string(scenario.name), "title": .string(scenario.title), "happens": .string(scenario.happens),
+                "played": .bool(orders[scenario.name] != nil),
+            ]
         }
         return ControlAnswer.ok(["scenarios": .array(all)])
     }

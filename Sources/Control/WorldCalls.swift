@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET and POST /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME
+// GET and POST /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME; POST /_understudy/v1/worlds/NAME/reset
 
 /// A world that is to be made, with a port of its own or without.
 private struct WorldOrder: SchemaObject {
@@ -92,8 +92,20 @@ extension ControlAPI {
                 409, "defaultWorld", "the default world stays: POST reset makes it afresh")
         }
         guard worlds.drop(name) else {
-            return ControlAnswer.error(404, "noSuchWorld", "there is no world \(Diagnosis.quote(name)) now")
+            return noSuchWorld(name)
         }
         return Response(status: 204)
+    }
+
+    /// `POST reset` in another world. One that isn't there isn't made for it.
+    func resetWorld(_ exchange: Exchange) -> Response {
+        let name = exchange.parameters["name"] ?? ""
+        guard let world = worlds.existing(name) else { return noSuchWorld(name) }
+        world.reset()
+        return ControlAnswer.ok(["world": .string(name), "reset": true])
+    }
+
+    private func noSuchWorld(_ name: String) -> Response {
+        ControlAnswer.error(404, "noSuchWorld", "there is no world \(Diagnosis.quote(name)) now")
     }
 }

@@ -10,8 +10,10 @@ struct CallRefusal: Error, Sendable {
     let message: String
     /// Where in the body that was sent, such as `$.effect.delay`; `nil` where it is about no member.
     let path: String?
-    /// All that was wrong, each with its place, where there was more than one thing.
-    var faults: [(path: String?, message: String)] = []
+    /// All that is wrong with the body, if it is the body: path and message of each.
+    let issues: [(path: String, message: String)]
+    /// How many more there are, in words.
+    let more: String?
 }
 
 extension Inspector {
@@ -25,13 +27,12 @@ extension Inspector {
             method, "localhost", "\(ControlAPI.root)/\(path)", body: body.map { $0.serialized() } ?? [])
         let value = answer.body.isEmpty ? [:] : (try? JSONValue(parsing: answer.body, limits: .answer)) ?? [:]
         guard (200..<300).contains(answer.status) else {
-            let error = value["error"]
-            let faults = (error?["faults"]?.array ?? []).map { fault in
-                (path: fault["path"]?.string, message: fault["message"]?.string ?? "")
-            }
             throw CallRefusal(
-                status: answer.status, message: error?["message"]?.string ?? "refused with \(answer.status)",
-                path: error?["path"]?.string, faults: faults)
+                status: answer.status, message: value["error"]?["message"]?.string ?? "refused with \(answer.status)",
+                path: value["error"]?["path"]?.string,
+                issues: (value["error"]?["faults"]?.array ?? []).map {
+                    (path: $0["path"]?.string ?? "", message: $0["message"]?.string ?? "")
+                }, more: value["error"]?["more"]?.string)
         }
         return value
     }

@@ -35,8 +35,9 @@ extension RunningServer {
         if let workers = options.workers { serverOptions.workers = workers }
         do {
             let plain = options.isTLSOnly ? nil : try Server(serverOptions) { dispatcher.handle($0) }
-            if let plain { gauges.add("http") { [weak plain] in plain?.counters } }
             if let plain {
+                gauges.add("http") { [weak plain] in plain?.counters }
+                gauges.note("http", port: plain.port)
                 ports.begin(main: plain.port) { [weak plain] port, world throws(ListenError) in
                     guard let plain else { throw ListenError(description: "the server has stopped") }
                     return try plain.listen(on: port, label: world)
@@ -60,9 +61,11 @@ extension RunningServer {
             if let interval = options.certificateInterval { secureOptions.interval = interval }
             let secure = try SecureServer(secureOptions) { dispatcher.handle($0) }
             gauges.add("https") { [weak secure] in secure?.counters }
+            gauges.note("https", port: secure.port)
             let proxy = try options.proxyPort.map { port in
                 try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
             }
+            if let proxy { gauges.note("proxy", port: proxy.port) }
             return RunningServer(
                 plain: plain, secure: secure, proxy: proxy, options: options, worlds: worlds, dispatcher: dispatcher,
                 ports: ports, worldPorts: opened)

@@ -27,6 +27,9 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     /// Environment variables by which a program finds the provider at the daemon whose address is `url`.
     static func variables(daemon url: String) -> [(name: String, value: String)]
 
+    /// What a person can choose on its sign-in page, and an outcome for them.
+    static var personChooses: Set<PersonalChoice> { get }
+
     /// As the control API and the seed name it: one word in lower case.
     var name: String { get }
     /// All that the provider serves, at its hosts, at the daemon's own address and in the control API.
@@ -56,6 +59,11 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     func subject(_ subject: String, of client: String, in world: World) -> KnownSubject?
     /// Whether its ID tokens for `client` may have no signature.
     func leavesUnsigned(tokensFor client: String, in world: World) -> Bool
+    /// What its operations do, in a few words, by method and path as the catalogue has them: `"POST /auth/token": "redeem a
+    /// code"`. Those of sign-ins have names, the rest needn't.
+    var endpointNames: [String: String] { get }
+    /// How clients of each kind are led here.
+    func setUpGuides(at place: SetUpPlace) -> [SetUpGuide]
     /// What no seed holds and the provider has taken in this world all the same, a phrase each, for the inspector.
     func takenOnTrust(in world: World) -> [String]
     /// What surprises an app's developer at an answer that refuses nothing, such as a name that is missing: a sentence each, for
@@ -86,6 +94,9 @@ extension Provider {
     package static var section: (any SeedSection.Type)? { nil }
     package static var profile: (any AccountProfile.Type)? { nil }
     package static var emulatorStatus: JSONObject { JSONObject() }
+
+    package var endpointNames: [String: String] { [:] }
+    package static var personChooses: Set<PersonalChoice> { [.scopes] }
 
     package static func variables(daemon url: String) -> [(name: String, value: String)] { [] }
 
@@ -118,6 +129,8 @@ extension Provider {
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? { nil }
 
     package func leavesUnsigned(tokensFor client: String, in world: World) -> Bool { false }
+
+    package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { [] }
 
     package func takenOnTrust(in world: World) -> [String] { [] }
 

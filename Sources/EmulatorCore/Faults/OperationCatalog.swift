@@ -11,15 +11,21 @@ package struct OperationCatalog: Sendable {
         /// With `*` where a parameter stands.
         package let path: String
         package let traits: OperationTraits
+        /// The name of the provider that serves it.
+        package let provider: String
+        /// What it does, in a few words, if the provider says so.
+        package let title: String?
 
         /// `nil` for an operation where nothing can be ordered.
-        fileprivate init?(_ operation: Operation, at host: String?) {
+        fileprivate init?(_ operation: Operation, at host: String?, of provider: String, names: [String: String]) {
             guard let traits = operation.traits else { return nil }
             self.host = host
+            self.provider = provider
             self.traits = traits
             method = operation.method
             let segments = operation.path.split(separator: "/", omittingEmptySubsequences: false)
             path = segments.map { $0.hasPrefix(":") ? "*" : String($0) }.joined(separator: "/")
+            title = names["\(operation.method) \(path)"]
         }
 
         /// `POST appleid.apple.com/auth/token`
@@ -37,12 +43,15 @@ package struct OperationCatalog: Sendable {
     /// By host, and then by path. The daemon's own address comes first, the control API last.
     private static func entries(of provider: any Provider) -> [Entry] {
         let operations = provider.operations
-        let own = operations.filter { $0.hosts.isEmpty && !$0.isControl }
-        var entries = byPath(own).compactMap { Entry($0, at: nil) }
-        for host in Set(operations.flatMap(\.hosts)).sorted() {
-            entries += byPath(operations.filter { $0.hosts.contains(host) }).compactMap { Entry($0, at: host) }
+        let names = provider.endpointNames
+        func entries(_ operations: [Operation], at host: String?) -> [Entry] {
+            operations.compactMap { Entry($0, at: host, of: provider.name, names: names) }
         }
-        return entries + operations.filter(\.isControl).compactMap { Entry($0, at: nil) }
+        var all = entries(byPath(operations.filter { $0.hosts.isEmpty && !$0.isControl }), at: nil)
+        for host in Set(operations.flatMap(\.hosts)).sorted() {
+            all += entries(byPath(operations.filter { $0.hosts.contains(host) }), at: host)
+        }
+        return all + entries(operations.filter(\.isControl), at: nil)
     }
 
     /// Operations of the same path stand together, where the first of them stood.

@@ -2,18 +2,25 @@ import HTTPServer
 import JSON
 import Time
 
+/// What a scenario that was played has ordered.
+package struct ScenarioOrders: Codable, Sendable {
+    /// Faults' IDs, those that are spent by now included.
+    package fileprivate(set) var faults: [String] = []
+    package fileprivate(set) var outcomes: [String] = []
+    /// How far the clock was moved.
+    package fileprivate(set) var advance = TimeSpan.zero
+}
+
 /// What the scenarios that were played in a world have ordered and can be taken back: by the scenario's name.
 struct PlayedScenarios: WorldValue {
-    struct Orders: Codable, Sendable {
-        var faults: [String] = []
-        var outcomes: [String] = []
-        /// How far the clock was moved.
-        var advance = TimeSpan.zero
-    }
-
-    fileprivate var orders: [String: Orders] = [:]
+    fileprivate var orders: [String: ScenarioOrders] = [:]
 
     init(_ seed: Seed) {}
+}
+
+extension World {
+    /// What the scenarios that were played here, and not ended, have ordered: by their names.
+    package var scenarioOrders: [String: ScenarioOrders] { read { $0.value(PlayedScenarios.self).orders } }
 }
 
 extension Scenario {
@@ -35,7 +42,7 @@ extension Scenario {
         guard call.method == "POST", ["faults", "outcomes", "clock"].contains(call.target) else { return }
         let id = (try? JSONValue(parsing: response.body, limits: .answer))?["id"]?.string
         world.update { tables in
-            var orders = tables[PlayedScenarios.self].orders[name] ?? PlayedScenarios.Orders()
+            var orders = tables[PlayedScenarios.self].orders[name] ?? ScenarioOrders()
             switch call.target {
             case "faults": orders.faults += id.map { [$0] } ?? []
             case "outcomes": orders.outcomes += id.map { [$0] } ?? []

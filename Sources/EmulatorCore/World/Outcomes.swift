@@ -122,7 +122,13 @@ package struct OutcomeQueue: WorldValue {
 
     package mutating func removeAll() { queued = [] }
 
-    package mutating func remove(_ id: String) { queued.removeAll { $0.id == id } }
+    /// `false` when there is none of that ID.
+    @discardableResult
+    package mutating func remove(_ id: String) -> Bool {
+        let count = queued.count
+        queued.removeAll { $0.id == id }
+        return queued.count < count
+    }
 
     /// Takes the first outcome for this provider and client, and for this account if the request names one.
     package mutating func take(provider: String, client: String, account: String? = nil) -> Outcome? {

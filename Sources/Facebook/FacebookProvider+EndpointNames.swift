@@ -1,0 +1,28 @@
+import EmulatorCore
+
+extension FacebookProvider {
+    package var endpointNames: [String: String] {
+        let names = [
+            "GET VERSION/dialog/oauth": "the login dialog",
+            "POST VERSION/dialog/oauth": "the answer of the login dialog",
+            "GET VERSION/oauth/access_token": "redeem a code",
+            "POST VERSION/oauth/access_token": "redeem a code",
+            "GET VERSION/debug_token": "check a token",
+            "GET VERSION/me": "who signed in",
+            "DELETE VERSION/me/permissions": "revoke a grant",
+        ]
+        // Each is served with a version before it and without.
+        var all = [
+            "GET /.well-known/oauth/openid/jwks/": "the keys of ID tokens",
+            "GET /.well-known/openid-configuration/": "the discovery document",
+            "POST /_understudy/v1/facebook/authorizations": "the SDK on a device",
+        ]
+        for (endpoint, name) in names {
+            let words = endpoint.split(separator: " VERSION")
+            guard let method = words.first, let path = words.last else { continue }
+            all["\(method) \(path)"] = name
+            all["\(method) /*\(path)"] = "\(name), with a version"
+        }
+        return all
+    }
+}

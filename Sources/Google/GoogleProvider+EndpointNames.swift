@@ -1,0 +1,18 @@
+import EmulatorCore
+
+extension GoogleProvider {
+    package var endpointNames: [String: String] {
+        [
+            "GET /o/oauth2/v2/auth": "the authorization request",
+            "POST /o/oauth2/v2/auth": "the answer of the consent page",
+            "POST /token": "redeem a code, or refresh",
+            "POST /revoke": "revoke a token",
+            "GET /tokeninfo": "check a token",
+            "GET /v1/userinfo": "who signed in",
+            "GET /oauth2/v3/userinfo": "who signed in",
+            "GET /oauth2/v3/certs": "the keys of ID tokens",
+            "GET /.well-known/openid-configuration": "the discovery document",
+            "POST /_understudy/v1/google/authorizations": "the SDK on a device",
+        ]
+    }
+}
