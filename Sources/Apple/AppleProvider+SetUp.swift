@@ -38,15 +38,17 @@ extension AppleProvider {
         let host = AppleProvider.host
         let service = settings.teams.lazy.flatMap(\.services).first?.id ?? "YOUR.SERVICES.ID"
         let addresses = [
-            "authorization  \(place.url(host, "/auth/authorize"))", "token          \(place.url(host, "/auth/token"))",
-            "revocation     \(place.url(host, "/auth/revoke"))", "keys           \(place.url(host, "/auth/keys"))",
-            "discovery      \(place.url(host, "/.well-known/openid-configuration"))",
+            (name: "authorization", value: place.url(host, "/auth/authorize")),
+            (name: "token", value: place.url(host, "/auth/token")),
+            (name: "revocation", value: place.url(host, "/auth/revoke")),
+            (name: "keys", value: place.url(host, "/auth/keys")),
+            (name: "discovery", value: place.url(host, "/.well-known/openid-configuration")),
         ]
         return SetUpGuide(
             id: "apple-web", title: "Sign in with Apple on the web",
             about: "For a web app and for the backend that redeems authorization codes, an iOS app's too.",
             steps: [
-                SetUpGuide.Step("Give your code these addresses.", addresses.joined(separator: "\n")),
+                SetUpGuide.Step("Give your code these addresses.", values: addresses),
                 SetUpGuide.Step(
                     "The client secret is an ES256 JWT, and verified in full. Sign it with a key whose public half is in the "
                         + "seed, or have the test team's key sign one:",

@@ -11,15 +11,16 @@ extension FacebookProvider {
         let dialog = place.url(host, "/v19.0/dialog/oauth")
         let token = place.url(graph, "/v19.0/oauth/access_token")
         let addresses = [
-            "dialog  \(dialog)", "token   \(token)", "person  \(place.url(graph, "/v19.0/me"))",
-            "keys    \(place.url(host, "/.well-known/oauth/openid/jwks/"))",
+            (name: "dialog", value: dialog), (name: "token", value: token),
+            (name: "person", value: place.url(graph, "/v19.0/me")),
+            (name: "keys", value: place.url(host, "/.well-known/oauth/openid/jwks/")),
         ]
         return SetUpGuide(
             id: "facebook", title: "Facebook on the web",
             about: "For a web app with Facebook Login, and for its backend.",
             steps: [
                 SetUpGuide.Step(
-                    "Give your code these addresses, with any version or none.", addresses.joined(separator: "\n")),
+                    "Give your code these addresses, with any version or none.", values: addresses),
                 SetUpGuide.Step(
                     "The app secret is read from the request's fields; Facebook doesn't read it from HTTP Basic, so a library "
                         + "that sends it there has to be told."),

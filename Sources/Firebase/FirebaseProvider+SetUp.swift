@@ -36,7 +36,10 @@ extension FirebaseProvider {
         return SetUpGuide.Step(
             "The app's own configuration works as it stands: an API key that no seed holds is taken as the default project's. "
                 + "Without one, take these:",
-            "projectId  \(project.id)\napiKey     \(project.apiKeys.first ?? project.id)\nauthDomain \(project.host)")
+            values: [
+                (name: "projectId", value: project.id), (name: "apiKey", value: project.apiKeys.first ?? project.id),
+                (name: "authDomain", value: project.host),
+            ])
     }
 
     private func web(_ place: SetUpPlace) -> SetUpGuide {
@@ -68,13 +71,16 @@ extension FirebaseProvider {
     }
 
     private func android(_ place: SetUpPlace) -> SetUpGuide {
-        SetUpGuide(
+        let port = place.hostAndPort?.port ?? "PORT"
+        return SetUpGuide(
             id: "firebase-android", title: "Firebase, Android",
             about: "For the Android SDK, on an emulator or a device.",
             steps: emulator(place, "Android's emulator reaches this machine at 10.0.2.2:") { _, port in
                 "FirebaseAuth.getInstance().useEmulator(\"10.0.2.2\", \(port))"
             } + [
-                SetUpGuide.Step("For a device, adb leads a port of it to this machine; the host is then localhost."),
+                SetUpGuide.Step(
+                    "For a device on a cable, adb leads a port of it to this machine; the host is then localhost.",
+                    "adb reverse tcp:\(port) tcp:\(port)"),
                 keys(place),
             ], document: "firebase.md"
         ) { FirebaseProvider.sdk(of: $0).hasPrefix("Android/") || $0.request.header("X-Android-Package") != nil }
@@ -118,7 +124,10 @@ extension FirebaseProvider {
             steps: [
                 SetUpGuide.Step(
                     "Replace https:// by the address here and a slash:",
-                    "\(place.url(FirebaseProvider.host))\n\(place.url(FirebaseProvider.tokenHost))"),
+                    values: [
+                        (name: "Identity Toolkit", value: place.url(FirebaseProvider.host)),
+                        (name: "Secure Token", value: place.url(FirebaseProvider.tokenHost)),
+                    ]),
                 SetUpGuide.Step(
                     "Try it: this signs an anonymous user up.",
                     "curl \(ShellWord.quoted(url)) -H 'Content-Type: application/json' -d \(ShellWord.quoted(body.text))"

@@ -6,10 +6,10 @@ extension GitHubProvider {
     package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] {
         let (host, api) = (GitHubProvider.host, GitHubProvider.apiHost)
         let addresses = [
-            "authorization  \(place.url(host, "/login/oauth/authorize"))",
-            "token          \(place.url(host, "/login/oauth/access_token"))",
-            "device codes   \(place.url(host, "/login/device/code"))",
-            "REST           \(place.url(api))", "Enterprise's   \(place.url(host, "/api/v3"))",
+            (name: "authorization", value: place.url(host, "/login/oauth/authorize")),
+            (name: "token", value: place.url(host, "/login/oauth/access_token")),
+            (name: "device codes", value: place.url(host, "/login/device/code")),
+            (name: "REST", value: place.url(api)), (name: "Enterprise's", value: place.url(host, "/api/v3")),
         ]
         let libraries = [
             SetUpGuide.Library("django-allauth", "\"GITHUB_URL\": \"\(place.url(host))\""),
@@ -40,7 +40,7 @@ extension GitHubProvider {
                 id: "github", title: "GitHub",
                 about: "For a backend that signs people in with GitHub, and for programs that use the device flow.",
                 steps: [
-                    SetUpGuide.Step("Give your code these addresses.", addresses.joined(separator: "\n")),
+                    SetUpGuide.Step("Give your code these addresses.", values: addresses),
                     SetUpGuide.Step(
                         "Token answers are forms unless you ask for JSON, with Accept: application/json. The person goes to "
                             + "this page with a device's code:", place.url(host, "/login/device")),

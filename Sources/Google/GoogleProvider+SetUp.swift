@@ -9,12 +9,12 @@ extension GoogleProvider {
     private func web(_ place: SetUpPlace) -> SetUpGuide {
         let (host, api) = (GoogleProvider.host, GoogleProvider.apiHost)
         let addresses = [
-            "discovery      \(place.url(host, "/.well-known/openid-configuration"))",
-            "authorization  \(place.url(host, GoogleProvider.authorizePath))",
-            "token          \(place.url(GoogleProvider.tokenHost, "/token"))",
-            "revocation     \(place.url(GoogleProvider.tokenHost, "/revoke"))",
-            "person         \(place.url(GoogleProvider.userInfoHost, "/v1/userinfo"))",
-            "keys           \(place.url(api, "/oauth2/v3/certs"))",
+            (name: "discovery", value: place.url(host, "/.well-known/openid-configuration")),
+            (name: "authorization", value: place.url(host, GoogleProvider.authorizePath)),
+            (name: "token", value: place.url(GoogleProvider.tokenHost, "/token")),
+            (name: "revocation", value: place.url(GoogleProvider.tokenHost, "/revoke")),
+            (name: "person", value: place.url(GoogleProvider.userInfoHost, "/v1/userinfo")),
+            (name: "keys", value: place.url(api, "/oauth2/v3/certs")),
         ]
         return SetUpGuide(
             id: "google", title: "Google on the web",
@@ -22,7 +22,7 @@ extension GoogleProvider {
             steps: [
                 SetUpGuide.Step(
                     "Give your code the discovery document's address, or each address.",
-                    addresses.joined(separator: "\n")),
+                    values: addresses),
                 SetUpGuide.Step(
                     "Tokens are issued by https://\(host). For clients that compare the issuer with the address at which they "
                         + "discovered it, put this into the seed.", #"{"google": {"issuer": "request"}}"#),

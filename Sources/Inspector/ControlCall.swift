@@ -23,8 +23,16 @@ extension Inspector {
     func call(
         _ method: String, _ path: String, _ body: JSONValue? = nil, in exchange: Exchange
     ) async throws(CallRefusal) -> JSONValue {
-        let answer = await exchange.fetch(
-            method, "localhost", "\(ControlAPI.root)/\(path)", body: body.map { $0.serialized() } ?? [])
+        try await call(method, path, bytes: body.map { $0.serialized() } ?? [], in: exchange)
+    }
+
+    /// The same with a body that somebody wrote, which needn't be JSON.
+    ///
+    /// - Throws: What the control API refuses.
+    func call(
+        _ method: String, _ path: String, bytes: [UInt8], in exchange: Exchange
+    ) async throws(CallRefusal) -> JSONValue {
+        let answer = await exchange.fetch(method, "localhost", "\(ControlAPI.root)/\(path)", body: bytes)
         let value = answer.body.isEmpty ? [:] : (try? JSONValue(parsing: answer.body, limits: .answer)) ?? [:]
         guard (200..<300).contains(answer.status) else {
             throw CallRefusal(

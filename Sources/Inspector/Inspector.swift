@@ -35,6 +35,7 @@ package struct Inspector: Sendable {
     package var operations: [Operation] {
         [Operation("GET", [], Inspector.root, nil) { toFirstPage($0) }]
             + signInsOperations + exchangeOperations + explainOperations + peopleOperations + userOperations
+            + orderOperations + settingsOperations
             + helpOperations + assetOperations
     }
 

@@ -242,4 +242,28 @@ struct ControlTests {
         let apple = try fixture.client.get("/appleid.apple.com/auth/token", headers: origin)
         #expect(apple.header(name) == nil)
     }
+
+    @Test("one outcome of several is withdrawn by its ID, once")
+    func oneOutcome() throws {
+        let made = try ["google", "github"].map { provider in
+            try fixture.client.post(
+                "/_understudy/v1/outcomes", json: ["provider": provider, "outcome": "cancel"]
+            ).json["id"] as? String
+        }
+        let id = try #require(made.first ?? nil)
+        #expect(try fixture.client.request("DELETE", "/_understudy/v1/outcomes/\(id)").status == 204)
+        let left = try fixture.client.get("/_understudy/v1/outcomes").json["outcomes"] as? [[String: Any]]
+        #expect(left?.map { $0["provider"] as? String } == ["github"])
+        let again = try fixture.client.request("DELETE", "/_understudy/v1/outcomes/\(id)")
+        #expect(again.status == 404 && again.text.contains("noSuchOutcome"))
+    }
+
+    @Test("another world is reset from any, and isn't made for it")
+    func resetOther() throws {
+        _ = try fixture.client.post("/~w1/_understudy/v1/outcomes", json: ["provider": "github", "outcome": "cancel"])
+        #expect(try fixture.client.post("/_understudy/v1/worlds/w1/reset", form: [:]).status == 200)
+        #expect(try fixture.client.get("/~w1/_understudy/v1/outcomes").text.contains("[]"))
+        #expect(try fixture.client.post("/_understudy/v1/worlds/w2/reset", form: [:]).status == 404)
+        #expect(!(try fixture.client.get("/_understudy/v1/worlds").text.contains("w2")))
+    }
 }

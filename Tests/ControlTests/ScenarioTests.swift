@@ -239,7 +239,9 @@ struct ScenarioTests {
             let faults = try fixture.client.get("\(world)\(FaultFixture.api)/faults").json["faults"] as? [Any]
             #expect(faults?.count == 1)
         }
-        #expect(try fixture.client.get("/", headers: ["Accept": "text/html"]).text.contains("The provider is down"))
+        #expect(
+            try fixture.client.get("/_understudy/setup", headers: ["Accept": "text/html"]).text.contains(
+                "The provider is down"))
         options.scenarios = ["provider-outge"]
         #expect(throws: StartError.self) { try FaultFixture(options: options) }
     }

@@ -3,7 +3,7 @@ import JSON
 import EmulatorCore
 
 /// Masks the secrets of an exchange. Each secret is found by the name of its field, and masked wherever its value occurs.
-struct Mask: Sendable {
+package struct Mask: Sendable {
     private static let names: Set<String> = [
         "accesstoken", "appsecretproof", "assertion", "authorizationcode", "clientassertion", "clientsecret", "code",
         "codeverifier", "credentials", "devicecode", "fbexchangetoken", "idtoken", "identitytoken", "inputtoken",
@@ -30,7 +30,7 @@ struct Mask: Sendable {
     private var beginnings: [Bool] = []
     private let hidesAll: Bool
 
-    init(_ exchange: RecordedExchange) {
+    package init(_ exchange: RecordedExchange) {
         var values: Set<String> = []
         for finding in exchange.requestFindings + exchange.responseFindings
         where finding.value.utf8.count >= Mask.shortest {
@@ -87,7 +87,7 @@ struct Mask: Sendable {
     }
 
     /// Masks all secrets in one pass over the text.
-    func apply(to text: String) -> String {
+    package func apply(to text: String) -> String {
         guard !hidesAll else { return "masked-\(text.utf8.count)" }
         guard !secrets.isEmpty else { return text }
         let bytes = Array(text.utf8)

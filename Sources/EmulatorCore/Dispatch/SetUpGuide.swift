@@ -35,10 +35,19 @@ package struct SetUpGuide: Sendable {
         package let text: String
         /// To be copied as it stands; `nil` for a step in which nothing is written.
         package let code: String?
+        /// Addresses, or what else a client is to be given, with what each is for.
+        package let values: [(name: String, value: String)]
 
         package init(_ text: String, _ code: String? = nil) {
             self.text = text
             self.code = code
+            values = []
+        }
+
+        package init(_ text: String, values: [(name: String, value: String)]) {
+            self.text = text
+            self.values = values
+            code = nil
         }
     }
 

@@ -86,5 +86,7 @@ extension Inspector {
 
 extension CallRefusal {
     /// What was wrong, for the fields of a form.
-    var fields: [SchemaForm.Fault] { faults.isEmpty ? [(path: path, message: message)] : faults }
+    var fields: [SchemaForm.Fault] {
+        issues.isEmpty ? [(path: path, message: message)] : issues.map { (path: $0.path, message: $0.message) }
+    }
 }

@@ -1,0 +1,178 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import Time
+
+/// What the form of a fault offers at an endpoint, and the order that it makes.
+struct FaultOrder {
+    /// What goes wrong, in the order in which the form offers it.
+    enum Effect: String, CaseIterable {
+        case error
+        case token
+        case state
+        case code
+        case keys
+        case keySet
+        case status
+        case malformedJSON
+        case disconnect
+        case delay
+
+        /// As the form says.
+        var title: String {
+            switch self {
+            case .error: "It refuses, with an error of its own"
+            case .token: "The ID token is broken"
+            case .state: "The redirect's state is missing or wrong"
+            case .code: "The code that it gives out has been used already"
+            case .keys: "It signs with a new key from now on"
+            case .keySet: "The key set is empty or old"
+            case .status: "It answers something else"
+            case .malformedJSON: "The JSON breaks off in the middle"
+            case .disconnect: "The connection is closed"
+            case .delay: "It answers, but later"
+            }
+        }
+
+        func fits(_ traits: OperationTraits) -> Bool {
+            switch self {
+            case .error: traits.errors != nil
+            case .token: traits.mints != nil
+            case .state: traits.authorizes
+            case .code: traits.authorizes || traits.givesCodes
+            case .keys: traits.mints != nil || traits.publishes != nil
+            case .keySet: traits.publishes != nil
+            case .malformedJSON: traits.answersJSON
+            case .status, .disconnect, .delay: true
+            }
+        }
+    }
+
+    let entry: OperationCatalog.Entry
+    let form: Form
+
+    var effects: [Effect] { Effect.allCases.filter { $0.fits(entry.traits) } }
+
+    /// The effect that the form has chosen; the first that fits where it has chosen none.
+    var effect: Effect? { form["effect"].flatMap { Effect(rawValue: $0) } ?? effects.first }
+
+    /// The body of `POST faults`.
+    var body: JSONValue {
+        var match = JSONObject()
+        match["host"] = entry.host.map { .string($0) }
+        match["path"] = .string(entry.path)
+        match["method"] = .string(entry.method)
+        match["client"] = OrderValue.text("client", form)
+        let fields = OrderValue.rows("field", form, reads: false)
+        if !fields.members.isEmpty { match["fields"] = .object(fields) }
+        var order = JSONObject([("match", .object(match))])
+        if let after = OrderValue.number("after", form), after != 0 { order["after"] = after }
+        if let times = OrderValue.times(form), times != 1 { order["times"] = times }
+        if let probability = OrderValue.fraction("probability", form), probability != 1 {
+            order["probability"] = probability
+        }
+        order["effect"] = .object(effectBody)
+        return .object(order)
+    }
+
+    private var effectBody: JSONObject {
+        var body = JSONObject()
+        switch effect {
+        case .error:
+            let other = OrderValue.text("otherError", form)
+            body["error"] =
+                other ?? OrderValue.text("error", form) ?? entry.traits.errors?.names.first.map { .string($0) }
+            if entry.traits.errors?.answer != nil { body["description"] = OrderValue.text("description", form) }
+        case .token: body["token"] = .object(FaultOrder.tampering(form))
+        case .state: body["state"] = OrderValue.text("state", form) ?? "missing"
+        case .code: body["code"] = "used"
+        case .keys: body["rotateKeys"] = OrderValue.text("rotation", form) == "drop" ? "drop" : true
+        case .keySet: body["jwks"] = OrderValue.text("keySet", form) ?? "empty"
+        case .status:
+            body["status"] = OrderValue.number("status", form) ?? 503
+            if let type = OrderValue.text("type", form) { body["headers"] = ["Content-Type": type] }
+            body["body"] = OrderValue.text("body", form)
+        case .malformedJSON: body["malformedJSON"] = true
+        case .disconnect: body["disconnect"] = OrderValue.text("disconnect", form) == "midBody" ? "midBody" : true
+        // Any effect may be late as well: the field is among those of all.
+        case .delay: body["delay"] = "2s"
+        case nil: break
+        }
+        if let delay = OrderValue.text("delay", form) { body["delay"] = delay }
+        return body
+    }
+
+    /// How a token is broken: its claims and its signature.
+    static func tampering(_ form: Form) -> JSONObject {
+        var tampering = JSONObject()
+        let claims = OrderValue.rows("claim", form, reads: true)
+        if !claims.members.isEmpty { tampering["claims"] = .object(claims) }
+        if let signature = OrderValue.text("signature", form), signature != "valid" {
+            tampering["signature"] = signature
+        }
+        return tampering
+    }
+}
+
+/// What is ordered, in words.
+enum OrderWords {
+    static func effect(_ effect: FaultEffect) -> String {
+        var words: [String] = []
+        if let answer = effect.answer { words.append("answers \(answer.status)") }
+        if let error = effect.error { words.append("refuses: \(error)") }
+        if let token = effect.token { words.append(tampering(token)) }
+        switch effect.disconnect {
+        case .beforeHeaders: words.append("closes the connection")
+        case .midBody: words.append("closes the connection in the middle of the body")
+        case nil: break
+        }
+        switch effect.rotation {
+        case .keep: words.append("signs with a new key from now on")
+        case .drop: words.append("signs with a new key from now on, and withdraws the old ones")
+        case nil: break
+        }
+        switch effect.keySet {
+        case .empty: words.append("publishes no keys")
+        case .stale: words.append("publishes old keys")
+        case nil: break
+        }
+        if effect.isMalformed { words.append("breaks the JSON off") }
+        if let state = effect.state { words.append(state == .missing ? "leaves state out" : "changes state") }
+        if effect.isCodeUsed { words.append("gives out a code that was used") }
+        if let delay = effect.delay { words.append("\(span(delay)) late") }
+        return words.joined(separator: ", ")
+    }
+
+    private static func tampering(_ token: Tampering) -> String {
+        var words = token.claims.members.map { claim in
+            claim.value.isNull ? "no \(claim.key)" : "\(claim.key) \(claim.value.string ?? claim.value.text)"
+        }
+        words += token.header.members.map { "header \($0.key)" }
+        switch token.signature {
+        case .valid: break
+        case .invalid: words.append("an invalid signature")
+        case .unknownKey: words.append("a key that isn't published")
+        case .wrongAlgorithm: words.append("HS256 with the public key")
+        case .none: words.append("no signature")
+        }
+        return "an ID token with " + (words.isEmpty ? "nothing changed" : words.joined(separator: ", "))
+    }
+
+    /// `2s`, as it would be ordered.
+    static func span(_ span: TimeSpan) -> String {
+        let milliseconds = span.milliseconds
+        for (unit, length) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)] as [(String, Int64)]
+        where milliseconds != 0 && milliseconds % length == 0 {
+            return "\(milliseconds / length)\(unit)"
+        }
+        return "\(milliseconds)ms"
+    }
+
+    static func times(_ times: Int?) -> String {
+        switch times {
+        case nil: "for ever"
+        case 1?: "once"
+        case let times?: "\(times) times"
+        }
+    }
+}

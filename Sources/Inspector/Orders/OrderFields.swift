@@ -1,0 +1,170 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+/// Fields of the forms for orders and settings. Each is filled in with what `form` holds, so that a form that was refused comes
+/// back as it was sent.
+enum OrderField {
+    /// A field of one line. `hint` stands behind the label, `options` are offered while somebody writes.
+    static func line(
+        _ label: String, _ name: String, _ form: Form, hint: String? = nil, fallback: String = "",
+        options: [(value: String, text: String)] = [], _ attributes: [(String, String?)] = []
+    ) -> HTML {
+        let list = "options-\(name)"
+        var all: [(String, String?)] = [("name", name), ("value", form[name] ?? fallback), ("autocomplete", "off")]
+        if !attributes.contains(where: { $0.0 == "type" }) { all.append(("type", "text")) }
+        if !options.isEmpty { all.append(("list", list)) }
+        let input = HTML.tag("input", all + attributes)
+        guard !options.isEmpty else { return labelled(label, hint, input) }
+        let offered = options.map { HTML.tag("option", [("value", $0.value)], $0.text) }
+        return .group([
+            labelled(label, hint, input),
+            .element("datalist", attributes: [(name: "id", value: list)], children: offered),
+        ])
+    }
+
+    static func text(_ label: String, _ name: String, _ form: Form, hint: String? = nil, rows: Int = 6) -> HTML {
+        let attributes = [("name", name), ("rows", String(rows)), ("spellcheck", "false")]
+        // A browser drops the first line break of the element.
+        return labelled(label, hint, .tag("textarea", attributes, "\n" + (form[name] ?? "")))
+    }
+
+    static func menu(
+        _ label: String, _ name: String, _ form: Form, hint: String? = nil, fallback: String = "",
+        _ options: [(value: String, text: String)], _ attributes: [(String, String?)] = []
+    ) -> HTML {
+        menu(label, name, form, hint: hint, fallback: fallback, groups: [(label: nil, options: options)], attributes)
+    }
+
+    static func menu(
+        _ label: String, _ name: String, _ form: Form, hint: String? = nil, fallback: String = "",
+        groups: [(label: String?, options: [(value: String, text: String)])], _ attributes: [(String, String?)] = []
+    ) -> HTML {
+        let chosen = form[name] ?? fallback
+        let children = groups.map { group -> HTML in
+            let options = group.options.map { option -> HTML in
+                let selected: [(String, String?)] = option.value == chosen ? [("selected", nil)] : []
+                return .tag("option", [("value", option.value)] + selected, option.text)
+            }
+            guard let label = group.label else { return .group(options) }
+            return .element("optgroup", attributes: [(name: "label", value: label)], children: options)
+        }
+        let select = HTML.element(
+            "select", attributes: ([("name", name)] + attributes).map { (name: $0.0, value: $0.1) }, children: children)
+        return labelled(label, hint, select)
+    }
+
+    /// A box to tick, or with `value` one of several choices.
+    static func choice(
+        _ label: String, _ name: String, _ form: Form, value: String? = nil, isFallback: Bool = false
+    ) -> HTML {
+        let isChosen = form[name].map { $0 == value ?? "on" } ?? isFallback
+        let attributes: [(String, String?)] =
+            [("type", value == nil ? "checkbox" : "radio"), ("name", name), ("value", value ?? "on")]
+            + (isChosen ? [("checked", nil)] : [])
+        return .tag("label", [("class", "choice")], .tag("input", attributes), .tag("span", [], label))
+    }
+
+    static func group(_ legend: String, _ fields: [HTML]) -> HTML {
+        .element(
+            "fieldset", attributes: [],
+            children: [
+                .tag("legend", [], legend),
+                .element("div", attributes: [(name: "class", value: "fields")], children: fields),
+            ])
+    }
+
+    static func button(
+        _ text: String, spoken: String? = nil, _ kind: String? = nil, _ attributes: [(String, String?)] = []
+    ) -> HTML {
+        .tag(
+            "button", (kind.map { [("class", $0)] } ?? []) + attributes, .text(text),
+            spoken.map { .tag("span", [("class", "spoken")], " \($0)") } ?? .group([]))
+    }
+
+    private static func labelled(_ label: String, _ hint: String?, _ field: HTML) -> HTML {
+        .tag("label", [], .text(label), hint.map { .tag("span", [("class", "soft")], " \($0)") } ?? .group([]), field)
+    }
+}
+
+/// What fields say as members of a body. What isn't a number stays a text, so that the control API says what it had expected.
+enum OrderValue {
+    /// `nil` for an empty field.
+    static func text(_ name: String, _ form: Form) -> JSONValue? {
+        form[name].flatMap { $0.isEmpty ? nil : .string($0) }
+    }
+
+    static func number(_ name: String, _ form: Form) -> JSONValue? {
+        guard let text = trimmed(name, form) else { return nil }
+        return Int64(text).map { .integer($0) } ?? .string(text)
+    }
+
+    static func fraction(_ name: String, _ form: Form) -> JSONValue? {
+        guard let text = trimmed(name, form) else { return nil }
+        if let whole = Int64(text) { return .integer(whole) }
+        return Double(text).flatMap { $0.isFinite ? .number($0) : nil } ?? .string(text)
+    }
+
+    /// How often: `null` when the box `forever` is ticked.
+    static func times(_ form: Form) -> JSONValue? { form["forever"] == "on" ? .null : number("times", form) }
+
+    /// Words between spaces and commas.
+    static func words(_ name: String, _ form: Form) -> JSONValue? {
+        let words = (form[name] ?? "").split { " ,\n\r\t".contains($0) }.map { JSONValue.string(String($0)) }
+        return words.isEmpty ? nil : .array(words)
+    }
+
+    /// Names and values of the rows `NAME1`, `NAME2`…; JSON where the value is JSON and `reads` says so, `null` where it is empty.
+    static func rows(_ name: String, _ form: Form, reads: Bool) -> JSONObject {
+        var members = JSONObject()
+        for number in 1...OrderValue.rowCount {
+            guard let key = form["\(name)\(number)"], !key.isEmpty else { continue }
+            let text = form["\(name)\(number)Value"] ?? ""
+            members[key] = reads ? value(text) : .string(text)
+        }
+        return members
+    }
+
+    /// How many rows a form has.
+    static let rowCount = 4
+
+    private static func value(_ text: String) -> JSONValue {
+        guard !text.isEmpty else { return .null }
+        return (try? JSONValue(parsing: Array(text.utf8), limits: .control)) ?? .string(text)
+    }
+
+    private static func trimmed(_ name: String, _ form: Form) -> String? {
+        let text = (form[name] ?? "").filter { !$0.isWhitespace }
+        return text.isEmpty ? nil : text
+    }
+}
+
+extension OrderField {
+    /// Rows of a name and a value.
+    static func rows(_ what: String, _ name: String, _ form: Form, names: [String] = []) -> HTML {
+        let list = "options-\(name)"
+        let rows = (1...OrderValue.rowCount).map { number -> HTML in
+            let (key, value) = ("\(name)\(number)", "\(name)\(number)Value")
+            let hint = number == 1 ? "" : " \(number)"
+            return .tag(
+                "div", [("class", "orders-row")],
+                .tag(
+                    "label", [], .text("\(what)\(hint)"),
+                    .tag(
+                        "input",
+                        [
+                            ("type", "text"), ("name", key), ("value", form[key] ?? ""), ("list", list),
+                            ("autocomplete", "off"),
+                        ])),
+                .tag(
+                    "label", [], .text("Value\(hint)"),
+                    .tag(
+                        "input",
+                        [("type", "text"), ("name", value), ("value", form[value] ?? ""), ("autocomplete", "off")])))
+        }
+        let offered = HTML.element(
+            "datalist", attributes: [(name: "id", value: list)],
+            children: names.map { .tag("option", [("value", $0)]) })
+        return .group(rows + [offered])
+    }
+}

@@ -1,0 +1,33 @@
+import EmulatorCore
+import HTTPServer
+
+extension Inspector {
+    /// What is ordered: `/_understudy/orders` and below.
+    var orderOperations: [Operation] {
+        [
+            page("GET", "orders") { waitingOrders($0) },
+            form("orders/withdraw") { await withdraw($0, $1) },
+            form("orders/withdraw-all") { exchange, _ in await withdrawAll(exchange) },
+            page("GET", "orders/people") { foundPeople($0) },
+            page("GET", "orders/fault") { faultPage($0, $0.request.queryForm) },
+            form("orders/fault") { await orderFault($0, $1) },
+            page("GET", "orders/sign-in") { signInPage($0, $0.request.queryForm) },
+            form("orders/sign-in") { await orderSignIn($0, $1) },
+            page("GET", "orders/tokens") { tokenPage($0, $0.request.queryForm) },
+            form("orders/tokens") { await makeToken($0, $1) },
+            page("GET", "orders/scenarios") { scenarioList($0) },
+            page("GET", "orders/scenarios/:name") { scenarioPage($0) },
+            form("orders/scenarios/:name") { await playScenario($0, $1) },
+            form("orders/scenarios/:name/end") { exchange, _ in await endScenario(exchange) },
+        ]
+    }
+
+    func orderTabs(_ exchange: Exchange, _ current: String) -> HTML {
+        tabs(
+            exchange, "Orders",
+            [
+                ("orders", "Waiting"), ("orders/sign-in", "Next sign-in"), ("orders/fault", "Something goes wrong"),
+                ("orders/scenarios", "Scenarios"), ("orders/tokens", "A token by hand"),
+            ], current: current)
+    }
+}

@@ -1,0 +1,91 @@
+import EmulatorCore
+import HTTPServer
+
+// `/_understudy/setup/KIND`: how a kind of client is led here, in this world's own addresses.
+
+extension Inspector {
+    func guidePage(_ exchange: Exchange) async -> Response {
+        let id = exchange.parameters["guide"] ?? ""
+        let groups = guideGroups(exchange)
+        guard let guide = groups.flatMap(\.guides).first(where: { $0.id == id }) else {
+            return page(
+                exchange, .setUp, title: "No such client", status: 404,
+                [
+                    .tag("p", [("class", "error")], "There is no guide \(visible(Diagnosis.quote(id)))."),
+                    .tag("p", [], .link("All kinds of clients", to: exchange.inspector("setup"))),
+                ]
+            ).diagnosed(Diagnosis("there is no guide of that name"))
+        }
+        let again = "setup/\(guide.id)"
+        let check = arrivalCheck(exchange, await arrivals(exchange, guide.isArrival), again: again, of: guide.title)
+        if exchange.request.queryForm["part"] == "arrival" { return part(check) }
+        let steps = guide.steps.enumerated().map { number, step in
+            HTML.tag(
+                "li", [], .tag("p", [], step.text), step.code.map { code($0, "step-\(number + 1)") } ?? .group([]),
+                values(step, "step-\(number + 1)"))
+        }
+        return page(
+            exchange, .setUp, title: guide.title, scripts: ["setup"],
+            [
+                .tag("p", [], guide.about),
+                .tag(
+                    "div", [("class", "setup-guide")],
+                    .tag(
+                        "div", [],
+                        .tag(
+                            "section", [("class", "card")], .tag("h2", [], "What to do"),
+                            .element("ol", attributes: [(name: "class", value: "setup-steps")], children: steps)),
+                        libraries(guide),
+                        .tag(
+                            "p", [("class", "soft small")],
+                            "More is in the documentation, on the page docs/\(guide.document).")),
+                    .tag(
+                        "section", [("class", "card setup-check"), ("aria-labelledby", "check-title")],
+                        .tag("h2", [("id", "check-title")], "Has it arrived?"), check,
+                        .tag(
+                            "p", [("class", "orders-unscripted")], .link("Check again", to: exchange.inspector(again))))
+                ),
+                .tag("p", [], .link("All kinds of clients", to: exchange.inspector("setup"))),
+            ])
+    }
+
+    /// A piece of a page, for the script that asks for it.
+    func part(_ html: HTML) -> Response {
+        Response(
+            status: 200, contentType: "text/html;charset=UTF-8",
+            headers: Inspector.protection + [(name: "Content-Security-Policy", value: Inspector.policy)],
+            body: html.document)
+    }
+
+    /// Something to copy.
+    func code(_ text: String, _ id: String) -> HTML {
+        .tag(
+            "div", [("class", "setup-code")],
+            .tag("pre", [("id", id), ("tabindex", "0"), ("aria-label", "To copy")], visible(text)),
+            copyButton(id, spoken: id))
+    }
+
+    private func values(_ step: SetUpGuide.Step, _ id: String) -> HTML {
+        guard !step.values.isEmpty else { return .group([]) }
+        let rows = step.values.enumerated().map { number, value -> HTML in
+            let id = "\(id)-\(number + 1)"
+            return .tag(
+                "tr", [], .tag("th", [("scope", "row")], value.name),
+                .tag("td", [], .tag("code", [("id", id)], visible(value.value))),
+                .tag("td", [("class", "setup-copy")], copyButton(id, spoken: value.name)))
+        }
+        return .tag("table", [("class", "setup-values")], .element("tbody", attributes: [], children: rows))
+    }
+
+    private func libraries(_ guide: SetUpGuide) -> HTML {
+        guard !guide.libraries.isEmpty else { return .group([]) }
+        let cards = guide.libraries.enumerated().map { number, library in
+            HTML.tag(
+                "section", [("class", "setup-library")], .tag("h3", [], library.name),
+                code(library.code, "library-\(number + 1)"))
+        }
+        return .element(
+            "section", attributes: [(name: "class", value: "card")],
+            children: [.tag("h2", [], "In libraries")] + cards)
+    }
+}

@@ -1,0 +1,191 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+// `/_understudy/worlds`: which worlds there are, made, opened, reset and deleted.
+
+extension Inspector {
+    /// A world as the page lists it.
+    private struct Listed: Sendable {
+        let world: World
+        let idle: Int
+        let requests: Int
+        let refused: Int
+    }
+
+    private static let worldsOnPage = 50
+
+    func worldsPage(
+        _ exchange: Exchange, _ form: Form = Form(fields: []), status: Int = 200, refusal: CallRefusal? = nil
+    ) async -> Response {
+        let all = control.worlds.all
+        let query = exchange.request.queryForm
+        let search = query["search"] ?? ""
+        let found = search.isEmpty ? all : all.filter { $0.world.name.contains(search) }
+        let after = query["after"] ?? ""
+        let rest = found.drop { $0.world.name <= after }
+        let shown = Array((after.isEmpty ? found[...] : rest).prefix(Inspector.worldsOnPage))
+        let more = (after.isEmpty ? found.count : rest.count) > shown.count
+        // Refusals are counted where the recording is searched, not on a worker.
+        let listed = await exchange.world.recording.search {
+            shown.map { entry in
+                let exchanges = entry.world.recording.exchanges
+                return Listed(
+                    world: entry.world, idle: entry.idle, requests: exchanges.count,
+                    refused: exchanges.count { $0.diagnosis != nil })
+            }
+        }
+        let answer = page(
+            exchange, .worlds, title: "Worlds", status: status, scripts: ["orders"],
+            lead: [.tag("span", [("class", "badge")], "\(all.count)")],
+            [
+                worldTabs(exchange, "worlds"),
+                .tag(
+                    "p", [],
+                    "A world is a sandbox of its own: its people, codes, tokens, clock, orders and requests are nobody else's. It "
+                        + "is made when it is first named, and goes when nobody has used it for an hour."),
+                refusalNote(refusal),
+                all.count > Inspector.worldsOnPage || !search.isEmpty ? searchForm(exchange, query) : .group([]),
+                table(exchange, listed), more ? next(exchange, search, listed.last?.world.name ?? "") : .group([]),
+                newWorld(exchange, form),
+            ])
+        return refused(answer, refusal)
+    }
+
+    func worldTabs(_ exchange: Exchange, _ current: String) -> HTML {
+        tabs(
+            exchange, "Worlds", [("worlds", "All worlds"), ("worlds/seed", "This world's seed")], current: current)
+    }
+
+    private func searchForm(_ exchange: Exchange, _ query: Form) -> HTML {
+        .element(
+            "form",
+            attributes: [
+                (name: "method", value: "get"), (name: "action", value: exchange.inspector("worlds")),
+                (name: "class", value: "row"), (name: "role", value: "search"),
+            ],
+            children: [
+                OrderField.line("Name", "search", query, hint: "or a part of it"), OrderField.button("Search", "quiet"),
+            ])
+    }
+
+    private func next(_ exchange: Exchange, _ search: String, _ last: String) -> HTML {
+        let fields = [Form.Field(name: "search", value: search), Form.Field(name: "after", value: last)]
+        return .tag(
+            "p", [],
+            .link("The next worlds", to: "\(exchange.inspector("worlds"))?\(Form(fields: fields).encoded)"))
+    }
+
+    // MARK: - The list
+
+    private func table(_ exchange: Exchange, _ worlds: [Listed]) -> HTML {
+        guard !worlds.isEmpty else { return .tag("p", [("class", "empty")], "No world has such a name.") }
+        let heads = ["World", "Address", "Requests", "Refused", "Last used", "Do"].map { name -> HTML in
+            .tag("th", [("scope", "col")], name)
+        }
+        return .tag(
+            "table", [("class", "stack")], .tag("thead", [], .element("tr", attributes: [], children: heads)),
+            .element("tbody", attributes: [], children: worlds.map { row(exchange, $0) }))
+    }
+
+    private func row(_ exchange: Exchange, _ listed: Listed) -> HTML {
+        let world = listed.world
+        let isThis = world.name == exchange.world.name
+        let isUnnamed = world.name == control.worlds.unnamed
+        let base = base(of: world, exchange)
+        return .tag(
+            "tr", isThis ? [("class", "orders-this")] : [],
+            .tag(
+                "td", [("data-label", "World")], .link(world.name, to: "\(base)\(Inspector.root)/"),
+                isThis ? .group([.text(" "), .tag("span", [("class", "badge info")], "this one")]) : .group([])),
+            .tag("td", [("data-label", "Address")], .tag("code", [], base)),
+            .tag("td", [("data-label", "Requests")], "\(listed.requests)"),
+            .tag(
+                "td", [("data-label", "Refused")],
+                listed.refused == 0 ? .text("0") : .tag("span", [("class", "badge bad")], "\(listed.refused)")),
+            .tag(
+                "td", [("data-label", "Last used")],
+                listed.idle < 2 ? "just now" : "\(Inspector.words(Int64(listed.idle))) ago"),
+            .tag(
+                "td", [],
+                .tag(
+                    "div", [("class", "row")],
+                    form(
+                        to: "worlds/reset", exchange, [("class", "inline")],
+                        [.hidden("name", world.name), OrderField.button("Reset", spoken: world.name, "quiet small")]),
+                    isUnnamed
+                        ? .group([])
+                        : form(
+                            to: "worlds/delete", exchange, [("class", "inline")],
+                            [
+                                .hidden("name", world.name),
+                                OrderField.button("Delete", spoken: world.name, "danger small"),
+                            ]))))
+    }
+
+    /// Where a world is reached, from where this request came.
+    func base(of world: World, _ exchange: Exchange) -> String {
+        guard world.name != exchange.world.name else { return exchange.address.ownBase }
+        return exchange.address.base(
+            ofWorld: world.name, isUnnamed: world.name == control.worlds.unnamed,
+            port: control.ports.fixed(world.name) ?? world.port, main: control.ports.main)
+    }
+
+    private func newWorld(_ exchange: Exchange, _ form: Form) -> HTML {
+        .tag(
+            "section", [("class", "card")], .tag("h2", [], "Make one"),
+            self.form(
+                to: "worlds", exchange, [],
+                [
+                    .tag(
+                        "div", [("class", "fields")],
+                        OrderField.line(
+                            "Name", "name", form, hint: "letters, digits, - _ and .",
+                            [("required", nil), ("maxlength", "64")]),
+                        OrderField.line(
+                            "A port of its own", "listen", form, hint: "none if empty, 0 takes a free one",
+                            [("inputmode", "numeric")])),
+                    .tag("p", [], OrderField.button("Make it")),
+                ]))
+    }
+
+    // MARK: - Changes
+
+    func makeWorld(_ exchange: Exchange, _ form: Form) async -> Response {
+        var order = JSONObject([("name", OrderValue.text("name", form) ?? "")])
+        order["listen"] = OrderValue.number("listen", form)
+        do throws(CallRefusal) {
+            _ = try await call("POST", "worlds", .object(order), in: exchange)
+            return changed(exchange, show: "worlds")
+        } catch {
+            return await worldsPage(exchange, form, status: error.status, refusal: error)
+        }
+    }
+
+    func resetWorld(_ exchange: Exchange, _ form: Form) async -> Response {
+        await change(exchange, "POST", "worlds/\(Inspector.segment(form["name"]))/reset")
+    }
+
+    func deleteWorld(_ exchange: Exchange, _ form: Form) async -> Response {
+        guard form["name"] != exchange.world.name else {
+            // The page itself would make it anew.
+            let refusal = CallRefusal(
+                status: 409,
+                message: "this page is in that world, and would make it anew: delete it from another world",
+                path: nil, issues: [], more: nil)
+            return await worldsPage(exchange, status: 409, refusal: refusal)
+        }
+        return await change(exchange, "DELETE", "worlds/\(Inspector.segment(form["name"]))")
+    }
+
+    private func change(_ exchange: Exchange, _ method: String, _ path: String) async -> Response {
+        do throws(CallRefusal) {
+            _ = try await call(method, path, in: exchange)
+            return changed(exchange, show: "worlds")
+        } catch {
+            return await worldsPage(exchange, status: error.status, refusal: error)
+        }
+    }
+
+    private static func segment(_ text: String?) -> String { PercentCoding.encode(Array((text ?? "").utf8)) }
+}

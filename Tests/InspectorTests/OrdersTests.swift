@@ -1,0 +1,235 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What is ordered by forms, and what is waiting.
+@Suite struct OrdersTests {
+    let fixture: InspectorFixture
+
+    init() throws { fixture = try InspectorFixture() }
+
+    private static let tokenEndpoint = ["provider": "apple", "endpoint": "POST appleid.apple.com/auth/token"]
+
+    private func query(_ path: String, _ fields: [String: String]) throws -> Answer {
+        var url = URLComponents()
+        url.queryItems = fields.map { URLQueryItem(name: $0.key, value: $0.value) }
+        return try fixture.page("\(path)?\(url.percentEncodedQuery ?? "")")
+    }
+
+    private func queued(_ kind: String, world: String? = nil) throws -> [[String: Any]] {
+        let base = world.map { "/~\($0)" } ?? ""
+        return try fixture.client.get("\(base)/_understudy/v1/\(kind)").json[kind] as? [[String: Any]] ?? []
+    }
+
+    // MARK: - Faults
+
+    @Test("an endpoint is chosen in steps, and the form offers what fits there")
+    func steps() throws {
+        let first = try fixture.page("orders/fault")
+        #expect(first.text.contains("<option value=\"apple\">Apple</option>"))
+        #expect(!first.text.contains("name=\"endpoint\""))
+        let second = try query("orders/fault", ["provider": "apple"])
+        #expect(second.text.contains("POST /auth/token — redeem a code, or refresh"))
+        let token = try query("orders/fault", OrdersTests.tokenEndpoint).text
+        for fits in [
+            "value=\"error\"", "invalid_grant", "value=\"token\"", "value=\"malformedJSON\"", "value=\"keys\"",
+        ] {
+            #expect(token.contains(fits), "\(fits)")
+        }
+        for misfit in ["value=\"state\"", "value=\"code\"", "value=\"keySet\""] {
+            #expect(!token.contains(misfit), "\(misfit)")
+        }
+        let keys = try query("orders/fault", ["provider": "apple", "endpoint": "GET appleid.apple.com/auth/keys"]).text
+        #expect(keys.contains("value=\"keySet\"") && !keys.contains("value=\"error\""))
+        let authorization = try query(
+            "orders/fault", ["provider": "apple", "endpoint": "GET appleid.apple.com/auth/authorize"]
+        ).text
+        #expect(authorization.contains("value=\"state\"") && authorization.contains("name=\"otherError\""))
+        // Another provider's endpoint isn't offered, however the address is written.
+        let mixed = try query("orders/fault", ["provider": "github", "endpoint": "POST appleid.apple.com/auth/token"])
+        #expect(!mixed.text.contains("What goes wrong</legend>"))
+    }
+
+    @Test(
+        "the form orders what it shows, and the control API says so",
+        arguments: [
+            (
+                ["effect": "error", "error": "invalid_grant", "description": "no"],
+                #"{"description":"no","error":"invalid_grant"}"#
+            ),
+            (["effect": "status", "status": "418", "body": "tea"], #"{"body":"tea","status":418}"#),
+            (["effect": "delay"], #"{"delay":"2s"}"#),
+            (["effect": "status", "delay": "1s"], #"{"delay":"1s","status":503}"#),
+            (["effect": "disconnect", "disconnect": "midBody"], #"{"disconnect":"midBody"}"#),
+            (["effect": "keys", "rotation": "drop"], #"{"rotateKeys":"drop"}"#),
+            (["effect": "malformedJSON"], #"{"malformedJSON":true}"#),
+            (
+                [
+                    "effect": "token", "claim1": "aud", "claim1Value": "other", "claim2": "email_verified",
+                    "claim2Value": "false", "claim3": "nonce", "claim3Value": "", "signature": "none",
+                ],
+                #"{"token":{"claims":{"aud":"other","email_verified":false,"nonce":null},"signature":"none"}}"#
+            ),
+        ])
+    func effects(fields: [String: String], effect: String) throws {
+        let answer = try fixture.submit("orders/fault", fields.merging(OrdersTests.tokenEndpoint) { $1 })
+        #expect(answer.status == 303 && answer.location.hasSuffix("/_understudy/orders"))
+        let fault = try #require(try queued("faults").first)
+        let text = try JSONSerialization.data(withJSONObject: fault["effect"] ?? [:], options: .sortedKeys)
+        #expect(String(decoding: text, as: UTF8.self) == effect)
+        #expect((fault["match"] as? [String: Any])?["path"] as? String == "/auth/token")
+        #expect(try fixture.page("orders").text.contains("Apple: redeem a code, or refresh"))
+    }
+
+    @Test("client, fields, times and probability narrow it down")
+    func match() throws {
+        _ = try fixture.submit(
+            "orders/fault",
+            [
+                "effect": "error", "error": "invalid_grant", "client": "com.example.web", "after": "2", "forever": "on",
+                "probability": "0.5", "field1": "grant_type", "field1Value": "refresh_token",
+            ].merging(OrdersTests.tokenEndpoint) { $1 })
+        let fault = try #require(try queued("faults").first)
+        let match = try #require(fault["match"] as? [String: Any])
+        #expect(match["client"] as? String == "com.example.web")
+        #expect(match["fields"] as? [String: String] == ["grant_type": "refresh_token"])
+        #expect(fault["after"] as? Int == 2 && fault["times"] is NSNull && fault["probability"] as? Double == 0.5)
+        let page = try fixture.page("orders").text
+        #expect(page.contains("for ever, after 2 more, with probability 0.5"))
+        #expect(page.contains("grant_type=refresh_token"))
+    }
+
+    @Test("what is ordered happens")
+    func happens() throws {
+        _ = try fixture.submit(
+            "orders/fault",
+            ["effect": "status", "status": "503"].merging(OrdersTests.tokenEndpoint) { $1 })
+        let first = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
+        let second = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
+        #expect(first.status == 503 && second.status == 400)
+        #expect(try fixture.page("orders").text.contains("Nothing is ordered"))
+    }
+
+    @Test("a refusal comes with its path, its status and the form still filled in")
+    func refused() throws {
+        let answer = try fixture.submit(
+            "orders/fault",
+            ["effect": "delay", "delay": "soon", "times": "often", "client": "<b>"].merging(OrdersTests.tokenEndpoint) {
+                $1
+            })
+        #expect(answer.status == 400)
+        #expect(answer.text.contains("role=\"alert\"") && answer.text.contains("$.effect.delay"))
+        #expect(answer.text.contains("$.times"))
+        #expect(answer.text.contains("value=\"soon\"") && answer.text.contains("value=\"&lt;b&gt;\""))
+        #expect(try queued("faults").isEmpty)
+        let nowhere = try fixture.submit("orders/fault", ["provider": "apple", "endpoint": "GET nowhere/"])
+        #expect(nowhere.status == 400)
+    }
+
+    @Test("the call is shown before it is made, as a command that makes it")
+    func preview() throws {
+        let answer = try fixture.submit(
+            "orders/fault",
+            ["effect": "error", "error": "invalid_grant", "description": "it's over", "preview": "1"]
+                .merging(OrdersTests.tokenEndpoint) { $1 })
+        #expect(answer.status == 200 && answer.text.contains("id=\"sent-json\""))
+        // A single quote ends the shell's word, and is written beside it.
+        #expect(answer.text.contains(#"it&#39;\&#39;&#39;s over"#))
+        #expect(try queued("faults").isEmpty)
+    }
+
+    // MARK: - Sign-ins
+
+    @Test("an outcome is ordered with what a person could choose at the provider")
+    func outcome() throws {
+        let apple = try query("orders/sign-in", ["provider": "apple"]).text
+        #expect(apple.contains("name=\"shareEmail\"") && apple.contains("user_cancelled_authorize"))
+        #expect(apple.contains("<option value=\"ada\">Ada Lovelace, ada@example.com</option>"))
+        let github = try query("orders/sign-in", ["provider": "github"]).text
+        #expect(!github.contains("name=\"shareEmail\"") && github.contains("access_denied"))
+        let answer = try fixture.submit(
+            "orders/sign-in",
+            [
+                "provider": "apple", "client": "com.example.app", "account": "grace", "outcome": "approve",
+                "shareEmail": "false", "given": "Amazing", "times": "3",
+            ])
+        #expect(answer.status == 303)
+        let outcome = try #require(try queued("outcomes").first)
+        #expect(outcome["account"] as? String == "grace" && outcome["shareEmail"] as? Bool == false)
+        #expect(outcome["name"] as? [String: String] == ["given": "Amazing", "family": ""])
+        let page = try fixture.page("orders").text
+        #expect(page.contains("3 times") && page.contains("hides the address") && page.contains("Amazing"))
+    }
+
+    @Test(
+        "an outcome that can't be is refused",
+        arguments: [
+            (["provider": "apple", "outcome": "approve", "account": "nobody"], "no account"),
+            (["provider": "apple", "outcome": "error"], "needs the error"),
+            (["provider": "apple", "outcome": "approve", "times": "0"], "$.times"),
+        ])
+    func badOutcome(fields: [String: String], words: String) throws {
+        let answer = try fixture.submit("orders/sign-in", fields)
+        #expect(answer.status == 400)
+        #expect(answer.text.contains("role=\"alert\"") && answer.text.contains(words))
+        #expect(try queued("outcomes").isEmpty)
+        #expect(try fixture.submit("orders/sign-in", ["provider": "nobody"]).status == 400)
+    }
+
+    @Test("people are found while somebody writes")
+    func people() throws {
+        let found = try fixture.client.get("/_understudy/orders/people?search=hop")
+        #expect(found.text == #"[{"value":"grace","text":"Grace Hopper, grace@example.com"}]"#)
+        #expect(found.header("Cache-Control") == "no-store")
+    }
+
+    // MARK: - Withdrawing
+
+    @Test("an order is withdrawn by its button, and a stale button says so")
+    func withdraw() throws {
+        _ = try fixture.submit("orders/sign-in", ["provider": "github", "outcome": "cancel"])
+        _ = try fixture.submit("orders/sign-in", ["provider": "google", "outcome": "cancel"])
+        let id = try #require(try queued("outcomes").first?["id"] as? String)
+        #expect(try fixture.submit("orders/withdraw", ["kind": "outcome", "id": id]).status == 303)
+        #expect(try queued("outcomes").count == 1)
+        let again = try fixture.submit("orders/withdraw", ["kind": "outcome", "id": id])
+        #expect(again.status == 404 && again.text.contains("or it is spent") && again.text.contains("Withdraw all"))
+        let hostile = try fixture.submit("orders/withdraw", ["kind": "fault", "id": "../reset?<script>"])
+        #expect(hostile.status == 404 && !hostile.text.contains("<script>"))
+        #expect(try fixture.submit("orders/withdraw-all", [:]).status == 303)
+        #expect(try queued("outcomes").isEmpty)
+    }
+
+    @Test("a form without this daemon's token changes nothing")
+    func forged() throws {
+        let answer = try fixture.client.post(
+            "/_understudy/orders/sign-in",
+            form: ["provider": "github", "outcome": "cancel", "formToken": "another"])
+        #expect(answer.status == 403)
+        #expect(try queued("outcomes").isEmpty)
+    }
+
+    @Test("worlds have orders of their own")
+    func worlds() throws {
+        let answer = try fixture.submit(
+            "orders/sign-in", ["provider": "github", "outcome": "cancel"], world: "w1")
+        #expect(answer.location.hasSuffix("/~w1/_understudy/orders"))
+        #expect(try queued("outcomes").isEmpty)
+        #expect(try queued("outcomes", world: "w1").count == 1)
+        #expect(try fixture.page("orders").text.contains("Nothing is ordered"))
+        #expect(try fixture.page("orders", world: "w1").text.contains("cancels"))
+    }
+
+    @Test("hostile texts of orders are text")
+    func hostile() throws {
+        _ = try fixture.client.post(
+            "/_understudy/v1/faults",
+            json: [
+                "match": ["client": "<script>alert(1)</script>\u{202E}"],
+                "effect": ["status": 500, "body": "\u{1B}[31m"],
+            ])
+        let page = try fixture.page("orders").text
+        #expect(!page.contains("<script>alert") && page.contains("&lt;script&gt;alert(1)"))
+        #expect(!page.contains("\u{202E}") && page.contains("\\u{202e}"))
+    }
+}
