@@ -38,7 +38,10 @@ extension Inspector {
                         libraries(guide),
                         .tag(
                             "p", [("class", "soft small")],
-                            "More is in the documentation, on the page docs/\(guide.document).")),
+                            .text("More is in the documentation: "),
+                            .link(
+                                "docs/\(guide.document)", to: exchange.inspector("help/\(guide.document.dropLast(3))")))
+                    ),
                     .tag(
                         "section", [("class", "card setup-check"), ("aria-labelledby", "check-title")],
                         .tag("h2", [("id", "check-title")], "Has it arrived?"), check,
