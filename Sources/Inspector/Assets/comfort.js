@@ -32,3 +32,8 @@ document.addEventListener("click", (event) => {
 
 // Buttons that only a script can serve are hidden until one runs.
 document.documentElement.classList.add("scripted");
+
+// On a phone the menu is wider than the screen: the page's own entry is to be seen.
+const menu = document.querySelector(".menu ul");
+const entry = menu?.querySelector("[aria-current]");
+if (entry) menu.scrollLeft = entry.offsetLeft - (menu.clientWidth - entry.offsetWidth) / 2;
