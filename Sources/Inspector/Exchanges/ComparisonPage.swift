@@ -52,8 +52,7 @@ extension Inspector {
         let rest = rows.count - body.count
         return .group([
             .tag(
-                "table", [("class", "exchange-members exchange-compared")],
-                .tag("caption", [("class", "spoken")], caption),
+                "table", [("class", "exchange-members exchange-compared"), ("aria-label", caption)],
                 .tag("thead", [], head), .element("tbody", attributes: [], children: body)),
             rest > 0 ? .tag("p", [("class", "soft small")], "\(rest) more aren't shown here.") : .group([]),
         ])

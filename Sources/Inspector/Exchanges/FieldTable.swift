@@ -29,8 +29,8 @@ struct FieldTable {
         let rest = rows.count - shown.count
         return .group([
             .tag(
-                "table", [("class", "exchange-fields")],
-                .tag("caption", isCaptionSpoken ? [("class", "spoken")] : [], caption),
+                "table", [("class", "exchange-fields")] + (isCaptionSpoken ? [("aria-label", caption)] : []),
+                isCaptionSpoken ? .group([]) : .tag("caption", [], caption),
                 .element("tbody", attributes: [], children: body)),
             rest > 0
                 ? .tag("p", [("class", "soft small")], "\(rest) more aren't shown here: the JSON has all of them.")
@@ -45,7 +45,7 @@ struct FieldTable {
         return .tag(
             "details", [("class", "exchange-long")],
             .tag(
-                "summary", [], .code(Place.shortened(value, to: 48)),
+                "summary", [], .code(Place.shortened(value, to: 20)),
                 .tag("span", [("class", "soft")], " \(value.utf8.count) bytes")),
             .code(value, limit: valueLimit))
     }

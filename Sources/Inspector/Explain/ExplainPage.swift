@@ -70,7 +70,7 @@ extension Inspector {
             ? HTML.tag("span", [("class", "badge good")], "nothing wrong")
             : .tag("span", [("class", "badge bad")], "something is wrong")
         let title = HTML.tag(
-            "div", [("class", "row")], .tag("h2", [("id", "result")], explained.kind), badge)
+            "div", [("class", "row explain-result")], .tag("h2", [("id", "result")], explained.kind), badge)
         let tokenParts = explained.token.map { Set($0.parts.map(\.heading)) } ?? []
         let parts = explained.parts.filter { !tokenParts.contains($0.heading) }.map { part in
             HTML.tag(
