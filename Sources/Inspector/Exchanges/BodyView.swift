@@ -32,7 +32,8 @@ enum BodyView {
     }
 
     private static func source(_ text: String, label: String) -> HTML {
-        .tag("pre", [("tabindex", "0"), ("role", "region"), ("aria-label", label)], VisibleText.of(text, limit: limit))
+        .tag(
+            "pre", [("tabindex", "0"), ("role", "region"), ("aria-label", label)], ShownText.source(text, limit: limit))
     }
 }
 

@@ -42,7 +42,7 @@ extension Inspector {
     private func table(_ rows: [Comparison.Row], _ caption: String, _ first: String, _ second: String) -> HTML {
         let body = rows.prefix(FieldTable.limit).map { row in
             HTML.tag(
-                "tr", [], .tag("th", [("scope", "row")], .foreign(row.name, limit: 200)),
+                "tr", [], .tag("th", [("scope", "row")], ShownText.isolated(row.name, limit: 200)),
                 .tag("td", [("data-label", first)], cell(row.first)),
                 .tag("td", [("data-label", second)], cell(row.second)))
         }
@@ -60,6 +60,6 @@ extension Inspector {
 
     private func cell(_ value: String?) -> HTML {
         guard let value else { return .tag("span", [("class", "soft")], "not there") }
-        return value.isEmpty ? .tag("span", [("class", "soft")], "empty") : .code(value, limit: 600)
+        return value.isEmpty ? .tag("span", [("class", "soft")], "empty") : ShownText.code(value, limit: 600)
     }
 }

@@ -21,7 +21,7 @@ extension Inspector {
     }
 
     /// `POST appleid.apple.com/auth/token`
-    static func exchangeTitle(_ document: ExchangeDocument) -> String { VisibleText.of(document.name, limit: 200) }
+    static func exchangeTitle(_ document: ExchangeDocument) -> String { ShownText.plain(document.name, limit: 200) }
 
     static func badges(_ document: ExchangeDocument) -> [HTML] {
         let exchange = document.known.exchange
@@ -58,7 +58,7 @@ extension Inspector {
         ).shown(encoded: to.path)
         return .tag(
             "a", [("href", exchange.inspector("requests/\(to.id)")), ("rel", relation)], .text(word),
-            .foreign("\(to.request.method) \(path)", limit: 80))
+            ShownText.isolated("\(to.request.method) \(path)", limit: 80))
     }
 
     // MARK: - What went wrong
@@ -77,11 +77,13 @@ extension Inspector {
                     .tag(
                         "p", [],
                         .tag("strong", [], recorded.fault == nil ? "Why it was refused: " : "What was ordered: "),
-                        .foreign(diagnosis)),
+                        ShownText.isolated(diagnosis, limit: 2_000)),
                     help ?? .group([])))
         } else if let fault = recorded.fault {
             notes.append(
-                .tag("p", [("class", "note warn")], .tag("strong", [], "What was ordered: "), .foreign(fault)))
+                .tag(
+                    "p", [("class", "note warn")], .tag("strong", [], "What was ordered: "),
+                    ShownText.isolated(fault, limit: 2_000)))
         }
         switch recorded.response.delivery {
         case .dropped:
@@ -104,7 +106,9 @@ extension Inspector {
         }
         return notes
             + found.advice.map { advice in
-                .tag("p", [("class", advice.weight == .problem ? "note bad" : "note")], .foreign(advice.text))
+                .tag(
+                    "p", [("class", advice.weight == .problem ? "note bad" : "note")],
+                    ShownText.isolated(advice.text, limit: 2_000))
             }
     }
 
@@ -121,9 +125,9 @@ extension Inspector {
                 ])
             ),
             ("Took", .text(Inspector.duration(recorded.duration))),
-            ("Request", .tag("code", [], recorded.id)), ("World", .foreign(recorded.world)),
+            ("Request", .tag("code", [], recorded.id)), ("World", ShownText.isolated(recorded.world, limit: 2_000)),
         ]
-        if let client = found.known.client { facts.append(("Client", .code(client, limit: 300))) }
+        if let client = found.known.client { facts.append(("Client", ShownText.code(client, limit: 300))) }
         if let provider = provider(of: recorded) {
             facts.append(("Answered by", .text(ValueReader.title(of: provider))))
         }
@@ -144,7 +148,7 @@ extension Inspector {
             KnownExchange(exchange: to, flow: to.id, client: nil), masksSecrets: control.masksSecrets)
         return .tag(
             "a", [("href", exchange.inspector("requests/\(to.id)"))],
-            .foreign("\(to.id): \(document.name), \(to.response.status)", limit: 200))
+            ShownText.isolated("\(to.id): \(document.name), \(to.response.status)", limit: 200))
     }
 
     /// Microseconds.
@@ -217,6 +221,6 @@ extension Inspector {
             .group(command.remarks.map { .tag("p", [("class", "soft small")], $0) }),
             .tag(
                 "pre", [("id", "command"), ("tabindex", "0"), ("aria-label", "The request as a command")],
-                VisibleText.of(command.text)))
+                ShownText.source(command.text)))
     }
 }

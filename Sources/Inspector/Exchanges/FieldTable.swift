@@ -23,7 +23,7 @@ struct FieldTable {
         }
         let body = shown.map { name, value in
             HTML.tag(
-                "tr", [], .tag("th", [("scope", "row")], .foreign(name, limit: 500)),
+                "tr", [], .tag("th", [("scope", "row")], ShownText.isolated(name, limit: 500)),
                 .tag("td", [], FieldTable.value(value)))
         }
         let rest = rows.count - shown.count
@@ -41,12 +41,12 @@ struct FieldTable {
     /// A long value, such as a token, is folded, so that the others stay in sight.
     private static func value(_ value: String) -> HTML {
         guard !value.isEmpty else { return .tag("span", [("class", "soft")], "empty") }
-        guard value.utf8.count > folded else { return .code(value) }
+        guard value.utf8.count > folded else { return ShownText.code(value) }
         return .tag(
             "details", [("class", "exchange-long")],
             .tag(
-                "summary", [], .code(Place.shortened(value, to: 20)),
+                "summary", [], ShownText.code(Place.shortened(value, to: 20)),
                 .tag("span", [("class", "soft")], " \(value.utf8.count) bytes")),
-            .code(value, limit: valueLimit))
+            ShownText.code(value, limit: valueLimit))
     }
 }

@@ -32,9 +32,10 @@ struct MessageColumn {
         let request = exchange.request
         var parts: [HTML] = [
             .tag(
-                "p", [("class", "exchange-address")], .tag("strong", [], .foreign(request.method, limit: 40)),
+                "p", [("class", "exchange-address")], .tag("strong", [], ShownText.isolated(request.method, limit: 40)),
                 .text(" "),
-                .code("\(exchange.host.map { "https://\($0)" } ?? "")\(document.shown(encoded: exchange.path))"))
+                ShownText.code(
+                    "\(exchange.host.map { "https://\($0)" } ?? "")\(document.shown(encoded: exchange.path))"))
         ]
         let fields = document.isWithheld ? [] : request.queryForm.fields
         if !fields.isEmpty {
@@ -56,7 +57,7 @@ struct MessageColumn {
         parts.append(
             .tag(
                 "p", [("class", "exchange-address")], .text("Redirects to "),
-                .code(mark.map { String(shown[..<$0]) } ?? shown)))
+                ShownText.code(mark.map { String(shown[..<$0]) } ?? shown)))
         let values = mark.map { mark in
             shown[mark...].split(whereSeparator: { $0 == "?" || $0 == "#" }).flatMap { Form(parsing: $0).fields }
         }
@@ -116,7 +117,7 @@ struct MessageColumn {
                 "div", [("class", "row exchange-body-title")], .tag("h3", [], "Body"),
                 .tag(
                     "span", [("class", "soft small")], .text("\(bodySize) bytes"),
-                    type.map { .group([.text(", "), .foreign($0, limit: 100)]) } ?? .group([])),
+                    type.map { .group([.text(", "), ShownText.isolated($0, limit: 100)]) } ?? .group([])),
                 document.isWithheld
                     ? .group([])
                     : .tag(
@@ -153,7 +154,7 @@ struct MessageColumn {
             }
             guard !inner.isEmpty else { return nil }
             let rows = inner.map { ($0.name, document.shown($0.value)) }
-            return FieldTable(caption: "Within \(VisibleText.of(outer.name, limit: 60))", rows: rows).html
+            return FieldTable(caption: "Within \(ShownText.plain(outer.name, limit: 60))", rows: rows).html
         }
     }
 }

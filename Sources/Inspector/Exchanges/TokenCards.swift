@@ -26,7 +26,7 @@ extension Inspector {
             "section", [("class", "card exchange-token"), ("aria-labelledby", "token-\(number)")],
             .tag(
                 "div", [("class", "row")], .tag("h3", [("id", "token-\(number)")], token.title), badge,
-                place.map { .tag("span", [("class", "soft small")], .foreign($0, limit: 200)) } ?? .group([])),
+                place.map { .tag("span", [("class", "soft small")], ShownText.isolated($0, limit: 200)) } ?? .group([])),
             .tag("h4", [], "Signature"), findingList(exchange, token.signature),
             memberTable(exchange, "Header", token.header), memberTable(exchange, "Claims", token.claims),
             token.missing.isEmpty
@@ -43,8 +43,8 @@ extension Inspector {
         let rows = shown.map { member in
             HTML.tag(
                 "tr", member.findings.contains { $0.holds == false } ? [("class", "exchange-wrong")] : [],
-                .tag("th", [("scope", "row")], .foreign(member.name, limit: 200)),
-                .tag("td", [("data-label", "Value")], .code(member.value, limit: 1_000)),
+                .tag("th", [("scope", "row")], ShownText.isolated(member.name, limit: 200)),
+                .tag("td", [("data-label", "Value")], ShownText.code(member.value, limit: 1_000)),
                 .tag("td", [("data-label", "Says")], findingList(exchange, member.findings)))
         }
         let head = HTML.tag(
@@ -78,7 +78,7 @@ extension Inspector {
                 "li", [("class", "exchange-\(kind)")],
                 mark.isEmpty ? .group([]) : .tag("span", [("aria-hidden", "true")], mark),
                 spoken.isEmpty ? .group([]) : .tag("span", [("class", "spoken")], spoken),
-                .tag("span", [], .foreign(finding.text), link ?? .group([])))
+                .tag("span", [], ShownText.isolated(finding.text, limit: 2_000), link ?? .group([])))
         }
         return .element("ul", attributes: [(name: "class", value: "exchange-findings")], children: items)
     }

@@ -74,7 +74,7 @@ extension Inspector {
         let tokenParts = explained.token.map { Set($0.parts.map(\.heading)) } ?? []
         let parts = explained.parts.filter { !tokenParts.contains($0.heading) }.map { part in
             HTML.tag(
-                "section", [("class", "card")], .tag("h3", [], .foreign(part.heading, limit: 200)),
+                "section", [("class", "card")], .tag("h3", [], ShownText.isolated(part.heading, limit: 200)),
                 findingList(exchange, part.findings))
         }
         let token = explained.token.map { [tokenCard(exchange, $0, place: nil, number: 0)] } ?? []

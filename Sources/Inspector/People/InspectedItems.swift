@@ -77,7 +77,7 @@ struct InspectedItems: Sendable {
     private func document(_ document: InspectedDocument) -> HTML {
         .tag(
             "details", [], .tag("summary", [], .tag("code", [], document.title)),
-            .tag("pre", [("tabindex", "0")], ShownText.plain(InspectedItems.lines(document.value), limit: 60_000)))
+            .tag("pre", [("tabindex", "0")], ShownText.source(InspectedItems.lines(document.value), limit: 60_000)))
     }
 
     /// JSON for people: a member or an element a line.

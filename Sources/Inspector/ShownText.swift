@@ -3,29 +3,46 @@ import JSON
 import Time
 
 /// Texts that requests brought, as pages show them: control characters and those that turn the direction of writing are made
-/// visible, and long ones cut.
+/// visible, and long ones cut. Limits are in bytes.
 enum ShownText {
-    static func plain(_ text: String, limit: Int = 160) -> String {
-        guard text.unicodeScalars.contains(where: isHidden) || text.utf8.count > limit else { return text }
+    /// On one line: line breaks are made visible, too.
+    static func plain(_ text: String, limit: Int = 160) -> String { shown(text, limit, isHidden) }
+
+    /// With its line breaks and tabs, for `pre`.
+    static func source(_ text: String, limit: Int = .max) -> String {
+        shown(text, limit) { $0.value != 0x0A && $0.value != 0x09 && isHidden($0) }
+    }
+
+    private static func shown(_ text: String, _ limit: Int, _ isHidden: (Unicode.Scalar) -> Bool) -> String {
+        let text = Place.shortened(text, to: limit)
+        guard text.unicodeScalars.contains(where: isHidden) else { return text }
         var shown = ""
-        for scalar in Place.shortened(text, to: limit).unicodeScalars {
+        for scalar in text.unicodeScalars {
             if !isHidden(scalar) {
                 shown.unicodeScalars.append(scalar)
             } else if scalar.value < 0x20, let picture = Unicode.Scalar(0x2400 + scalar.value) {
                 shown.unicodeScalars.append(picture)
             } else {
-                shown += "\u{FFFD}"
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                shown += "⟨U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "⟩"
             }
         }
         return shown
     }
 
-    /// Controls, and the marks of <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
+    /// Controls, characters without width, and <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x2069, 0xFEFF: true
+        case 0..<0x20, 0x7F..<0xA0, 0xAD, 0x061C, 0x180E, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,
+            0xFFF9...0xFFFB, 0xE0000...0xE007F:
+            true
         default: false
         }
+    }
+
+    /// The same as code.
+    static func code(_ text: String, limit: Int = 2_000) -> HTML {
+        .tag("code", [("class", "text")], isolated(text, limit: limit))
     }
 
     /// In an element that keeps its direction of writing to itself.
