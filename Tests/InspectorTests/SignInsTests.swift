@@ -176,6 +176,19 @@ import Understudy
         #expect(try rows().isEmpty)
     }
 
+    @Test("saved as HAR, whole or one sign-in") func archive() throws {
+        _ = try Site.signIn(at: "apple", fixture.client)
+        _ = try Site.signIn(at: "github", fixture.client)
+        func entries(_ path: String) throws -> Int? {
+            ((try fixture.page(path).json["log"] as? [String: Any])?["entries"] as? [Any])?.count
+        }
+        #expect(try fixture.page().text.contains("flows/har\""))
+        #expect(try entries("flows/har") == 4)
+        let id = try #require(try fixture.page().text.firstMatch(of: /flows\/(r\d+)"/)?.1)
+        #expect(try entries("flows/har?flow=\(id)") == 2)
+        #expect(try entries("flows/har?flow=nothing") == 0)
+    }
+
     @Test("what a request brings is text, and bidirectional text stays in its place") func hostile() throws {
         let name = "<script>alert(1)</script>\u{202E}evil\u{7}"
         _ = try fixture.client.get("/github.com/login/oauth/authorize?client_id=\(TestClient.escape(name))")

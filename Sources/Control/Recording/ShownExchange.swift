@@ -1,4 +1,5 @@
 import EmulatorCore
+import HTTPServer
 
 /// What pages show of recorded exchanges, with secrets masked where they are to be.
 extension ControlAPI {
@@ -12,6 +13,12 @@ extension ControlAPI {
     package func shownPath(of known: KnownExchange) -> String {
         guard masksSecrets else { return known.exchange.path }
         return Mask(known.exchange).apply(toEncoded: known.exchange.path)
+    }
+
+    /// All of these exchanges as one HAR file; `GET requests` gives them page by page.
+    package func archive(of known: [KnownExchange]) -> Response {
+        let documents = known.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
+        return ControlAnswer.ok(ExchangeDocument.har(documents, version: version, goesOnAfter: nil))
     }
 
     /// A place among the event streams and waiting requests, for a page that follows the recording; `nil` when all are taken.

@@ -1,10 +1,14 @@
 import HTTPServer
 import JOSE
+import JSON
 
 extension Request {
     /// The client that the request names: in its fields, in its credentials, or in the authorization request within a
     /// sign-in page's form.
-    package var namedClient: String? {
+    package var namedClient: String? { namedClient(jsonBody) }
+
+    /// The same, where the body has been read as JSON already.
+    func namedClient(_ json: @autoclosure () -> JSONValue?) -> String? {
         let query = queryForm
         let body = bodyForm
         for form in [body, query] {
@@ -16,7 +20,7 @@ extension Request {
                 return client
             }
         }
-        if let object = jsonBody, let client = object["client_id"]?.string ?? object["client"]?.string {
+        if let object = json(), let client = object["client_id"]?.string ?? object["client"]?.string {
             return client
         }
         return BasicCredentials.read(self)?.user

@@ -14,8 +14,8 @@ package struct ExchangeNotes: Sendable {
     package fileprivate(set) var request: [String: String] = [:]
     /// What the answer holds of codes and tokens, by the same names, in the order in which they are found.
     package fileprivate(set) var given: [String] = []
-    /// The same of the request.
-    package fileprivate(set) var carried: [String] = []
+    /// Whether the request's form holds what only a client's server knows.
+    package fileprivate(set) var hasClientSecret = false
     /// The error that the answer names: OAuth's `error`, or what stands in an object of that name.
     package fileprivate(set) var error: String?
     /// From an ID token of the answer, else of the request, else from the answer's own fields.
@@ -26,8 +26,10 @@ package struct ExchangeNotes: Sendable {
     package fileprivate(set) var credentials: [String] = []
 
     private static let fields: Set<String> = [
-        "granttype", "responsetype", "responsemode", "redirecturi", "account", "action", "providerid", "email", "nonce",
+        "granttype", "responsemode", "redirecturi", "account", "providerid",
     ]
+    private static let secrets: Set<String> = ["clientsecret", "clientassertion"]
+    private static let answers: Set<String> = ["error", "email", "localid", "login"]
     private static let tokens: Set<String> = ["idtoken", "identitytoken", "authenticationtoken"]
     private static let grants: Set<String> = [
         "code", "authorizationcode", "accesstoken", "refreshtoken", "idtoken", "identitytoken", "authenticationtoken",
@@ -36,16 +38,18 @@ package struct ExchangeNotes: Sendable {
     private static let opaque: Set<String> = [
         "code", "authorizationcode", "accesstoken", "refreshtoken", "devicecode", "token",
     ]
+    /// All fields that it looks at.
+    static let names = fields.union(secrets).union(answers).union(tokens).union(grants).union(opaque)
     /// Longer values are no names.
-    private static let longest = 300
-    private static let credentialLimit = 3
+    private static let longest = 256
+    private static let credentialLimit = 2
 
     mutating func addRequest(_ name: String, _ finding: Finding) {
         if ExchangeNotes.fields.contains(name), request[name] == nil, finding.value.utf8.count <= ExchangeNotes.longest
         {
             request[name] = finding.value
         }
-        if ExchangeNotes.grants.contains(name), !finding.value.isEmpty, !carried.contains(name) { carried.append(name) }
+        if ExchangeNotes.secrets.contains(name), !finding.value.isEmpty { hasClientSecret = true }
         add(name, finding.value, isAnswer: false)
     }
 

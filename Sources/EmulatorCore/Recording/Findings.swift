@@ -12,10 +12,17 @@ package struct Finding: Sendable {
 
 extension RecordedExchange {
     /// The named values of the request: fields of the query, the form or the JSON body, and bearer tokens.
-    package var requestFindings: [Finding] {
-        var finder = Finder()
+    package var requestFindings: [Finding] { requestFindings(Finder(), request.jsonBody) }
+
+    /// Those of some names, which say nothing of their places. `json` is the request's body, read.
+    func requestFindings(named names: Set<String>, _ json: JSONValue?) -> [Finding] {
+        requestFindings(Finder(only: names), json)
+    }
+
+    private func requestFindings(_ finder: Finder, _ json: JSONValue?) -> [Finding] {
+        var finder = finder
         finder.add(request.queryForm, "request.query")
-        if let json = request.jsonBody {
+        if let json {
             finder.add(json, name: "", "request.body")
         } else {
             finder.add(request.bodyForm, "request.body")
@@ -36,8 +43,13 @@ extension RecordedExchange {
     }
 
     /// The named values of the response: of its JSON, its form, the redirect's parameters, and the form of a page.
-    package var responseFindings: [Finding] {
-        var finder = Finder()
+    package var responseFindings: [Finding] { responseFindings(Finder()) }
+
+    /// Those of some names, which say nothing of their places.
+    func responseFindings(named names: Set<String>) -> [Finding] { responseFindings(Finder(only: names)) }
+
+    private func responseFindings(_ finder: Finder) -> [Finding] {
+        var finder = finder
         if let location = response.header("Location") { finder.add(url: location, "response.headers.Location") }
         let type = response.header("Content-Type")?.mediaType ?? ""
         let text = { String(decoding: self.response.body, as: UTF8.self) }
@@ -60,14 +72,27 @@ private struct Finder {
 
     private(set) var findings: [Finding] = []
     private var depth = 0
+    /// The names that are looked for, as `Traces.canonical` writes them; `nil` for all. Where only some are looked for, places
+    /// aren't written, because that takes longer than all the rest.
+    private let names: Set<String>?
+
+    init(only names: Set<String>? = nil) { self.names = names }
+
+    private func step(_ place: String, _ next: @autoclosure () -> String) -> String {
+        names == nil ? Place.step(place, next()) : ""
+    }
 
     mutating func add(_ name: String, _ value: String, _ place: String) {
+        let canonical = Traces.canonical(name)
+        if let names {
+            guard let canonical, names.contains(canonical) || Finder.carriers.contains(canonical) else { return }
+        }
         findings.append(Finding(place: place, name: name, value: value))
-        guard Traces.canonical(name).map(Finder.carriers.contains) ?? false, depth < Finder.depthLimit else { return }
+        guard let canonical, Finder.carriers.contains(canonical), depth < Finder.depthLimit else { return }
         depth += 1
         defer { depth -= 1 }
         if value.contains("?") {
-            add(url: value, Place.step(place, " → \(name)"))
+            add(url: value, step(place, " → \(name)"))
         } else if value.contains("=") {
             add(Form(parsing: value), place)
         } else if let bytes = Base64URL.decode(value) {
@@ -76,7 +101,7 @@ private struct Finder {
     }
 
     mutating func add(_ form: Form, _ place: String) {
-        for field in form.fields { add(field.name, field.value, Place.step(place, ".\(field.name)")) }
+        for field in form.fields { add(field.name, field.value, step(place, ".\(field.name)")) }
     }
 
     mutating func add(url: String, _ place: String) {
@@ -93,13 +118,13 @@ private struct Finder {
         switch value {
         case .string(let text): add(name, text, place)
         case .array(let items):
-            for (number, item) in items.enumerated() { add(item, name: name, Place.step(place, "[\(number)]")) }
+            for (number, item) in items.enumerated() { add(item, name: name, step(place, "[\(number)]")) }
         case .object(let object):
             // The member `code` of an error isn't an authorization code.
             for (key, value) in object.members where key != "error" {
-                add(value, name: key, Place.step(place, ".\(key)"))
+                add(value, name: key, step(place, ".\(key)"))
             }
-            if let error = object["error"] { add(error: error, Place.step(place, ".error")) }
+            if let error = object["error"] { add(error: error, step(place, ".error")) }
         default: break
         }
     }
@@ -115,20 +140,25 @@ private struct Finder {
         for part in text.split(separator: "<") where !part.hasPrefix("/") {
             guard let end = part.firstIndex(of: ">") else { continue }
             let name = String(part[..<end])
-            add(name, Finder.unescaped(part[end...].dropFirst()), Place.step(place, ".\(name)"))
+            add(name, Finder.unescaped(part[end...].dropFirst()), step(place, ".\(name)"))
         }
     }
 
     /// The fields of our own pages' forms, `name="…" value="…"`, and the message to a popup's opener, `data-message="…"`.
     mutating func add(page: String, _ place: String) {
-        for tag in page.split(separator: "<").filter({ $0.contains(" data-message=\"") }) {
-            if let message = Finder.attribute("data-message", of: tag) { add(json: Array(message.utf8), place) }
+        // Not the texts between tags, such as a style sheet; a value's ">" is escaped.
+        let tags = page.utf8.split(separator: UInt8(ascii: "<")).map { $0.prefix { $0 != UInt8(ascii: ">") } }
+        let message = " data-message=\"".utf8
+        for tag in tags where tag.firstRange(of: message) != nil {
+            guard let text = Finder.attribute("data-message", of: Substring(tag)) else { continue }
+            add(json: Array(text.utf8), place)
         }
-        for tag in page.split(separator: "<").filter({ $0.hasPrefix("input ") }) {
+        for tag in tags where tag.starts(with: "input ".utf8) {
+            let tag = Substring(tag)
             guard let name = Finder.attribute("name", of: tag), let value = Finder.attribute("value", of: tag) else {
                 continue
             }
-            add(name, value, Place.step(place, ".\(name)"))
+            add(name, value, step(place, ".\(name)"))
         }
     }
 

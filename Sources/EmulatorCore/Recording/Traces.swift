@@ -20,6 +20,8 @@ package final class Traces: Sendable {
         "usercode", "sessioninfo", "sessionid", "mfapendingcredential", "pendingtoken", "oobcode", "fbexchangetoken",
         "inputtoken", "oauthaccesstoken", "oauthidtoken", "request", "temporaryproof", "sessioncookie",
     ]
+    /// What is looked for in an exchange.
+    private static let names = credentials.union(ExchangeNotes.names).union(["state"])
     private static let codes: Set<String> = ["code", "authorizationcode"]
     /// Shorter values don't identify a flow: a code from a text message has six digits.
     private static let shortest = 8
@@ -33,20 +35,22 @@ package final class Traces: Sendable {
     /// A field's name in small letters without `_` and `-`; `nil` when it is too long to be one of ours.
     static func canonical(_ name: String) -> String? {
         guard name.utf8.count <= 40 else { return nil }
+        if name.utf8.allSatisfy({ (0x61...0x7A).contains($0) }) { return name }
         return name.lowercased().filter { $0 != "_" && $0 != "-" }
     }
 
     func found(in exchange: RecordedExchange) -> Found {
         if let found = found.withLock({ $0 }) { return found }
         var result = Found()
-        for finding in exchange.requestFindings {
+        let json = exchange.request.jsonBody
+        for finding in exchange.requestFindings(named: Traces.names, json) {
             guard let name = Traces.canonical(finding.name) else { continue }
             result.notes.addRequest(name, finding)
             guard finding.value.utf8.count >= Traces.shortest else { continue }
             if name == "state" { result.states.append(finding.value.hashValue) }
             if Traces.credentials.contains(name) { result.request.append(finding.value.hashValue) }
         }
-        for finding in exchange.responseFindings {
+        for finding in exchange.responseFindings(named: Traces.names) {
             guard let name = Traces.canonical(finding.name) else { continue }
             result.notes.addResponse(name, finding)
             guard finding.value.utf8.count >= Traces.shortest, Traces.credentials.contains(name) else { continue }
@@ -56,7 +60,7 @@ package final class Traces: Sendable {
         result.request = Array(result.request.prefix(Traces.limit))
         result.response = Array(result.response.prefix(Traces.limit))
         result.states = Array(result.states.prefix(Traces.limit))
-        result.client = exchange.request.namedClient
+        result.client = exchange.request.namedClient(json)
         let new = result
         found.withLock { $0 = new }
         return result

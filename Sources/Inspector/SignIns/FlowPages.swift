@@ -53,9 +53,11 @@ extension Inspector {
         // Without a number, the page shows where the sign-in has got to.
         let first = min(max(0, from ?? (count - 1) / Inspector.shownSteps * Inspector.shownSteps), count - 1)
         let shown = flow.steps[first..<min(count, first + Inspector.shownSteps)]
+        let advice = reader.advice(shown.map(\.known), exchange.world)
         let conversation = Conversation(flow, shown) { isOwn($0, exchange) }
         return .group([
-            summary(exchange, flow, reader), outcome(exchange, flow, reader), advice(exchange, shown, reader),
+            summary(exchange, flow, reader), outcome(exchange, flow, reader),
+            self.advice(exchange, advice),
             .tag("h2", [], "What happened"), pages(exchange, flow, first, shown.endIndex),
             .tag(
                 "div",
@@ -80,7 +82,7 @@ extension Inspector {
         if let client = flow.client { facts.append(fact("Client", .tag("code", [], ShownText.isolated(client)))) }
         if let time = flow.steps.first?.exchange.time { facts.append(fact("Began", ShownText.time(time))) }
         facts.append(fact("Took", .text(took)))
-        let archive = exchange.inspector("v1/requests?flow=\(flow.id)&format=har")
+        let archive = exchange.inspector("flows/har?flow=\(flow.id)")
         facts.append(
             fact(
                 "Exchanges",
@@ -94,7 +96,9 @@ extension Inspector {
 
     private func outcome(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
         guard let failure = flow.failure else {
-            return flow.hint.map { .tag("p", [("class", "note")], $0) } ?? .group([])
+            // Of a code that waits, the advice says more.
+            guard let hint = flow.hint, !flow.awaitsRedemption else { return .group([]) }
+            return .tag("p", [("class", "note")], hint)
         }
         let style = flow.ending == .refused ? "note bad" : "note warn"
         let who = "\(failure.receiver.title), \(failure.step.label): "
@@ -109,9 +113,9 @@ extension Inspector {
     }
 
     /// What is to be said beside the refusal.
-    private func advice(_ exchange: Exchange, _ steps: ArraySlice<FlowStep>, _ reader: FlowReader) -> HTML {
+    private func advice(_ exchange: Exchange, _ advice: [FlowAdvice]) -> HTML {
         .group(
-            reader.advice(steps.map(\.known), exchange.world).map { advice in
+            advice.map { advice in
                 .tag(
                     "p", [("class", advice.weight == .problem ? "note warn" : "note")],
                     ShownText.isolated(advice.text, limit: 2_000), .text(" "),

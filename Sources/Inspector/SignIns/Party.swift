@@ -9,7 +9,7 @@ enum Party: Hashable, Sendable {
     case backend
     /// A provider, or a service that asks other providers, by its name in the seed.
     case provider(String, title: String, isService: Bool)
-    /// A request for no host that is played.
+    /// The daemon itself: for a host that isn't played, and for messages that nobody's request led to.
     case nobody
     /// A scenario's own calls.
     case scenario
@@ -24,7 +24,7 @@ enum Party: Hashable, Sendable {
         case .browser: "Browser"
         case .backend: "Backend"
         case .provider(_, let title, _): title
-        case .nobody: "Nobody"
+        case .nobody: "Understudy"
         case .scenario: "Scenario"
         }
     }
@@ -73,7 +73,7 @@ extension Party {
             return .app
         }
         if isBrowser(request, at: operation?.traits) { return .browser }
-        if hasClientSecret(request) { return .backend }
+        if exchange.notes.hasClientSecret || hasBasicCredentials(request) { return .backend }
         let agent = request.header("User-Agent") ?? ""
         return ["CFNetwork/", "Dalvik/", "okhttp/"].contains { agent.contains($0) } ? .app : .backend
     }
@@ -84,9 +84,7 @@ extension Party {
             || traits?.authorizes ?? false || !(traits?.answersJSON ?? true)
     }
 
-    private static func hasClientSecret(_ request: Request) -> Bool {
-        if request.header("Authorization")?.lowercased().hasPrefix("basic ") ?? false { return true }
-        let form = request.bodyForm
-        return ["client_secret", "client_assertion"].contains { form[$0]?.isEmpty == false }
+    private static func hasBasicCredentials(_ request: Request) -> Bool {
+        request.header("Authorization")?.lowercased().hasPrefix("basic ") ?? false
     }
 }

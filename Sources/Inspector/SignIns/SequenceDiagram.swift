@@ -9,7 +9,7 @@ struct SequenceDiagram {
     let exchange: Exchange
 
     /// Pixels between two lifelines: fewer where there are many.
-    private var column: Int { conversation.parties.count > 4 ? 210 : 260 }
+    private var column: Int { conversation.parties.count > 4 ? 196 : 250 }
     private static let margin = 110
     private static let head = 52
     private static let line = 46

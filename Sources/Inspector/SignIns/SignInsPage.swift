@@ -11,6 +11,7 @@ extension Inspector {
     var signInsOperations: [Operation] {
         [
             page("GET", "") { await signIns($0) }, page("GET", "flows/events") { flowEvents($0) },
+            page("GET", "flows/har") { await archive($0) },
             form("flows/empty") { exchange, _ in await emptyRecording(exchange) },
             page("GET", "flows/:id") { await flow($0) },
         ]
@@ -49,7 +50,7 @@ extension Inspector {
                 .tag(
                     "a",
                     [
-                        ("class", "button quiet small"), ("href", exchange.inspector("v1/requests?format=har")),
+                        ("class", "button quiet small"), ("href", exchange.inspector("flows/har")),
                         ("download", "\(exchange.world.name).har"),
                     ], "Save all as HAR"),
                 form(
@@ -139,6 +140,15 @@ extension Inspector {
                 "Nothing has happened in this world. Each sign-in stands here as soon as its first request comes."),
             .tag("p", [], .link("How to point an app here", to: exchange.inspector(Area.setUp.rawValue))),
         ])
+    }
+
+    /// The whole recording, or one flow of it, as a HAR file.
+    private func archive(_ exchange: Exchange) async -> Response {
+        let flow = exchange.request.queryForm["flow"]
+        return await exchange.world.recording.search {
+            let known = exchange.world.recording.known().exchanges
+            return control.archive(of: flow.map { flow in known.filter { $0.flow == flow } } ?? known)
+        }
     }
 
     private func emptyRecording(_ exchange: Exchange) async -> Response {
