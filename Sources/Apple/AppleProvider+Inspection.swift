@@ -23,6 +23,11 @@ extension AppleProvider {
         ]
     }
 
+    /// Who has signed in: identifiers are digests.
+    package func account(named subject: String, in world: World) -> String? {
+        world.read { tables in tables.first(AppleGrant.bySubject, subject)?.account }
+    }
+
     package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
         guard AppleToken.access.fits(text) || AppleToken.refresh.fits(text) else { return nil }
         return exchange.world.update { $0.endToken(text, AppleGrant.self) }

@@ -22,6 +22,10 @@ extension FacebookProvider {
         return [InspectedSection("Profile", [profile]), access]
     }
 
+    package func account(named subject: String, in world: World) -> String? {
+        world.read { tables in tables.first(Account.byIdentifier, "facebook.id:\(subject)")?.id }
+    }
+
     package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
         exchange.world.update { $0.endToken(text, FacebookGrant.self) }
     }

@@ -62,6 +62,10 @@ extension GitHubProvider {
         return .browsers(items, more: count - max(items.count, min(count, InspectedSection.limit)))
     }
 
+    package func account(named subject: String, in world: World) -> String? {
+        world.read { tables in tables.first(Account.byIdentifier, "github.id:\(subject)")?.id }
+    }
+
     package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
         guard GitHubToken.kind(of: text) != nil else { return nil }
         return exchange.world.update { tables in

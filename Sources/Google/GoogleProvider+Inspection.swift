@@ -32,6 +32,10 @@ extension GoogleProvider {
         return .object(body)
     }
 
+    package func account(named subject: String, in world: World) -> String? {
+        world.read { tables in tables.first(Account.byIdentifier, "google.sub:\(subject)")?.id }
+    }
+
     package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
         exchange.world.update { $0.endToken(text, GoogleGrant.self) }
     }

@@ -61,6 +61,11 @@ extension OpenIDProvider {
         return .browsers(items)
     }
 
+    /// By public subjects only: the others are digests.
+    package func account(named subject: String, in world: World) -> String? {
+        world.read { tables in tables.first(Account.byIdentifier, OpenIDProfile.identifier(subject))?.id }
+    }
+
     package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
         // A signed token is kept by its identifier, which its issuer can read.
         let keys = [text] + (text.contains(".") ? issuers.map { $0.rowKey(of: text, in: exchange) } : [])

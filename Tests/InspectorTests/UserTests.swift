@@ -134,6 +134,8 @@ import Testing
                 == 200)
         let page = try fixture.page(path).text
         #expect(page.contains("github.com") && page.contains("1815") && page.contains("my phone"))
+        // Whoever has that number at GitHub is one click away.
+        #expect(page.contains("/_understudy/people/ada\""))
         #expect(try press("Unlink: github.com", on: path).status == 303)
         #expect(try press("Remove: my phone", on: path).status == 303)
         let after = try fixture.page(path).text

@@ -81,6 +81,8 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
 
     /// What it shows of a person, what the person has granted, and where the person is signed in.
     func sections(of account: Account, in exchange: Exchange) -> [InspectedSection]
+    /// Whom it calls so; `nil` when it calls nobody so, or when that can't be found without looking at everybody.
+    func account(named subject: String, in world: World) -> String?
     /// Ends one token that it has given out, and says what it was: an access or a refresh token, and whose. `nil` for a text
     /// that is none of its tokens.
     func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)?
@@ -139,6 +141,8 @@ extension Provider {
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? { nil }
 
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] { [] }
+
+    package func account(named subject: String, in world: World) -> String? { nil }
 
     package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? { nil }
 

@@ -61,8 +61,8 @@ package struct InspectedFact: Sendable {
         case code(String)
         case codes([String])
         case time(Instant)
-        /// A page of the inspector, at its path there.
-        case page(String, at: String)
+        /// What a provider calls a person.
+        case subject(String)
     }
 
     package let label: String

@@ -62,7 +62,7 @@ extension FirebaseDirectory {
     private func ways(of user: User) -> [InspectedItem] {
         var items = user.links.map { link -> InspectedItem in
             var item = InspectedItem(link.providerId, kind: "identity at a provider")
-            item.facts = [InspectedFact("rawId", .code(link.rawId))]
+            item.facts = [InspectedFact("rawId", .subject(link.rawId))]
             let others = [("Address", link.email), ("Name", link.displayName), ("User name", link.screenName)]
             item.facts += others.compactMap { label, text in text.map { InspectedFact(label, .code($0)) } }
             item.actions = [unlink(link.providerId, "Unlink", user)]

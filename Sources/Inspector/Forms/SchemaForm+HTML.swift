@@ -20,8 +20,7 @@ extension SchemaForm {
                 return .tag(
                     "details", [("class", "card")] + (isOpen ? [("open", nil)] : []),
                     .tag(
-                        "summary", [], .tag("strong", [], group.name.flatMap { titles[$0] } ?? ""),
-                        .tag("span", [("class", "soft")], " \(group.about)")),
+                        "summary", [], .tag("strong", [], group.name.flatMap { titles[$0] } ?? "")),
                     .element(
                         "div", attributes: [(name: "class", value: "fields people-group")],
                         children: group.leaves.map { control($0, isTitled: true) }))

@@ -23,7 +23,6 @@ struct SchemaForm: Sendable {
     /// A field of the object itself, or those of one of its members, in the order of the schema.
     struct Group: Sendable {
         let name: String?
-        let about: String
         let leaves: [Leaf]
     }
 
@@ -53,10 +52,10 @@ struct SchemaForm: Sendable {
         guard case .object(let members) = schema else { return [] }
         return members.fields.filter { isShown($0.name) }.map { field in
             guard case .object(let inner) = field.schema else {
-                return Group(name: nil, about: "", leaves: [Leaf(path: [field.name], field: field)])
+                return Group(name: nil, leaves: [Leaf(path: [field.name], field: field)])
             }
             let leaves = inner.fields.map { Leaf(path: [field.name, $0.name], field: $0) }
-            return Group(name: field.name, about: field.about, leaves: leaves)
+            return Group(name: field.name, leaves: leaves)
         }
     }
 

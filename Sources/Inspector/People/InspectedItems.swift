@@ -13,6 +13,9 @@ struct InspectedItems: Sendable {
     let masksSecrets: Bool
     /// Whose actions they are: they are told apart by this, too.
     let owner: String
+    let providers: [any Provider]
+    /// Of the headings of items.
+    var level = 4
 
     /// The ID of the page's form for actions.
     static let form = "act"
@@ -44,7 +47,7 @@ struct InspectedItems: Sendable {
             HTML.tag("span", [("class", "badge \(mark.mark.rawValue)")], mark.text)
         }
         let heading = HTML.tag(
-            "h4", [], ShownText.isolated(item.title),
+            "h\(level)", [("class", "people-heading")], ShownText.isolated(item.title),
             .tag("span", [("class", "soft")], item.kind.map { " \($0)" } ?? ""),
             .group(marks.flatMap { [.text(" "), $0] }))
         return .tag(
@@ -68,8 +71,17 @@ struct InspectedItems: Sendable {
         case .codes(let texts) where texts.isEmpty: .tag("span", [("class", "soft")], "none")
         case .codes(let texts): .group(texts.flatMap { [InspectedItems.code($0), .text(" ")] })
         case .time(let time): ShownText.time(time)
-        case .page(let text, let path): .tag("a", [("href", exchange.inspector(path))], ShownText.isolated(text))
+        case .subject(let subject):
+            .group([InspectedItems.code(subject), person(named: subject)])
         }
+    }
+
+    /// A link to the person whom a provider calls so.
+    private func person(named subject: String) -> HTML {
+        let id = providers.lazy.compactMap { $0.account(named: subject, in: exchange.world) }.first
+        guard let id else { return .group([]) }
+        let page = exchange.inspector("people/\(Exchange.segment(id))")
+        return .group([.text(" · "), .tag("a", [("href", page)], ShownText.isolated(id))])
     }
 
     static func code(_ text: String) -> HTML { .tag("code", [], ShownText.isolated(text, limit: 10_000)) }

@@ -19,7 +19,7 @@ extension Inspector {
             let sections = provider.sections(of: account, in: exchange)
             guard !sections.isEmpty else { return nil }
             let items = InspectedItems(
-                exchange: exchange, masksSecrets: control.masksSecrets, owner: provider.name)
+                exchange: exchange, masksSecrets: control.masksSecrets, owner: provider.name, providers: providers)
             return (type(of: provider).title, sections, items)
         }
     }
@@ -52,12 +52,13 @@ extension Inspector {
             HTML.tag("a", [("class", "button quiet"), ("href", exchange.inspector("\(path)/edit"))], "Edit"),
             .tag("a", [("class", "button quiet"), ("href", exchange.inspector() + "?\(query)")], "Sign-ins"),
         ]
-        let about = InspectedItems(exchange: exchange, masksSecrets: control.masksSecrets, owner: "").facts(
-            [
-                InspectedFact("ID", .code(account.id)), InspectedFact("Name", account.fullName),
-                InspectedFact("Address", .code(account.email)),
-                InspectedFact("Address verified", account.emailVerified),
-            ] + (account.phoneNumber.map { [InspectedFact("Phone number", .code($0))] } ?? []))
+        let about = InspectedItems(exchange: exchange, masksSecrets: control.masksSecrets, owner: "", providers: [])
+            .facts(
+                [
+                    InspectedFact("ID", .code(account.id)), InspectedFact("Name", account.fullName),
+                    InspectedFact("Address", .code(account.email)),
+                    InspectedFact("Address verified", account.emailVerified),
+                ] + (account.phoneNumber.map { [InspectedFact("Phone number", .code($0))] } ?? []))
         let jumps = HTML.element(
             "nav", attributes: [(name: "class", value: "row people-jumps"), (name: "aria-label", value: "Providers")],
             children: views.map { .tag("a", [("href", "#\($0.items.owner)")], $0.title) })

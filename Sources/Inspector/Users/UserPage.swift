@@ -11,7 +11,9 @@ extension Inspector {
         guard let (directory, provider) = foundDirectory(exchange), let user = directory.user(exchange.identifier("id"))
         else { return nil }
         let path = "\(Inspector.path(of: directory.summary))/\(Exchange.segment(user.line.id))"
-        let items = InspectedItems(exchange: exchange, masksSecrets: control.masksSecrets, owner: provider.name)
+        let items = InspectedItems(
+            exchange: exchange, masksSecrets: control.masksSecrets, owner: provider.name, providers: providers, level: 3
+        )
         return (directory, user, path, items)
     }
 
