@@ -16,6 +16,13 @@ TOKEN = "provider=apple&endpoint=" + urllib.parse.quote("POST appleid.apple.com/
 
 
 class OrdersTests(InspectorTestCase):
+    def browser(self, **options):
+        driver = super().browser(**options)
+        # A page that is still scrolling smoothly can't be clicked.
+        driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]})
+        return driver
+
     def outcomes(self):
         return json.loads(self.ask("_understudy/v1/outcomes")[1])["outcomes"]
 
@@ -126,7 +133,7 @@ class OrdersTests(InspectorTestCase):
         self.assertIn("Nothing is ordered", driver.find_element(CSS, "main").text)
         driver.switch_to.window(first)
         driver.find_element(CSS, "main table button").click()
-        self.assertIn("it is spent", driver.find_element(CSS, "[role=alert]").text)
+        self.assertIn("it is spent", wait(driver, lambda d: d.find_element(CSS, "[role=alert]")).text)
 
     def test_a_scenario_is_started_and_stopped(self):
         driver = self.browser(scripts=False)
@@ -167,7 +174,7 @@ class OrdersTests(InspectorTestCase):
     def test_a_world_is_made_opened_and_deleted(self):
         driver = self.browser(scripts=False)
         driver.get(self.page("worlds"))
-        driver.find_element(By.NAME, "name").send_keys("lesson-1")
+        driver.find_element(CSS, "input[name=name][type=text]").send_keys("lesson-1")
         self.button(driver, "Make it").click()
         driver.find_element(By.LINK_TEXT, "lesson-1").click()
         self.assertIn("/~lesson-1/_understudy/", driver.current_url)
