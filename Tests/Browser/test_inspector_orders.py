@@ -130,7 +130,7 @@ class OrdersTests(InspectorTestCase):
         driver.switch_to.new_window("tab")
         driver.get(self.page("orders"))
         driver.find_element(CSS, "main table button").click()
-        self.assertIn("Nothing is ordered", driver.find_element(CSS, "main").text)
+        wait(driver, lambda d: d.find_elements(CSS, "main .empty"))
         driver.switch_to.window(first)
         driver.find_element(CSS, "main table button").click()
         self.assertIn("it is spent", wait(driver, lambda d: d.find_element(CSS, "[role=alert]")).text)

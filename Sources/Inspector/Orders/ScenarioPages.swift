@@ -63,7 +63,7 @@ extension Inspector {
                 .tag(
                     "section", [("class", "card")], .tag("h2", [], "Start it"),
                     controls(scenario, state, exchange, form, isOpen: true)),
-                sentCall(exchange, "POST", "scenarios/\(scenario.name)", nil),
+                sentCall(exchange, "POST", "scenarios/\(scenario.name)", defaults(of: scenario)),
                 .tag("h2", [], "Its orders"),
                 .element("ol", attributes: [(name: "class", value: "orders-calls")], children: calls),
                 .tag("p", [], .link("All scenarios", to: exchange.inspector("orders/scenarios"))),
@@ -113,6 +113,12 @@ extension Inspector {
     }
 
     // MARK: - Parts
+
+    /// The body with which it is started; `nil` for a scenario that has no parameters.
+    private func defaults(of scenario: Scenario) -> JSONValue? {
+        guard !scenario.parameters.isEmpty else { return nil }
+        return .object(JSONObject(scenario.parameters.map { ($0.name, .string($0.fallback)) }))
+    }
 
     /// A scenario's text, in which names stand between backticks.
     private func prose(_ text: String, _ kind: String = "") -> HTML {

@@ -96,7 +96,7 @@ extension Inspector {
         let token = answer["token"]?.string ?? ""
         return .tag(
             "section", [("class", "card orders-made"), ("aria-labelledby", "made-title")],
-            .tag("h2", [("id", "made-title"), ("role", "status")], "The token"),
+            .tag("h2", [("id", "made-title")], "The token"),
             .tag("pre", [("id", "made-token"), ("tabindex", "0"), ("aria-label", "Token")], token),
             .tag(
                 "div", [("class", "row")], copyButton("made-token", "Copy the token"),

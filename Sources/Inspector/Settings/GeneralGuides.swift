@@ -31,7 +31,7 @@ extension Inspector {
     }
 
     private func addresses(_ exchange: Exchange, _ place: SetUpPlace) -> SetUpGuide {
-        let host = providers.flatMap { $0.hosts }.filter { !$0.contains("*") }.min() ?? "HOST"
+        let host = control.catalog.entries.lazy.compactMap(\.host).first { !$0.contains("*") } ?? "HOST"
         var steps = [
             SetUpGuide.Step(
                 "Every endpoint keeps its real host and path. Replace https:// by this world's address and a slash:",

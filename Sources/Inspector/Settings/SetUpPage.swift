@@ -89,8 +89,8 @@ extension Inspector {
                 .tag(
                     "td", [("data-label", "Where it returns")],
                     .group(
-                        entry.client.addresses.split(separator: " ").map {
-                            .tag("div", [], .tag("code", [], visible(String($0))))
+                        places(entry.client.addresses).map {
+                            .tag("div", [], .tag("code", [], visible($0)))
                         })))
         }
         let left = all.count - rows.count
@@ -98,6 +98,11 @@ extension Inspector {
             table(["ID", "Kind", "Secret", "Where it returns"], rows),
             left > 0 ? .tag("p", [("class", "soft")], "And \(left) more, in the seed.") : .group([]),
         ])
+    }
+
+    /// URIs stand between spaces; anything else is a text.
+    private func places(_ addresses: String) -> [String] {
+        addresses.contains("://") ? addresses.split(separator: " ").map(String.init) : [addresses]
     }
 
     private func shownSecret(_ secret: String?, _ id: String) -> HTML {
