@@ -6,6 +6,7 @@ import Logging
 package final class ProcessBudget: Sendable {
     package let recordings: RecordingStore
     package let streams = StreamBudget()
+    package let mail = MailBudget()
     /// Event streams and requests that wait for exchanges.
     package let listeners = Allowance(limit: 1_000)
     /// Seeds that worlds got while the daemon runs.

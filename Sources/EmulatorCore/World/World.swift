@@ -65,7 +65,7 @@ package final class World: Sendable {
 
     /// Whether it was looked at only: nobody changed it, it has given nothing out, and nobody listens to it.
     var isUntouched: Bool {
-        !state.wasChanged.load(ordering: .relaxed) && !recording.isListenedTo
+        !state.wasChanged.load(ordering: .relaxed) && !recording.isListenedTo && !inboxListeners.isListenedTo
             && !read { $0.value(RandomSource.self).generator.isUsed }
     }
 
@@ -78,6 +78,8 @@ package final class World: Sendable {
             state.mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
             preparation.begin()
         }
+        state.inboxSize.set(0)
+        inboxListeners.tell()
     }
 
     package var now: Instant { read { $0.now } }

@@ -3,6 +3,8 @@ import Synchronization
 /// What stays of a world when its seed is replaced or extended.
 final class WorldState: Sendable {
     let recording: Recording
+    let inboxListeners: InboxListeners
+    let inboxSize: MailBudget.Part
     let preparation = Preparation()
     let store: any Store
     let openedPort = Mutex<WorldPorts.Opened?>(nil)
@@ -16,6 +18,8 @@ final class WorldState: Sendable {
 
     init(_ seed: Seed, _ budget: ProcessBudget) {
         recording = Recording(in: budget.recordings)
+        inboxListeners = InboxListeners(on: budget.recordings.queue)
+        inboxSize = MailBudget.Part(of: budget.mail)
         store = MemoryStore(seed)
         mayHaveFaults = Atomic(!seed.faults.isEmpty)
     }

@@ -1,0 +1,140 @@
+import Time
+
+/// A message in a world's inbox. All that was sent in the world, or would have been, lies in this one table.
+package struct InboxMessage: Row {
+    package static let table = Table<InboxMessage>("mail.message", limit: 2 * Inbox.countLimit, indexes: [byRecipient])
+    package static let byRecipient = Index<InboxMessage, String>("recipient", each: { $0.recipients })
+
+    /// Counts up from 1; no number is used twice.
+    package let number: Int
+    /// By the world's clock.
+    package let time: Instant
+    package var message: SentMessage
+
+    package init(number: Int, time: Instant, message: SentMessage) {
+        self.number = number
+        self.time = time
+        self.message = message
+    }
+
+    /// Who it was sent to, and to whom a relay forwarded it, in lower case.
+    package var recipients: [String] {
+        let forwarded = message.relay?.forwardedTo
+        return (message.envelope.to + (forwarded.map { [$0] } ?? [])).map { $0.lowercased() }
+    }
+
+    package var key: String { InboxMessage.id(number) }
+    /// `m1`, `m2`…
+    package var id: String { key }
+
+    package static func id(_ number: Int) -> String { "m\(number)" }
+
+    /// `nil` for what isn't an ID.
+    package static func number(of id: String) -> Int? {
+        let digits = id.dropFirst()
+        guard id.hasPrefix("m"), digits.count <= 15, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return Int(digits)
+    }
+}
+
+/// What a world knows of its inbox beside the messages.
+package struct Inbox: WorldValue {
+    package static let countLimit = 1_000
+    /// Bytes, about. The latest message is kept, however large it is. Where the inboxes of all worlds hold too much together, one
+    /// that gets a message keeps less (`MailBudget`).
+    package static let sizeLimit = 8 << 20
+
+    /// The number of the message that came last.
+    package fileprivate(set) var last = 0
+    /// How many messages went to make room for others.
+    package fileprivate(set) var dropped = 0
+    /// How often somebody has deleted messages.
+    package fileprivate(set) var deletions = 0
+    fileprivate var bytes = 0
+
+    package init(_ seed: Seed) {}
+}
+
+extension TableReading where Self: ~Copyable {
+    package var inbox: Inbox { value(Inbox.self) }
+
+    /// At most `limit` messages that came after the one with this number, the oldest first.
+    package func messages(after number: Int = 0, limit: Int = .max) -> [InboxMessage] {
+        let id = InboxMessage.id(number)
+        if find(InboxMessage.self, id) != nil { return rows(InboxMessage.self, after: id, limit: limit) }
+        // It is no longer there, or never was.
+        let later = rows(InboxMessage.self, limit: .max).drop { $0.number <= number }
+        return Array(later.prefix(limit))
+    }
+
+    /// The messages that were sent or forwarded to an address or a phone number, the oldest first.
+    package func messages(to recipient: String) -> [InboxMessage] {
+        rows(InboxMessage.byRecipient, recipient.lowercased())
+    }
+}
+
+extension Transaction {
+    fileprivate mutating func deliver(_ message: SentMessage, limit: Int) -> (InboxMessage, bytes: Int) {
+        let row = InboxMessage(number: self[Inbox.self].last + 1, time: now, message: message)
+        self[Inbox.self].last = row.number
+        self[Inbox.self].bytes += message.size
+        put(row)
+        while count(InboxMessage.self) > 1,
+            count(InboxMessage.self) > Inbox.countLimit || self[Inbox.self].bytes > limit,
+            let oldest = first(InboxMessage.self)
+        {
+            drop(oldest)
+            self[Inbox.self].dropped += 1
+        }
+        return (row, self[Inbox.self].bytes)
+    }
+
+    private mutating func drop(_ row: InboxMessage) {
+        remove(InboxMessage.self, row.key)
+        self[Inbox.self].bytes -= row.message.size
+    }
+
+    /// How many bytes are left; `nil` when there is no such message.
+    fileprivate mutating func deleteMessage(_ id: String) -> Int? {
+        guard let row = find(InboxMessage.self, id) else { return nil }
+        drop(row)
+        self[Inbox.self].deletions += 1
+        return self[Inbox.self].bytes
+    }
+
+    fileprivate mutating func deleteMessages() {
+        while let row = first(InboxMessage.self) { remove(InboxMessage.self, row.key) }
+        self[Inbox.self].bytes = 0
+        self[Inbox.self].deletions += 1
+    }
+}
+
+extension World {
+    /// Puts a message into the inbox, from which the oldest go where there are too many.
+    @discardableResult
+    package func deliver(_ message: SentMessage) -> InboxMessage {
+        let limit = state.inboxSize.limit
+        let (row, bytes) = update { $0.deliver(message, limit: limit) }
+        state.inboxSize.set(bytes)
+        inboxListeners.tell()
+        return row
+    }
+
+    /// Deletes a message. `false` when there is no such message.
+    package func deleteMessage(_ id: String) -> Bool {
+        guard let bytes = update({ $0.deleteMessage(id) }) else { return false }
+        state.inboxSize.set(bytes)
+        inboxListeners.tell()
+        return true
+    }
+
+    /// Empties the inbox.
+    package func deleteMessages() {
+        update { $0.deleteMessages() }
+        state.inboxSize.set(0)
+        inboxListeners.tell()
+    }
+
+    package var inboxListeners: InboxListeners { state.inboxListeners }
+}
