@@ -85,7 +85,7 @@ package struct ControlAPI: Sendable {
             .control("GET", "accounts/:id") { account($0) },
             .control("PATCH", "accounts/:id") { changeAccount($0) },
             .control("DELETE", "accounts/:id") { removeAccount($0) },
-        ]
+        ] + mailOperations
     }
 
     /// `GET /_understudy/v1/`: what can be called.

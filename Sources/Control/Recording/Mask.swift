@@ -34,13 +34,22 @@ package struct Mask: Sendable {
         var values: Set<String> = []
         for finding in exchange.requestFindings + exchange.responseFindings
         where finding.value.utf8.count >= Mask.shortest {
-            let name = finding.name.lowercased().filter { $0 != "_" && $0 != "-" }
-            if Mask.names.contains(name) { values.insert(finding.value) }
+            if Mask.isSecret(finding.name) { values.insert(finding.value) }
         }
         for header in exchange.request.headers + exchange.response.headers
         where header.value.utf8.count >= Mask.shortest && Mask.headers.contains(header.name.lowercased()) {
             values.insert(header.value)
         }
+        self.init(values)
+    }
+
+    /// Whether a field of this name holds a secret.
+    static func isSecret(_ name: String) -> Bool {
+        names.contains(name.lowercased().filter { $0 != "_" && $0 != "-" })
+    }
+
+    init(_ values: Set<String>) {
+        let values = values.filter { $0.utf8.count >= Mask.shortest }
         hidesAll = values.count > Mask.limit
         guard !hidesAll, !values.isEmpty else { return }
         var all: [(value: String, mark: String)] = []

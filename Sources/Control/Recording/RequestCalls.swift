@@ -84,7 +84,7 @@ extension ControlAPI {
     }
 
     /// A place among the event streams and waiting requests; `nil` when all are taken.
-    private func listen(_ exchange: Exchange) -> Allowance.Lease? {
+    func listen(_ exchange: Exchange) -> Allowance.Lease? {
         let lease = worlds.budget.listeners.take()
         if lease == nil {
             worlds.budget.notices.tell(
@@ -93,7 +93,7 @@ extension ControlAPI {
         return lease
     }
 
-    private func tooManyListeners() -> Response {
+    func tooManyListeners() -> Response {
         ControlAnswer.error(
             503, "tooManyListeners",
             "there are \(worlds.budget.listeners.limit) event streams and waiting requests already: close some of them")

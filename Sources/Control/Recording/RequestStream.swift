@@ -67,7 +67,7 @@ private final class RecordingReader: Sendable {
             state.withLock { $0.lease = nil }
         }
         recording.store.queue.async { [self] in start() }
-        RecordingReader.keepAlive(stream, StreamChunk(Array(":\n\n".utf8), in: budget.streams))
+        stream.keepAlive(StreamChunk(Array(":\n\n".utf8), in: budget.streams))
         return stream
     }
 
@@ -115,13 +115,5 @@ private final class RecordingReader: Sendable {
         let document = ExchangeDocument(known, masksSecrets: masksSecrets).json
         let text = "id: \(known.exchange.id)\nevent: exchange\ndata: \(document.text)\n\n"
         return StreamChunk(Array(text.utf8), in: budget.streams)
-    }
-
-    /// Sends an empty comment now and then, because proxies close connections on which nothing is sent.
-    private static func keepAlive(_ stream: EventStream, _ chunk: StreamChunk) {
-        guard stream.send(chunk) else { return }
-        Timer.after(.seconds(15)) { [weak stream] in
-            if let stream { keepAlive(stream, chunk) }
-        }
     }
 }

@@ -1,0 +1,120 @@
+import EmulatorCore
+import HTTPServer
+import Synchronization
+
+// GET /_understudy/v1/mail with Accept: text/event-stream
+// Server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
+
+extension ControlAPI {
+    func mailStream(_ exchange: Exchange, _ query: MailQuery, _ lease: Allowance.Lease) -> Response {
+        let reader = MailReader(exchange.world, query: query, budget: worlds.budget, lease: lease) { [self] row in
+            "id: \(row.id)\nevent: message\ndata: \(MailDocument(row: shown(row)).json.text)\n\n"
+        }
+        var response = Response(
+            status: 200, contentType: "text/event-stream", headers: [(name: "Cache-Control", value: "no-store")],
+            body: "")
+        response.delivery = .stream(reader.begin())
+        return response
+    }
+}
+
+/// Sends the messages of an inbox on a stream, only as fast as the client reads, so that nothing is kept for a client that doesn't.
+/// When messages are deleted, it sends the event `deleted`. Works on the recording store's queue.
+private final class MailReader: Sendable {
+    private struct State {
+        /// The number of the last message that was looked at; `nil` before the first.
+        var seen: Int?
+        var deletions = 0
+        /// Its place among the streams, given back when the client has gone.
+        var lease: Allowance.Lease?
+    }
+
+    /// How many bytes may wait for the client; a single event may be longer.
+    private static let ahead = 64 << 10
+    /// How many messages are looked at in one step.
+    private static let step = 64
+
+    private struct WeakStream {
+        weak var stream: EventStream?
+    }
+
+    private let world: World
+    private let query: MailQuery
+    private let budget: ProcessBudget
+    private let event: @Sendable (InboxMessage) -> String
+    private let state: Mutex<State>
+    private let link = Mutex<WeakStream>(WeakStream())
+
+    init(
+        _ world: World, query: MailQuery, budget: ProcessBudget, lease: Allowance.Lease,
+        event: @escaping @Sendable (InboxMessage) -> String
+    ) {
+        self.world = world
+        self.query = query
+        self.budget = budget
+        self.event = event
+        state = Mutex(State(lease: lease))
+    }
+
+    func begin() -> EventStream {
+        let queue = world.recording.store.queue
+        let stream = EventStream(whenDrained: { [self] in queue.async { [self] in advance() } })
+        link.withLock { $0.stream = stream }
+        budget.streams.add(stream)
+        let number = world.inboxListeners.listen { [self] in advance() }
+        stream.whenClosed { [self] in
+            world.inboxListeners.stopListening(number)
+            state.withLock { $0.lease = nil }
+        }
+        queue.async { [self] in start() }
+        stream.keepAlive(StreamChunk(Array(":\n\n".utf8), in: budget.streams))
+        return stream
+    }
+
+    private func start() {
+        let inbox = world.read { $0.inbox }
+        // With a limit and no beginning, it begins with the latest messages.
+        let latest = query.limit != nil && query.after == nil ? query.find(in: world).first : nil
+        // Numbers beyond the last one are from before a reset.
+        let begin = min(query.after ?? latest.map { $0.number - 1 } ?? 0, inbox.last)
+        state.withLock { ($0.seen, $0.deletions) = (begin, inbox.deletions) }
+        advance()
+    }
+
+    /// Sends messages until there are no more, or the client has enough to read.
+    private func advance() {
+        guard let stream = link.withLock({ $0.stream }), noteDeletions(stream) else { return }
+        while stream.backlog < MailReader.ahead {
+            let seen = state.withLock { $0.seen }
+            guard let seen else { return }
+            let rows = world.read { $0.messages(after: seen, limit: MailReader.step) }
+            guard !rows.isEmpty else { return }
+            for row in rows {
+                guard stream.backlog < MailReader.ahead else { break }
+                state.withLock { $0.seen = row.number }
+                guard query.matches(row) else { continue }
+                guard stream.send(StreamChunk(Array(event(row).utf8), in: budget.streams)) else { return }
+            }
+            let gone = budget.streams.enforce()
+            if gone > 0 {
+                budget.notices.tell(
+                    .streams,
+                    "event streams are behind by more than \(budget.streams.limit) bytes: the slowest are let go")
+            }
+        }
+    }
+
+    /// Tells that messages were deleted. `false` when nobody reads any more, or nothing has been read yet.
+    private func noteDeletions(_ stream: EventStream) -> Bool {
+        let inbox = world.read { $0.inbox }
+        let isNews: Bool? = state.withLock { state in
+            guard let seen = state.seen else { return nil }
+            // After a reset the numbers begin again.
+            let isReset = inbox.last < seen
+            defer { (state.seen, state.deletions) = (isReset ? 0 : seen, inbox.deletions) }
+            return isReset || state.deletions != inbox.deletions
+        }
+        guard let isNews else { return false }
+        return !isNews || stream.send(StreamChunk(Array("event: deleted\ndata: {}\n\n".utf8), in: budget.streams))
+    }
+}

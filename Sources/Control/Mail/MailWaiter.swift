@@ -1,0 +1,73 @@
+import EmulatorCore
+import HTTPServer
+import Synchronization
+
+/// Waits for a message that matches. Works on the recording store's queue.
+final class MailWaiter: Sendable {
+    private struct State {
+        var isSettled = false
+        var done: (@Sendable ([InboxMessage]) -> Void)?
+        var number: Int?
+        /// The number of the last message that was looked at.
+        var seen: Int
+        /// Its place among the waiting requests, kept until it is settled.
+        var lease: Allowance.Lease?
+    }
+
+    private let world: World
+    private let query: MailQuery
+    private let state: Mutex<State>
+
+    init(_ world: World, _ query: MailQuery, _ lease: Allowance.Lease) {
+        self.world = world
+        self.query = query
+        state = Mutex(State(seen: query.after ?? 0, lease: lease))
+    }
+
+    /// The matching messages as soon as there is one; when the time is up or the task is cancelled, those that there are.
+    func found(within limit: Duration) async -> [InboxMessage] {
+        let queue = world.recording.store.queue
+        let timer = Timer.after(limit) { [self] in queue.async { [self] in settle() } }
+        let found = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                queue.async { [self] in begin { continuation.resume(returning: $0) } }
+            }
+        } onCancel: {
+            timer.fireNow()
+        }
+        timer.cancel()
+        return found
+    }
+
+    private func begin(_ done: @escaping @Sendable ([InboxMessage]) -> Void) {
+        let number = world.inboxListeners.listen { [self] in look() }
+        let isSettled = state.withLock { state in
+            (state.number, state.done) = (number, done)
+            return state.isSettled
+        }
+        guard !isSettled else {
+            world.inboxListeners.stopListening(number)
+            return done(query.find(in: world))
+        }
+        look()
+    }
+
+    private func look() {
+        let seen = state.withLock { $0.isSettled ? nil : $0.seen }
+        guard let seen else { return }
+        let (fresh, last) = world.read { ($0.messages(after: seen), $0.inbox.last) }
+        // After a reset the numbers begin again.
+        state.withLock { $0.seen = max(min(seen, last), fresh.last?.number ?? 0) }
+        if fresh.contains(where: { query.matches($0) }) { settle() }
+    }
+
+    private func settle() {
+        let (number, done) = state.withLock { state in
+            defer { (state.isSettled, state.lease, state.done) = (true, nil, nil) }
+            return (state.number, state.done)
+        }
+        guard let done else { return }
+        if let number { world.inboxListeners.stopListening(number) }
+        done(query.find(in: world))
+    }
+}
