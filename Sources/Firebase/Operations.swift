@@ -148,7 +148,7 @@ extension FirebaseProvider {
                 { (call) async throws(FirebaseError) in try await signInWithPhoneNumber(call) }
             ),
             ("lookup", "getAccountInfo", { (call) async throws(FirebaseError) in try lookup(call) }),
-            ("update", "setAccountInfo", { (call) async throws(FirebaseError) in try update(call) }),
+            ("update", "setAccountInfo", { (call) async throws(FirebaseError) in try await update(call) }),
             ("delete", "deleteAccount", { (call) async throws(FirebaseError) in try delete(call) }),
             ("verifyIosClient", "verifyClient", { (_) async throws(FirebaseError) in FirebaseProvider.verifyClient() }),
         ]
@@ -159,7 +159,7 @@ extension FirebaseProvider {
         [
             (":revokeToken", { (call) async throws(FirebaseError) in try await revokeToken(call) }),
             ("/mfaEnrollment:start", { (call) async throws(FirebaseError) in try startEnrollment(call) }),
-            ("/mfaEnrollment:finalize", { (call) async throws(FirebaseError) in try finalizeEnrollment(call) }),
+            ("/mfaEnrollment:finalize", { (call) async throws(FirebaseError) in try await finalizeEnrollment(call) }),
             ("/mfaEnrollment:withdraw", { (call) async throws(FirebaseError) in try withdrawEnrollment(call) }),
             ("/mfaSignIn:start", { (call) async throws(FirebaseError) in try startSecondFactor(call) }),
             ("/mfaSignIn:finalize", { (call) async throws(FirebaseError) in try await finalizeSecondFactor(call) }),
@@ -181,7 +181,7 @@ extension FirebaseProvider {
         [
             ("POST", "/accounts", { (call) async throws(FirebaseError) in try createAsAdmin(call) }),
             ("POST", "/accounts:lookup", { (call) async throws(FirebaseError) in try lookup(call) }),
-            ("POST", "/accounts:update", { (call) async throws(FirebaseError) in try update(call) }),
+            ("POST", "/accounts:update", { (call) async throws(FirebaseError) in try await update(call) }),
             ("POST", "/accounts:delete", { (call) async throws(FirebaseError) in try delete(call) }),
             ("POST", "/accounts:sendOobCode", { (call) async throws(FirebaseError) in try await sendOobCode(call) }),
             ("POST", "/accounts:query", { (call) async throws(FirebaseError) in try query(call) }),

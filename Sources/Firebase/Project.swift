@@ -16,10 +16,13 @@ package struct Project: SchemaObject {
     let number: String
     let apiKeys: [String]
     let authorizedDomains: [String]
+    /// What mails and texts call the app.
+    let appName: String
     var oneAccountPerEmail: Bool
     var hidesEmails: Bool
     var mfa: MFA
     var blockingFunctions: BlockingFunctions
+    var notification = NotificationSettings()
     let takesFakes: Bool
     package internal(set) var providers: SignInMethods
     let idTokenSignature: IDTokenSignature
@@ -46,6 +49,12 @@ package struct Project: SchemaObject {
         number =
             fields.optional("number", .text(.nonEmpty), "The project number; made from the ID by default.")
             ?? Project.number(of: id)
+        // A new project's public-facing name is made of its number.
+        appName =
+            fields.optional(
+                "appName", .text(.nonEmpty),
+                "The name of the app in e-mails and text messages, its public-facing name; `project-` and the number by "
+                    + "default.") ?? "project-\(number)"
         apiKeys = fields("apiKeys", .set(of: .text(.nonEmpty)), default: [], "API keys that name the project.")
         authorizedDomains = fields(
             "authorizedDomains", .set(of: .text(.nonEmpty)), default: ["localhost"],
@@ -79,6 +88,7 @@ package struct Project: SchemaObject {
         self.id = id
         // The official emulator's of every project.
         number = "12345"
+        appName = "project-12345"
         apiKeys = [id]
         authorizedDomains = ["localhost"]
         oneAccountPerEmail = true
@@ -147,6 +157,7 @@ struct ProjectSettings: Row {
     var hidesEmails: Bool?
     var mfa: MFA?
     var blockingFunctions: BlockingFunctions?
+    var notification: NotificationSettings?
 
     var key: String { project }
 
@@ -156,6 +167,7 @@ struct ProjectSettings: Row {
         if let hidesEmails { project.hidesEmails = hidesEmails }
         if let mfa { project.mfa = mfa }
         if let blockingFunctions { project.blockingFunctions = blockingFunctions }
+        if let notification { project.notification = notification }
         return project
     }
 }

@@ -65,7 +65,7 @@ extension FirebaseProvider {
         }
     }
 
-    func update(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func update(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         if let code = try call.text("oobCode") { return try applyCode(call, code) }
         // An administrator who sends an ID token and names no user does what the user may do.
         if call.isAdmin, call.has("localId") || !call.has("idToken") { return try updateAsAdmin(call) }
@@ -97,8 +97,9 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
+        var diagnosis: Diagnosis?
         if isNewEmail, signedIn.provider != "anonymous", let initial = changed.initialEmail {
-            offerRecovery(call, of: changed, to: initial)
+            diagnosis = await offerRecovery(call, of: changed, to: initial)
         }
         var body = JSONObject([
             ("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(changed.localId)),
@@ -120,7 +121,7 @@ extension FirebaseProvider {
                 authTime: needsTokens ? nil : signedIn.authTime, attributes: signedIn.attributes
             ).add(to: &body)
         }
-        return FirebaseAnswer(body: body)
+        return FirebaseAnswer(body: body, diagnosis: diagnosis)
     }
 
     // MARK: - Delete

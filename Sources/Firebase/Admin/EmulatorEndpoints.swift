@@ -24,7 +24,10 @@ extension FirebaseProvider {
             },
             operation("GET", "\(scope)/oobCodes") { (call) throws(FirebaseError) in
                 let (mails, now) = call.read { ($0.rows(OutOfBandCode.byPool, call.pool), $0.now) }
-                let valid = mails.filter { !$0.isUsed && $0.expires > now }
+                // The official emulator doesn't tell of new second factors.
+                let valid = mails.filter {
+                    !$0.isUsed && $0.expires > now && $0.kind != .revertSecondFactorAddition
+                }
                 return FirebaseAnswer(body: JSONObject([("oobCodes", .array(valid.map(\.json)))]))
             },
             operation("GET", "\(scope)/verificationCodes") { (call) throws(FirebaseError) in

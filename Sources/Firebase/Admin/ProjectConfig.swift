@@ -20,6 +20,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(
             body: JSONObject([
                 ("name", .string("projects/\(project.id)/config")), ("signIn", .object(signIn)),
+                ("notification", project.notification.document(of: project)),
                 ("authorizedDomains", .array(domains.map { .string($0) })),
                 ("mfa", FirebaseProvider.document(project.mfa)),
                 ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(project.hidesEmails)]),
@@ -55,6 +56,7 @@ extension FirebaseProvider {
         let setsPrivacy = mask?.names("emailPrivacyConfig.enableImprovedEmailPrivacy") ?? (privacy != nil)
         let mfa = try mask?.isFullUpdate ?? true ? call.nested("mfa").map(MFA.init) : changedMFA(call, mask)
         let functions = try changedFunctions(call, mask)
+        let notification = try changedNotification(call, mask)
         return call.update { tables in
             var settings =
                 tables.find(ProjectSettings.self, call.project.id) ?? ProjectSettings(project: call.project.id)
@@ -62,9 +64,19 @@ extension FirebaseProvider {
             if setsPrivacy { settings.hidesEmails = privacy ?? false }
             if let mfa { settings.mfa = mfa }
             if let functions { settings.blockingFunctions = functions }
+            if let notification { settings.notification = notification }
             tables.put(settings)
             return settings
         }
+    }
+
+    /// `nil` where nothing of `notification` is meant.
+    private func changedNotification(
+        _ call: FirebaseCall, _ mask: UpdateMask?
+    ) throws(FirebaseError) -> NotificationSettings? {
+        let given = try call.nested("notification")
+        guard given != nil || mask.map({ !$0.isFullUpdate && $0.touches("notification") }) ?? false else { return nil }
+        return try call.project.notification.changed(by: given, mask)
     }
 
     /// `nil` where nothing of `blockingFunctions` is meant. An update without a mask empties it in the official emulator.

@@ -42,6 +42,21 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
+extension OutOfBandCode.Kind {
+    /// Those that take effect without being given anything else.
+    static let applied: [OutOfBandCode.Kind] = [
+        .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
+    ]
+}
+
+extension TableReading where Self: ~Copyable {
+    /// The second factor that a code removes, while the user has it.
+    fileprivate func factor(of mail: OutOfBandCode) -> SecondFactor? {
+        guard let id = mail.factor, let localId = mail.localId else { return nil }
+        return user(localId, in: mail.pool)?.factors.first { $0.id == id }
+    }
+}
+
 extension Transaction {
     /// Uses a code, which works once.
     fileprivate mutating func use(
@@ -66,6 +81,7 @@ extension FirebaseProvider {
         if mail.kind != .emailSignIn { body["email"] = .string(mail.email) }
         body["newEmail"] = mail.newEmail.map { .string($0) }
         body["requestType"] = .string(mail.kind.rawValue)
+        if let factor = call.read({ $0.factor(of: mail) }) { body["mfaInfo"] = factor.document(isMasked: false) }
         guard let password else { return FirebaseAnswer(body: body) }
         try FirebaseProvider.checkStrength(password)
         let hash = call.hashed(password)
@@ -81,15 +97,22 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// `accounts:update` with a code and nothing else: it verifies, changes or recovers the address.
+    /// `accounts:update` with a code and nothing else: it verifies, changes or recovers the address, or removes a second factor.
     func applyCode(_ call: FirebaseCall, _ code: String) throws(FirebaseError) -> FirebaseAnswer {
-        let mail = try call.mail(code, [.verifyEmail, .verifyAndChangeEmail, .recoverEmail])
+        let mail = try call.mail(code, OutOfBandCode.Kind.applied)
         // A code that can't be applied is used up, too.
         try call.update { (tables) throws(FirebaseError) in try tables.use(mail.code, mail.kind, in: call.pool) }
         let user = try call.update { (tables) throws(FirebaseError) -> User in
             let owner =
                 mail.localId.map { tables.user($0, in: call.pool) } ?? tables.user(email: mail.email, in: call.pool)
             guard var user = owner else { throw FirebaseError("INVALID_OOB_CODE", because: "the user is gone") }
+            if mail.kind == .revertSecondFactorAddition {
+                user.factors.removeAll { $0.id == mail.factor }
+                // Whoever added it is signed out. What production does isn't documented.
+                user.validSince = tables.now.wholeSecond
+                tables.put(user)
+                return user
+            }
             if mail.kind != .verifyEmail {
                 let wanted = mail.kind == .recoverEmail ? mail.email : mail.newEmail ?? mail.email
                 let other = tables.user(email: wanted, in: call.pool)
@@ -113,17 +136,35 @@ extension FirebaseProvider {
     }
 
     /// The first address that the user had is told how to undo a change.
-    func offerRecovery(_ call: FirebaseCall, of user: User, to address: String) {
+    func offerRecovery(_ call: FirebaseCall, of user: User, to address: String) async -> Diagnosis? {
         let apiKey = call.project.apiKeys.first ?? call.project.id
-        call.update { tables in
+        let mail = call.update { tables in
             let code = Base64URL.encode(tables.random.bytes(40))
-            tables.send(
-                OutOfBandCode(
-                    code: code, pool: call.pool, kind: .recoverEmail, email: address, newEmail: user.email,
-                    localId: user.localId,
-                    link: call.actionLink(.recoverEmail, code: code, apiKey: apiKey),
-                    expires: tables.now + OutOfBandCode.Kind.recoverEmail.lifetime))
+            let mail = OutOfBandCode(
+                code: code, pool: call.pool, kind: .recoverEmail, email: address, newEmail: user.email,
+                localId: user.localId, link: call.actionLink(.recoverEmail, code: code, apiKey: apiKey),
+                expires: tables.now + OutOfBandCode.Kind.recoverEmail.lifetime)
+            tables.send(mail)
+            return mail
         }
+        return await call.mail(mail)
+    }
+
+    /// The user is told of a new second factor, and how to remove it. Firebase isn't documented to tell of one that was removed.
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SendEmail>
+    func tell(_ call: FirebaseCall, of factor: SecondFactor, _ user: User) async -> Diagnosis? {
+        guard let email = user.email else { return nil }
+        let kind = OutOfBandCode.Kind.revertSecondFactorAddition
+        let apiKey = call.project.apiKeys.first ?? call.project.id
+        let mail = call.update { tables in
+            let code = Base64URL.encode(tables.random.bytes(40))
+            let mail = OutOfBandCode(
+                code: code, pool: call.pool, kind: kind, email: email, localId: user.localId, factor: factor.id,
+                link: call.actionLink(kind, code: code, apiKey: apiKey), expires: tables.now + kind.lifetime)
+            tables.send(mail)
+            return mail
+        }
+        return await call.mail(mail, about: factor)
     }
 
     // MARK: - Signing in with a link

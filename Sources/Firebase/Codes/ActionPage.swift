@@ -28,13 +28,10 @@ extension FirebaseProvider {
             switch form["mode"] {
             case "signIn": return try goOn(call, code, form)
             case "resetPassword": return try reset(call, code, form)
-            case "verifyEmail", "verifyAndChangeEmail", "recoverEmail":
-                let mail = try call.mail(code, [.verifyEmail, .verifyAndChangeEmail, .recoverEmail])
+            case "verifyEmail", "verifyAndChangeEmail", "recoverEmail", "revertSecondFactorAddition":
+                let mail = try call.mail(code, OutOfBandCode.Kind.applied)
                 _ = try applyCode(call, mail.code)
-                let text =
-                    mail.kind == .verifyEmail
-                    ? "The email has been successfully verified." : "The email has been successfully changed."
-                return done(exchange, form, text, email: mail.newEmail ?? mail.email)
+                return done(exchange, form, FirebaseProvider.result(of: mail.kind), email: mail.newEmail ?? mail.email)
             case let mode:
                 throw FirebaseError(
                     "INVALID_MODE",
@@ -44,6 +41,14 @@ extension FirebaseProvider {
             }
         } catch {
             return refused(exchange, error)
+        }
+    }
+
+    private static func result(of kind: OutOfBandCode.Kind) -> String {
+        switch kind {
+        case .verifyEmail: "The email has been successfully verified."
+        case .revertSecondFactorAddition: "The second factor has been removed."
+        default: "The email has been successfully changed."
         }
     }
 

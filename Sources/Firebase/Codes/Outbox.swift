@@ -16,6 +16,11 @@ struct OutOfBandCode: PoolRow {
         case emailSignIn = "EMAIL_SIGNIN"
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
+        /// Of a mail that tells of a new second factor.
+        case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
+
+        /// Those that a client may ask for.
+        static let requested: [Kind] = allCases.filter { $0 != .revertSecondFactorAddition }
 
         /// By its name, or by its number, as the Android SDK sends it: in JSON a protobuf enumeration may be either.
         /// <https://protobuf.dev/programming-guides/json/>
@@ -24,7 +29,7 @@ struct OutOfBandCode: PoolRow {
                 "1": .passwordReset, "4": .verifyEmail, "5": .recoverEmail, "6": .emailSignIn,
                 "7": .verifyAndChangeEmail,
             ]
-            guard let kind = numbers[text] ?? Kind(rawValue: text) else { return nil }
+            guard let kind = numbers[text] ?? Kind(rawValue: text), Kind.requested.contains(kind) else { return nil }
             self = kind
         }
 
@@ -36,6 +41,7 @@ struct OutOfBandCode: PoolRow {
             case .emailSignIn: "signIn"
             case .verifyAndChangeEmail: "verifyAndChangeEmail"
             case .recoverEmail: "recoverEmail"
+            case .revertSecondFactorAddition: "revertSecondFactorAddition"
             }
         }
 
@@ -44,7 +50,7 @@ struct OutOfBandCode: PoolRow {
             switch self {
             case .passwordReset: .hours(1)
             case .emailSignIn: .hours(6)
-            case .verifyEmail, .verifyAndChangeEmail, .recoverEmail: .days(3)
+            case .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition: .days(3)
             }
         }
     }
@@ -56,6 +62,8 @@ struct OutOfBandCode: PoolRow {
     var newEmail: String?
     /// Whose address is to be given back: the user may have another one by then.
     var localId: String?
+    /// The second factor that is to be removed.
+    var factor: String?
     let link: String
     let expires: Instant
     /// The mail server's answer, where a provider relays the message: relays refuse senders that they don't know.

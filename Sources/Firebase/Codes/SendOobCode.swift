@@ -8,9 +8,9 @@ import Time
 // accounts:sendOobCode (getOobConfirmationCode)
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode
 //
-// Quirks: nothing is sent: the code lands in the outbox and in the log. With email enumeration protection an unknown
-// address is answered like a known one. For a message to a provider's
-// relay address, the provider's own rules decide.
+// Quirks: nothing is sent: the mail lands in the world's inbox, its code in the outbox and in the log. With email enumeration
+// protection an unknown address is answered like a known one. For a message to a provider's relay address, the provider's own
+// rules decide. Who asks for the link (returnOobLink) gets it in place of a mail.
 
 extension FirebaseProvider {
     func sendOobCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
@@ -19,7 +19,8 @@ extension FirebaseProvider {
                 "MISSING_REQ_TYPE",
                 diagnosis: Diagnosis(
                     received: "requestType \(Diagnosis.quote(call.value("requestType") ?? ""))",
-                    expected: OutOfBandCode.Kind.allCases.map(\.rawValue).joined(separator: ", "), "send one of these"))
+                    expected: OutOfBandCode.Kind.requested.map(\.rawValue).joined(separator: ", "), "send one of these")
+            )
         }
         if kind == .emailSignIn { try call.require("emailLink", or: "OPERATION_NOT_ALLOWED") }
         let continueURL = try checkContinueURL(call, kind)
@@ -42,8 +43,7 @@ extension FirebaseProvider {
             body["oobLink"] = .string(mail.link)
             return FirebaseAnswer(body: body)
         }
-        let diagnosis = await deliver(mail, call)
-        return FirebaseAnswer(body: body, diagnosis: diagnosis)
+        return FirebaseAnswer(body: body, diagnosis: await call.mail(mail))
     }
 
     private func newAddress(_ call: FirebaseCall) throws(FirebaseError) -> String {
@@ -110,21 +110,6 @@ extension FirebaseProvider {
             return mail
         }
     }
-
-    /// A message to an address at which a provider relays messages: refused unless the sender is registered there. Firebase
-    /// doesn't hear of it, so the answer doesn't tell; the outbox and the diagnosis do.
-    private func deliver(_ mail: OutOfBandCode, _ call: FirebaseCall) async -> Diagnosis? {
-        let recipient = mail.kind == .verifyAndChangeEmail ? mail.newEmail ?? mail.email : mail.email
-        let sender = "noreply@\(call.project.id).firebaseapp.com"
-        for source in IdentitySources.all {
-            guard let message = await source.relay(from: sender, to: recipient, in: call) else { continue }
-            call.update { _ = $0.change(OutOfBandCode.self, mail.code) { $0.delivery = message.outcome } }
-            guard !message.isForwarded else { return nil }
-            return Diagnosis(
-                "\(source.title)'s relay refused the message: \(message.outcome); register \(sender) as a sender")
-        }
-        return nil
-    }
 }
 
 extension FirebaseCall {
@@ -132,9 +117,11 @@ extension FirebaseCall {
     func actionLink(
         _ kind: OutOfBandCode.Kind, code: String, apiKey: String, continueURL: String? = nil
     ) -> String {
-        var fields = [("mode", kind.mode), ("lang", "en"), ("oobCode", code), ("apiKey", apiKey)]
+        var fields = [("mode", kind.mode), ("lang", locale), ("oobCode", code), ("apiKey", apiKey)]
         if let continueURL { fields.append(("continueUrl", continueURL)) }
         if let tenant { fields.append(("tenantId", tenant)) }
-        return "\(actionPage)?\(Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded)"
+        let page = project.notification.callbackURI ?? actionPage
+        let mark = page.contains("?") ? "&" : "?"
+        return page + mark + Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
     }
 }

@@ -13,10 +13,10 @@ extension AppleSource {
         let answer = await call.exchange.fetch("GET", "localhost", "/_understudy/v1/apple/relay?\(query)")
         let verdict = try? JSONValue(parsing: answer.body, limits: .answer)
         if verdict?["forwarded"]?.bool ?? false {
-            return RelayedMessage(isForwarded: true, outcome: "forwarded to \(verdict?["to"]?.string ?? "")")
+            return RelayedMessage(forwardedTo: verdict?["to"]?.string ?? "", refusal: nil, reason: nil)
         }
         let refusal =
             verdict?["smtp"]?.string ?? verdict?["reason"]?.string ?? verdict?["error"]?["message"]?.string ?? "refused"
-        return RelayedMessage(isForwarded: false, outcome: refusal)
+        return RelayedMessage(forwardedTo: nil, refusal: refusal, reason: answer.header(Diagnosis.headerName))
     }
 }

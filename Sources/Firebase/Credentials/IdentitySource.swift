@@ -74,9 +74,15 @@ protocol RevokingSource: KnownSource {
 
 /// What became of a message to an address at which a provider relays messages.
 struct RelayedMessage: Sendable {
-    let isForwarded: Bool
+    /// The person's own address, unless the message was refused.
+    let forwardedTo: String?
+    /// The relay's answer, or in words what it did.
+    let refusal: String?
+    /// Why it was refused, and what to do.
+    let reason: String?
+
     /// Where to, or the refusal.
-    let outcome: String
+    var outcome: String { forwardedTo.map { "forwarded to \($0)" } ?? refusal ?? "refused" }
 }
 
 extension FirebaseProvider {

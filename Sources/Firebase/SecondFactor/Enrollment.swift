@@ -49,7 +49,7 @@ extension FirebaseProvider {
             ]))
     }
 
-    func finalizeEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func finalizeEnrollment(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         try requireAnyFactor(call)
         let signedIn = try enrolling(call)
         let kind: SecondFactor.Kind
@@ -75,7 +75,7 @@ extension FirebaseProvider {
         }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
         let tokens = try call.openSession(user, provider: signedIn.provider, secondFactor: use)
-        return FirebaseAnswer(body: enrolled(tokens))
+        return FirebaseAnswer(body: enrolled(tokens), diagnosis: await tell(call, of: factor, user))
     }
 
     func withdrawEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {

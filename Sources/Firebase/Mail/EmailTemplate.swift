@@ -1,0 +1,149 @@
+import EmulatorCore
+
+/// What a mail of a project says, with placeholders such as `%LINK%`.
+/// <https://support.google.com/firebase/answer/7000714>,
+/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#EmailTemplate>
+///
+/// The subjects are those of a new project, as `projects.getConfig` reports them. That of a link for signing in and that of a new
+/// address aren't documented, because no project can change them. What the mails say beside the subject is in words of our own.
+struct EmailTemplate: Sendable {
+    enum Body: Sendable {
+        /// Paragraphs in the words of this emulator. One that is `%LINK%` is nothing but the link.
+        case paragraphs([String])
+        /// A project's own.
+        case plainText(String)
+        case html(String)
+    }
+
+    var subject: String
+    var body: Body
+    var senderLocalPart = "noreply"
+    var senderDisplayName: String?
+    /// Without an `@`, as in a new project, there is no such header field.
+    var replyTo = "noreply"
+
+    /// That of a new project.
+    init(_ kind: OutOfBandCode.Kind) {
+        subject = EmailTemplate.subject(kind)
+        body = .paragraphs(EmailTemplate.greeting(kind) + EmailTemplate.content(kind) + ["The %APP_NAME% team"])
+    }
+
+    private static func subject(_ kind: OutOfBandCode.Kind) -> String {
+        switch kind {
+        case .passwordReset: "Reset your password for %APP_NAME%"
+        case .verifyEmail: "Verify your email for %APP_NAME%"
+        case .emailSignIn: "Sign in to %APP_NAME%"
+        case .verifyAndChangeEmail: "Verify your new email for %APP_NAME%"
+        case .recoverEmail: "Your sign-in email was changed for %APP_NAME%"
+        case .revertSecondFactorAddition: "You've added 2 step verification to your %APP_NAME% account."
+        }
+    }
+
+    /// A new project's templates name nobody who resets a password.
+    private static func greeting(_ kind: OutOfBandCode.Kind) -> [String] {
+        [kind == .passwordReset || kind == .emailSignIn ? "Hello," : "Hello %DISPLAY_NAME%,"]
+    }
+
+    private static func content(_ kind: OutOfBandCode.Kind) -> [String] {
+        switch kind {
+        case .passwordReset:
+            [
+                "Here you can choose a new password for %EMAIL% at %APP_NAME%:", "%LINK%",
+                "It wasn't you who wanted one? Then your password stays as it is.",
+            ]
+        case .verifyEmail:
+            [
+                "Please confirm that %EMAIL% is your address:", "%LINK%",
+                "You know nothing of this? Then there is nothing to do.",
+            ]
+        case .emailSignIn:
+            [
+                "With this link you sign in to %APP_NAME% as %EMAIL%:", "%LINK%",
+                "It wasn't you who wanted to sign in? Nobody does until the link is opened.",
+            ]
+        case .verifyAndChangeEmail:
+            [
+                "From now on you would like to sign in to %APP_NAME% with %NEW_EMAIL%. Please confirm that it is yours:",
+                "%LINK%", "You know nothing of this? Then there is nothing to do.",
+            ]
+        case .recoverEmail:
+            [
+                "You sign in to %APP_NAME% with %NEW_EMAIL% now.",
+                "It wasn't you who changed this? Take your address back:",
+                "%LINK%",
+            ]
+        case .revertSecondFactorAddition:
+            [
+                "Whoever signs in to your account at %APP_NAME% now has to show a second factor: %SECOND_FACTOR%.",
+                "It wasn't you who added it? Remove it:", "%LINK%",
+            ]
+        }
+    }
+}
+
+/// What stands in place of a template's placeholders.
+struct Placeholders: Sendable {
+    /// By their names, without the percent signs.
+    let values: [String: String]
+
+    /// No message has more bytes than about this, however often its template names a long link.
+    private static let limit = 256 << 10
+
+    /// The template with its placeholders filled in. `write` says how a value is written.
+    func fill(_ template: String, write: (String) -> String = { $0 }) -> String {
+        var output = ""
+        var rest = template[...]
+        while let mark = rest.firstIndex(of: "%"), output.utf8.count < Placeholders.limit {
+            output += rest[..<mark]
+            rest = rest[mark...]
+            let name = rest.dropFirst().prefix { $0 == "_" || ("A"..."Z").contains($0) }
+            guard let value = values[String(name)], name.endIndex < rest.endIndex, rest[name.endIndex] == "%" else {
+                output += "%"
+                rest = rest.dropFirst()
+                continue
+            }
+            // "Hello %DISPLAY_NAME%," for somebody without a name.
+            if value.isEmpty, output.last == " " { output.removeLast() }
+            output += write(value)
+            rest = rest[name.endIndex...].dropFirst()
+        }
+        return output.utf8.count < Placeholders.limit ? output + rest : output
+    }
+
+    // MARK: - A mail's content
+
+    func text(_ body: EmailTemplate.Body) -> String {
+        switch body {
+        case .paragraphs(let paragraphs): paragraphs.map { fill($0) }.joined(separator: "\n\n") + "\n"
+        case .plainText(let template): fill(template)
+        case .html(let template): PlainText.of(html: fill(template) { HTML.escape($0) })
+        }
+    }
+
+    /// `nil` for a template of plain text.
+    func html(_ body: EmailTemplate.Body, title: String) -> String? {
+        switch body {
+        case .paragraphs(let paragraphs): document(paragraphs, title: title)
+        case .plainText: nil
+        case .html(let template): fill(template) { HTML.escape($0) }
+        }
+    }
+
+    private func document(_ paragraphs: [String], title: String) -> String {
+        let content = paragraphs.map { paragraph -> HTML in
+            guard paragraph == "%LINK%", let link = values["LINK"] else { return .tag("p", [], fill(paragraph)) }
+            return .tag("p", [], .tag("a", [("href", link)], link))
+        }
+        return HTML.tag(
+            "html", [("lang", "en")],
+            .tag(
+                "head", [], .tag("meta", [("charset", "utf-8")]), .tag("title", [], title),
+                .style(
+                    """
+                    :root{color-scheme:light}body{margin:0;padding:1.5rem;background:#fff;color:#1a1d23;\
+                    font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}p{margin:0 0 1rem}a{color:#2b4ac2}
+                    """)),
+            .element("body", attributes: [], children: content)
+        ).document
+    }
+}

@@ -1,0 +1,154 @@
+import EmulatorCore
+import JSON
+import OAuth
+
+/// What an administrator has changed of a project's mails: `notification` of the project's configuration.
+/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#NotificationConfig>
+struct NotificationSettings: Codable, Sendable {
+    /// What is changed of a template; the rest is a new project's.
+    struct Template: Codable, Sendable, Equatable {
+        var subject: String?
+        var body: String?
+        var bodyFormat: String?
+        var senderLocalPart: String?
+        var senderDisplayName: String?
+        var replyTo: String?
+
+        static let fields = ["subject", "body", "bodyFormat", "senderLocalPart", "senderDisplayName", "replyTo"]
+
+        /// Sets one of the fields.
+        mutating func set(_ field: String, to value: String?) {
+            switch field {
+            case "subject": subject = value
+            case "body": body = value
+            case "bodyFormat": bodyFormat = value
+            case "senderLocalPart": senderLocalPart = value
+            case "senderDisplayName": senderDisplayName = value
+            default: replyTo = value
+            }
+        }
+    }
+
+    var templates: [String: Template] = [:]
+    /// Where links lead in place of Firebase's own page.
+    var callbackURI: String?
+    var defaultLocale: String?
+
+    /// The API's names of the templates that can be changed.
+    static func name(_ kind: OutOfBandCode.Kind) -> String? {
+        switch kind {
+        case .passwordReset: "resetPasswordTemplate"
+        case .verifyEmail: "verifyEmailTemplate"
+        case .recoverEmail: "changeEmailTemplate"
+        case .revertSecondFactorAddition: "revertSecondFactorAdditionTemplate"
+        case .emailSignIn, .verifyAndChangeEmail: nil
+        }
+    }
+
+    func template(_ kind: OutOfBandCode.Kind) -> EmailTemplate {
+        var template = EmailTemplate(kind)
+        guard let name = NotificationSettings.name(kind), let own = templates[name] else { return template }
+        if let subject = own.subject { template.subject = subject }
+        if let body = own.body { template.body = own.bodyFormat == "PLAIN_TEXT" ? .plainText(body) : .html(body) }
+        if let part = own.senderLocalPart { template.senderLocalPart = part }
+        template.senderDisplayName = own.senderDisplayName
+        if let replyTo = own.replyTo { template.replyTo = replyTo }
+        return template
+    }
+}
+
+extension NotificationSettings {
+    /// The settings with what a request changes: what the mask names, and without a mask what the body has.
+    ///
+    /// - Throws: `INVALID_ARGUMENT`. Which values production refuses isn't documented.
+    func changed(
+        by given: MessageFields?, _ mask: UpdateMask?
+    ) throws(FirebaseError) -> NotificationSettings {
+        var settings = self
+        let mail = try given?.nested("sendEmail")
+        if try NotificationSettings.sets("defaultLocale", given, "notification", mask) {
+            settings.defaultLocale = try given?.text("defaultLocale")
+        }
+        if try NotificationSettings.sets("callbackUri", mail, "notification.sendEmail", mask) {
+            settings.callbackURI = try NotificationSettings.checkedURL(mail?.text("callbackUri"))
+        }
+        for name in OutOfBandCode.Kind.allCases.compactMap({ NotificationSettings.name($0) }) {
+            let template = try mail?.nested(name)
+            var own = settings.templates[name] ?? Template()
+            for field in Template.fields
+            where try NotificationSettings.sets(field, template, "notification.sendEmail.\(name)", mask) {
+                own.set(field, to: try NotificationSettings.checked(template?.text(field), field))
+            }
+            settings.templates[name] = own == Template() ? nil : own
+        }
+        return settings
+    }
+
+    private static func sets(
+        _ field: String, _ given: MessageFields?, _ path: String, _ mask: UpdateMask?
+    ) throws(FirebaseError) -> Bool {
+        guard let mask, !mask.isFullUpdate else { return given?.has(field) ?? false }
+        return mask.names("\(path).\(field)")
+    }
+
+    /// Bytes.
+    private static func limit(_ field: String) -> Int { field == "body" ? 64 << 10 : 998 }
+
+    private static func checked(_ text: String?, _ field: String) throws(FirebaseError) -> String? {
+        guard let text else { return nil }
+        guard text.utf8.count <= limit(field) else {
+            throw .invalidArgument("\(field) has \(text.utf8.count) bytes; at most \(limit(field)) are taken")
+        }
+        if field == "bodyFormat", !["HTML", "PLAIN_TEXT"].contains(text) {
+            throw .invalidArgument("bodyFormat is \(Diagnosis.quote(text)): send HTML or PLAIN_TEXT")
+        }
+        if field == "senderLocalPart", !TextRule.email.holds("\(text)@example.com") {
+            throw .invalidArgument("senderLocalPart is \(Diagnosis.quote(text)): send what stands before the @")
+        }
+        return text
+    }
+
+    private static func checkedURL(_ text: String?) throws(FirebaseError) -> String? {
+        guard let text else { return nil }
+        guard let address = WebAddress(text), ["http", "https"].contains(address.scheme) else {
+            throw .invalidArgument("callbackUri is \(Diagnosis.quote(text)): send an http or https URL")
+        }
+        return text
+    }
+
+    /// `notification` of the configuration. The texts of templates that nobody has changed are left out: they are our own.
+    func document(of project: Project) -> JSONValue {
+        var mail = JSONObject([
+            ("method", "DEFAULT"),
+            ("callbackUri", .string(callbackURI ?? "https://\(project.host)/__/auth/action")),
+        ])
+        for kind in OutOfBandCode.Kind.allCases {
+            guard let name = NotificationSettings.name(kind) else { continue }
+            let template = template(kind)
+            var object = JSONObject([
+                ("senderLocalPart", .string(template.senderLocalPart)), ("subject", .string(template.subject)),
+                ("replyTo", .string(template.replyTo)),
+            ])
+            object["senderDisplayName"] = template.senderDisplayName.map { .string($0) }
+            object["body"] = templates[name]?.body.map { .string($0) }
+            object["bodyFormat"] = .string(templates[name]?.bodyFormat ?? "HTML")
+            if templates[name] != nil { object["customized"] = true }
+            mail[name] = .object(object)
+        }
+        return ["sendEmail": .object(mail), "defaultLocale": .string(defaultLocale ?? "en")]
+    }
+}
+
+extension FirebaseCall {
+    func template(_ kind: OutOfBandCode.Kind) -> EmailTemplate { project.notification.template(kind) }
+
+    /// The language of mails: what the client says (`auth.languageCode`), or the project. Only the links carry it: what the mails
+    /// say is English here.
+    var locale: String {
+        let wanted = exchange.request.header("X-Firebase-Locale") ?? project.notification.defaultLocale ?? "en"
+        let isTag =
+            !wanted.isEmpty && wanted.utf8.count <= 35
+            && wanted.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0) || $0 == 0x2D }
+        return isTag ? wanted : "en"
+    }
+}

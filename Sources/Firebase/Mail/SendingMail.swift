@@ -1,0 +1,74 @@
+import EmulatorCore
+import Time
+
+// What Firebase sends to people lies in the world's inbox.
+// https://firebase.google.com/docs/auth/custom-email-handler
+
+extension FirebaseCall {
+    /// Sends the mail that carries a code. The diagnosis says that the relay of a provider refused it: Firebase doesn't hear of
+    /// that, so the answer doesn't tell.
+    func mail(_ code: OutOfBandCode, about factor: SecondFactor? = nil) async -> Diagnosis? {
+        let template = template(code.kind)
+        let sender = Mailbox("\(template.senderLocalPart)@\(project.host)", name: template.senderDisplayName)
+        let (relay, diagnosis) = await relay(code, from: sender.address)
+        let user = read { tables in
+            code.localId.map { tables.user($0, in: pool) } ?? tables.user(email: code.email, in: pool)
+        }
+        let placeholders = Placeholders(values: [
+            "DISPLAY_NAME": user?.displayName ?? "", "APP_NAME": project.appName, "LINK": code.link,
+            "EMAIL": code.email, "NEW_EMAIL": code.newEmail ?? "", "SECOND_FACTOR": factor?.description ?? "",
+        ])
+        let subject = placeholders.fill(template.subject)
+        exchange.world.deliver(
+            SentMessage(
+                .mail, from: sender, to: Mailbox(code.recipient),
+                replyTo: template.replyTo.contains("@") ? Mailbox(template.replyTo) : nil, subject: subject,
+                text: placeholders.text(template.body), html: placeholders.html(template.body, title: subject),
+                links: [code.link], codes: [code.code], relay: relay, request: exchange.id))
+        return diagnosis
+    }
+
+    /// Hands a mail to the provider that relays messages to its recipient, if any does.
+    private func relay(
+        _ code: OutOfBandCode, from sender: String
+    ) async -> (relay: SentMessage.Relay?, diagnosis: Diagnosis?) {
+        for source in IdentitySources.all {
+            guard let relayed = await source.relay(from: sender, to: code.recipient, in: self) else { continue }
+            update { _ = $0.change(OutOfBandCode.self, code.code) { $0.delivery = relayed.outcome } }
+            let relay = SentMessage.Relay(
+                title: "\(source.title)'s relay", address: code.recipient, forwardedTo: relayed.forwardedTo,
+                refusal: relayed.refusal, reason: relayed.reason)
+            guard relayed.forwardedTo == nil else { return (relay, nil) }
+            let diagnosis = Diagnosis(
+                "\(source.title)'s relay refused the message: \(relayed.outcome); register \(sender) as a sender")
+            return (relay, diagnosis)
+        }
+        return (nil, nil)
+    }
+
+    /// Sends the text message that carries a code. Who it is from isn't documented.
+    /// <https://support.google.com/firebase/answer/7000714>
+    func text(_ code: String, to phoneNumber: String) {
+        let placeholders = Placeholders(values: ["LOGIN_CODE": code, "APP_NAME": project.appName])
+        exchange.world.deliver(
+            SentMessage(
+                .text, from: Mailbox(project.appName), to: Mailbox(phoneNumber),
+                text: placeholders.fill("%LOGIN_CODE% is your verification code for %APP_NAME%."), codes: [code],
+                request: exchange.id))
+    }
+}
+
+extension OutOfBandCode {
+    /// A new address is verified where it is, an old one recovered where it was.
+    var recipient: String { kind == .verifyAndChangeEmail ? newEmail ?? email : email }
+}
+
+extension SecondFactor {
+    /// In a mail; how Firebase words an authenticator app isn't documented.
+    fileprivate var description: String {
+        switch kind {
+        case .phone(let number): number
+        case .totp: displayName.map { "the authenticator app \($0)" } ?? "an authenticator app"
+        }
+    }
+}
