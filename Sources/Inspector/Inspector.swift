@@ -37,6 +37,7 @@ package struct Inspector: Sendable {
             + signInsOperations + exchangeOperations + explainOperations + peopleOperations + userOperations
             + orderOperations + settingsOperations
             + helpOperations + assetOperations
+            + inboxOperations
     }
 
     /// `/`: the first page for browsers; for programs, which don't accept HTML, the JSON by which they recognize an emulator.

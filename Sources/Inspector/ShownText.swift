@@ -45,8 +45,19 @@ enum ShownText {
         .tag("code", [("class", "text")], isolated(text, limit: limit))
     }
 
+    /// How many bytes of a text of many lines a page shows.
+    static let blockLimit = 64 << 10
+
+    /// A text whose line breaks and tabs are kept, in an element that keeps its direction of writing to itself.
+    static func block(_ text: String) -> HTML {
+        .tag("pre", [], source(text.replacing("\r\n", with: "\n"), limit: blockLimit))
+    }
+
     /// In an element that keeps its direction of writing to itself.
     static func isolated(_ text: String, limit: Int = 160) -> HTML { .tag("bdi", [], plain(text, limit: limit)) }
+
+    /// An address or a header's value, which may be longer than other texts.
+    static func line(_ text: String) -> HTML { isolated(text, limit: 400) }
 
     /// Microseconds, as people say them: "12 ms", "3.4 s", "2 min 5 s".
     static func duration(_ microseconds: Int64) -> String {

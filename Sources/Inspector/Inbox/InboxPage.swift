@@ -1,0 +1,142 @@
+import Control
+import EmulatorCore
+import HTTPServer
+
+// /_understudy/inbox: the mails and text messages that were sent in the world, or would have been.
+
+extension Inspector {
+    var inboxOperations: [Operation] {
+        [
+            page("GET", "inbox") { await inbox($0) },
+            page("GET", "inbox/:id") { message($0) },
+            page("GET", "inbox/:id/html") { messageFrame($0) },
+            form("inbox/delete") { (exchange, _) in await delete("mail", exchange) },
+            form("inbox/:id/delete") { (exchange, _) in
+                await delete("mail/\(PercentCoding.encode(Array((exchange.parameters["id"] ?? "").utf8)))", exchange)
+            },
+        ]
+    }
+
+    private func delete(_ call: String, _ exchange: Exchange) async -> Response {
+        do throws(CallRefusal) { _ = try await self.call("DELETE", call, in: exchange) } catch {
+            return noSuchMessage(exchange, error.message, status: error.status)
+        }
+        return changed(exchange, show: Area.inbox.rawValue)
+    }
+
+    func noSuchMessage(_ exchange: Exchange, _ reason: String, status: Int = 404) -> Response {
+        page(
+            exchange, .inbox, title: "No such message", status: status,
+            [
+                .tag("p", [("class", "note bad"), ("role", "alert")], ShownText.line(reason)),
+                .tag("p", [], .link("All messages", to: exchange.inspector(Area.inbox.rawValue))),
+            ]
+        ).diagnosed(Diagnosis(reason))
+    }
+
+    private func inbox(_ exchange: Exchange) async -> Response {
+        let query = InboxQuery(exchange.request)
+        let world = exchange.world
+        let found = await world.recording.search { query.find(in: world) }
+        var content = [searchForm(exchange, query), list(exchange, query, found)]
+        if found.dropped > 0 {
+            let text = "The inbox keeps the last \(Inbox.countLimit) messages: \(found.dropped) older ones are gone."
+            content.append(.tag("p", [("class", "soft small")], text))
+        }
+        content.append(.tag("p", [("class", "spoken"), ("id", "inbox-news"), ("role", "status")], ""))
+        return page(
+            exchange, .inbox, title: "Inbox", scripts: ["inbox"],
+            lead: found.all == 0 ? [] : [deleteForm(exchange, "inbox/delete", "Delete all")], content)
+    }
+
+    func deleteForm(_ exchange: Exchange, _ path: String, _ label: String) -> HTML {
+        form(
+            to: path, exchange, [("class", "inline")],
+            [.tag("button", [("class", "danger small"), ("type", "submit")], label)])
+    }
+
+    private func searchForm(_ exchange: Exchange, _ query: InboxQuery) -> HTML {
+        let kinds: [(String, String)] = [("", "Mails and texts"), ("mail", "Mails"), ("text", "Texts")]
+        let options = kinds.map { value, label -> HTML in
+            let isChosen = (query.kind?.rawValue ?? "") == value
+            return .tag("option", [("value", value)] + (isChosen ? [("selected", nil)] : []), label)
+        }
+        return .tag(
+            "form",
+            [
+                ("class", "inbox-search"), ("method", "get"), ("role", "search"),
+                ("action", exchange.inspector(Area.inbox.rawValue)),
+            ],
+            .tag(
+                "label", [], .text("Address or subject"),
+                .tag("input", [("type", "search"), ("name", "search"), ("value", query.search), ("maxlength", "200")])),
+            .tag(
+                "label", [], .text("Kind"),
+                .element("select", attributes: [(name: "name", value: "kind")], children: options)),
+            .tag("button", [("class", "quiet"), ("type", "submit")], "Search"))
+    }
+
+    // MARK: - The list
+
+    private func list(_ exchange: Exchange, _ query: InboxQuery, _ found: InboxQuery.Found) -> HTML {
+        var attributes: [(String, String?)] = [("id", "messages")]
+        // Only the first page changes by itself.
+        if query.before == nil {
+            let events = "\(exchange.address.ownBase)\(ControlAPI.root)/mail?after=\(InboxMessage.id(found.last))"
+            attributes.append(("data-events", events))
+        }
+        guard !found.messages.isEmpty else { return .tag("div", attributes, empty(found)) }
+        let names = ["Sent", "To", "Message", "Relay"].map { HTML.tag("th", [("scope", "col")], $0) }
+        let rows = found.messages.map { row(exchange, control.shown($0)) }
+        let table = HTML.tag(
+            "table", [("class", "stack inbox-list")],
+            .tag("thead", [], .element("tr", attributes: [], children: names)),
+            .element("tbody", attributes: [], children: rows))
+        return .tag("div", attributes, table, turning(exchange, query, found))
+    }
+
+    private func empty(_ found: InboxQuery.Found) -> HTML {
+        let nothing =
+            "Nothing was sent in this world yet. What a provider mails or texts to people lands here instead: the link that "
+            + "verifies an address, a password's reset, a code for signing in."
+        return .tag("p", [("class", "empty")], found.all == 0 ? nothing : "No message is like this.")
+    }
+
+    private func turning(_ exchange: Exchange, _ query: InboxQuery, _ found: InboxQuery.Found) -> HTML {
+        var links: [HTML] = []
+        if query.before != nil {
+            links.append(.link("Newest", to: exchange.inspector(query.address(before: nil))))
+        }
+        if found.hasMore, let last = found.messages.last {
+            links.append(.link("Older", to: exchange.inspector(query.address(before: last))))
+        }
+        guard !links.isEmpty else { return .group([]) }
+        return .element(
+            "nav", attributes: [(name: "class", value: "row"), (name: "aria-label", value: "Pages")], children: links)
+    }
+
+    private func row(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
+        let message = row.message
+        let title = message.subject ?? message.text ?? ""
+        let kind = message.kind == .mail ? "mail" : "text"
+        return .tag(
+            "tr", [],
+            .tag("td", [("data-label", "Sent"), ("class", "inbox-time")], ShownText.time(row.time)),
+            .tag("td", [("data-label", "To")], ShownText.line(message.to.address)),
+            .tag(
+                "td", [("data-label", "Message")],
+                .tag("span", [("class", "badge")], kind), .text(" "),
+                .tag(
+                    "a", [("href", exchange.inspector("inbox/\(row.id)"))],
+                    ShownText.isolated(title.isEmpty ? "(without a subject)" : title, limit: 160))),
+            .tag(
+                "td", [("data-label", "Relay")] + (message.relay == nil ? [("class", "inbox-none")] : []),
+                badge(message.relay)))
+    }
+
+    private func badge(_ relay: SentMessage.Relay?) -> HTML {
+        guard let relay else { return .tag("span", [("class", "soft")], "–") }
+        guard let address = relay.forwardedTo else { return .tag("span", [("class", "badge bad")], "refused") }
+        return .group([.tag("span", [("class", "badge good")], "forwarded"), .text(" "), ShownText.line(address)])
+    }
+}

@@ -1,0 +1,62 @@
+import EmulatorCore
+import HTTPServer
+
+/// Which messages the inbox's page shows.
+struct InboxQuery: Sendable {
+    /// How many messages a page has.
+    static let pageSize = 50
+
+    /// What addresses or the subject contain, as it was typed.
+    let search: String
+    let kind: SentMessage.Kind?
+    /// The number of the message before which the page begins; `nil` for the first page.
+    let before: Int?
+
+    init(_ request: Request) {
+        let form = request.queryForm
+        search = String((form["search"] ?? "").prefix(200))
+        kind = form["kind"].flatMap { SentMessage.Kind(rawValue: $0) }
+        before = form["before"].flatMap { InboxMessage.number(of: $0) }
+    }
+
+    /// The same search, from another message on.
+    func address(before message: InboxMessage?) -> String {
+        var fields: [Form.Field] = []
+        if !search.isEmpty { fields.append(Form.Field(name: "search", value: search)) }
+        if let kind { fields.append(Form.Field(name: "kind", value: kind.rawValue)) }
+        if let message { fields.append(Form.Field(name: "before", value: message.id)) }
+        return Area.inbox.rawValue + (fields.isEmpty ? "" : "?\(Form(fields: fields).encoded)")
+    }
+
+    struct Found: Sendable {
+        /// The newest first.
+        let messages: [InboxMessage]
+        let hasMore: Bool
+        /// How many messages the inbox has, whatever was asked for.
+        let all: Int
+        /// The number of the message that came last.
+        let last: Int
+        let dropped: Int
+    }
+
+    /// Looks at each message: not on a worker.
+    func find(in world: World) -> Found {
+        let (rows, inbox) = world.read { ($0.messages(), $0.inbox) }
+        let wanted = search.lowercased()
+        var found: [InboxMessage] = []
+        for row in rows.reversed() where found.count <= InboxQuery.pageSize {
+            guard before.map({ row.number < $0 }) ?? true, kind.map({ $0 == row.message.kind }) ?? true else {
+                continue
+            }
+            if wanted.isEmpty || contains(wanted, row) { found.append(row) }
+        }
+        return Found(
+            messages: Array(found.prefix(InboxQuery.pageSize)), hasMore: found.count > InboxQuery.pageSize,
+            all: rows.count, last: inbox.last, dropped: inbox.dropped)
+    }
+
+    private func contains(_ wanted: String, _ row: InboxMessage) -> Bool {
+        let texts = row.recipients + [row.message.from.address.lowercased(), row.message.subject?.lowercased() ?? ""]
+        return texts.contains { $0.contains(wanted) }
+    }
+}
