@@ -1,0 +1,159 @@
+import HTTPServer
+
+/// A mail, or a part of one: header fields and a body.
+struct MIMEPart {
+    /// Unfolded, in their order.
+    let fields: [(name: String, value: String)]
+    let body: ArraySlice<UInt8>
+
+    private static let limit = (fields: 1_000, bytes: 256 << 10)
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        var rest = bytes
+        var fields: [(name: String, value: String)] = []
+        var field: [UInt8] = []
+        func close() {
+            if fields.count < MIMEPart.limit.fields, let read = MIMEPart.field(field) { fields.append(read) }
+            field = []
+        }
+        while !rest.isEmpty {
+            let line = MIMEPart.line(&rest)
+            if line.isEmpty { break }
+            // A line that begins with a blank goes on with the field before it.
+            if line.first == 0x20 || line.first == 0x09 {
+                if field.count < MIMEPart.limit.bytes { field += line }
+            } else {
+                close()
+                field = Array(line.prefix(MIMEPart.limit.bytes))
+            }
+        }
+        close()
+        self.fields = fields
+        body = rest
+    }
+
+    /// Takes a line off, without its end. A line feed alone ends one, too: mails that lie in files have no others.
+    private static func line(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let end = rest.firstIndex(of: 0x0A) ?? rest.endIndex
+        let line = rest[..<end]
+        rest = rest[end...].dropFirst()
+        return line.last == 0x0D ? line.dropLast() : line
+    }
+
+    private static func field(_ bytes: [UInt8]) -> (name: String, value: String)? {
+        guard let mark = bytes.firstIndex(of: 0x3A), mark > 0 else { return nil }
+        let name = bytes[..<mark].reversed().drop { $0 == 0x20 || $0 == 0x09 }.reversed()
+        guard !name.isEmpty, name.allSatisfy({ (0x21..<0x7F).contains($0) }) else { return nil }
+        let value = bytes[mark...].dropFirst().drop { $0 == 0x20 || $0 == 0x09 }
+        return (String(decoding: Array(name), as: UTF8.self), String(decoding: value, as: UTF8.self))
+    }
+
+    func field(_ name: String) -> String? {
+        let name = name.lowercased()
+        return fields.first { $0.name.lowercased() == name }?.value
+    }
+
+    /// Without one, a part is plain text.
+    var contentType: HeaderParameters {
+        let type = HeaderParameters(field("Content-Type") ?? "")
+        return type.value.contains("/") ? type : HeaderParameters("text/plain")
+    }
+
+    var disposition: HeaderParameters { HeaderParameters(field("Content-Disposition") ?? "") }
+
+    /// The parts between lines that begin with the boundary, `limit` at most. What stands before the first and after the last is
+    /// for readers that don't know of parts.
+    func parts(_ boundary: String, limit: Int) -> [MIMEPart] {
+        let delimiter = Array("--\(boundary)".utf8)
+        var parts: [MIMEPart] = []
+        var start: Int?
+        var rest = body
+        while !rest.isEmpty, parts.count < limit {
+            let place = rest.startIndex
+            let line = MIMEPart.line(&rest)
+            guard line.starts(with: delimiter) else { continue }
+            let tail = line.dropFirst(delimiter.count)
+            let isLast = tail.starts(with: [0x2D, 0x2D])
+            guard isLast || tail.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else { continue }
+            if let begin = start { parts.append(MIMEPart(withoutLineEnd(begin..<place))) }
+            start = isLast ? nil : rest.startIndex
+            if isLast { return parts }
+        }
+        if let begin = start, parts.count < limit { parts.append(MIMEPart(body[begin...])) }
+        return parts
+    }
+
+    /// The line break before a boundary belongs to the boundary.
+    private func withoutLineEnd(_ range: Range<Int>) -> ArraySlice<UInt8> {
+        var part = body[range]
+        if part.last == 0x0A { part = part.dropLast() }
+        if part.last == 0x0D { part = part.dropLast() }
+        return part
+    }
+}
+
+/// A value with parameters: `text/plain; charset=utf-8`.
+/// <https://www.rfc-editor.org/rfc/rfc2045#section-5.1>, <https://www.rfc-editor.org/rfc/rfc2231>
+struct HeaderParameters {
+    /// In lower case.
+    let value: String
+    /// By their names in lower case. The first of several counts.
+    let parameters: [String: String]
+
+    init(_ text: String) {
+        var rest = Array(text.utf8.prefix(64 << 10))[...]
+        value = HeaderParameters.trimmed(HeaderParameters.take(&rest, until: 0x3B)).lowercased()
+        var found: [String: String] = [:]
+        var pieces: [String: [String]] = [:]
+        var count = 0
+        while !rest.isEmpty, count < 100 {
+            count += 1
+            let name = HeaderParameters.trimmed(HeaderParameters.take(&rest, until: 0x3D)).lowercased()
+            let content = HeaderParameters.content(&rest)
+            guard !name.isEmpty else { continue }
+            guard let star = name.firstIndex(of: "*") else {
+                if found[name] == nil { found[name] = content }
+                continue
+            }
+            // A value that is percent-encoded, or divided among several parameters, in this order.
+            let decoded = name.hasSuffix("*") ? HeaderParameters.decoded(content) : content
+            pieces[String(name[..<star]), default: []].append(decoded)
+        }
+        for (name, list) in pieces { found[name] = list.joined() }
+        parameters = found
+    }
+
+    private static func take(_ rest: inout ArraySlice<UInt8>, until mark: UInt8) -> ArraySlice<UInt8> {
+        let end = rest.firstIndex(of: mark) ?? rest.endIndex
+        defer { rest = rest[end...].dropFirst() }
+        return rest[..<end]
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> String {
+        let blanks: Set<UInt8> = [0x20, 0x09, 0x3B]
+        let head = bytes.drop { blanks.contains($0) }
+        let tail = head.reversed().prefix { blanks.contains($0) }.count
+        return String(decoding: head.dropLast(tail), as: UTF8.self)
+    }
+
+    /// In quotes, or as far as the next semicolon.
+    private static func content(_ rest: inout ArraySlice<UInt8>) -> String {
+        rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
+        guard rest.first == 0x22 else { return trimmed(take(&rest, until: 0x3B)) }
+        rest = rest.dropFirst()
+        var content: [UInt8] = []
+        while let byte = rest.popFirst(), byte != 0x22 {
+            if byte == 0x5C, let escaped = rest.popFirst() { content.append(escaped) } else { content.append(byte) }
+        }
+        _ = take(&rest, until: 0x3B)
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    /// `utf-8'en'%E2%82%AC%20rates`; pieces after the first have no quotes.
+    private static func decoded(_ text: String) -> String {
+        let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        let isWhole = parts.count == 3
+        let bytes = PercentCoding.decode(Array((isWhole ? String(parts[2]) : text).utf8)[...], plusIsSpace: false)
+        return Charset.text(bytes, isWhole ? String(parts[0]) : "")
+    }
+}
