@@ -48,7 +48,7 @@ struct ReadMailTests {
         #expect(
             mail.attachments == [
                 ReadMail.Attachment(name: "Bild €.png", type: "image/png", size: 4_000),
-                ReadMail.Attachment(name: "a.txt", type: "text/plain", size: 6),
+                ReadMail.Attachment(name: "a.txt", type: "text/plain", size: 7),
             ])
     }
 
