@@ -35,7 +35,7 @@ extension Inspector {
         guard form["preview"] == nil else { return faultPage(exchange, form) }
         do throws(CallRefusal) {
             _ = try await call("POST", "faults", FaultOrder(entry: entry, form: form).body, in: exchange)
-            return changed(exchange, show: "orders")
+            return changed(exchange, show: "orders", saying: "Ordered. It waits for the next request that matches.")
         } catch {
             return faultPage(exchange, form, status: error.status, refusal: error)
         }

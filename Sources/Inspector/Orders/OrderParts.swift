@@ -30,7 +30,7 @@ extension Inspector {
         let lines = issues.map { issue -> HTML in
             .tag(
                 "li", [], issue.path.isEmpty ? .group([]) : .group([.tag("code", [], issue.path), .text(": ")]),
-                .tag("span", [("class", "text")], visible(issue.message)))
+                .tag("span", [("class", "text")], ShownText.source(issue.message)))
         }
         return .tag(
             "div", [("class", "note bad"), ("role", "alert")],
@@ -51,10 +51,14 @@ extension Inspector {
             .tag("h2", [("id", "sent-title")], "The call that this makes"),
             .tag("p", [], .tag("code", [], "\(method) \(ControlAPI.root)/\(path)")),
             body.map {
-                .tag("pre", [("id", "sent-json"), ("tabindex", "0"), ("aria-label", "Body")], visible($0.indented()))
+                .tag(
+                    "pre", [("id", "sent-json"), ("tabindex", "0"), ("aria-label", "Body")],
+                    ShownText.source($0.indented()))
             }
                 ?? .group([]),
-            .tag("pre", [("id", "sent-curl"), ("tabindex", "0"), ("aria-label", "As a command")], visible(command)),
+            .tag(
+                "pre", [("id", "sent-curl"), ("tabindex", "0"), ("aria-label", "As a command")],
+                ShownText.source(command)),
             copyButton("sent-curl", "Copy the command"))
     }
 
@@ -62,29 +66,6 @@ extension Inspector {
     func copyButton(_ id: String, _ text: String = "Copy", spoken: String? = nil) -> HTML {
         OrderField.button(
             text, spoken: spoken, "quiet small needs-script", [("type", "button"), ("data-copy-from", id)])
-    }
-
-    /// A text of somebody else's, whose control characters can be seen and don't move what stands around it.
-    func visible(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: Inspector.isInvisible) else { return text }
-        var output = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            guard Inspector.isInvisible(scalar) else {
-                output.append(scalar)
-                continue
-            }
-            output.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
-        }
-        return String(output)
-    }
-
-    /// Controls, but for line breaks and tabs, and what changes the direction of writing.
-    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x09, 0x0A, 0x0D: false
-        case 0..<0x20, 0x7F..<0xA0, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069: true
-        default: false
-        }
     }
 
     /// A page after something was refused, with the refusal as its diagnosis.
@@ -114,7 +95,7 @@ extension Inspector {
         exchange.world.read { $0.people(limit: Inspector.offered).people }.map { person in
             (
                 value: person.id,
-                text: visible([person.fullName, person.email].filter { !$0.isEmpty }.joined(separator: ", "))
+                text: ShownText.source([person.fullName, person.email].filter { !$0.isEmpty }.joined(separator: ", "))
             )
         }
     }

@@ -49,14 +49,15 @@ extension Inspector {
                 "li", [], .tag("code", [], "\(call.method) \(call.target)"),
                 call.body.map {
                     .tag(
-                        "pre", [("tabindex", "0"), ("aria-label", "Body of call \(number + 1)")], visible($0.indented())
+                        "pre", [("tabindex", "0"), ("aria-label", "Body of call \(number + 1)")],
+                        ShownText.source($0.indented())
                     )
                 } ?? .group([]))
         }
         let answer = page(
             exchange, .orders, title: scenario.title, status: status, scripts: ["orders"], lead: [badge(state)],
             [
-                orderTabs(exchange, ""), refusalNote(refusal),
+                orderTabs(exchange, ""), notice(exchange), refusalNote(refusal),
                 .tag(
                     "section", [("class", "card")], .tag("h2", [], "What happens"), prose(scenario.happens),
                     .tag("h2", [], "What a correct client does"), prose(scenario.advice)),
@@ -78,7 +79,7 @@ extension Inspector {
             [
                 .tag(
                     "p", [("class", "error")],
-                    "There is no scenario \(visible(Diagnosis.quote(name)))\(Spelling.hint(name, among: control.scenarios.map(\.name)))."
+                    "There is no scenario \(ShownText.source(Diagnosis.quote(name)))\(Spelling.hint(name, among: control.scenarios.map(\.name)))."
                 ), .tag("p", [], .link("All scenarios", to: exchange.inspector("orders/scenarios"))),
             ]
         ).diagnosed(Diagnosis("there is no scenario of that name"))
@@ -95,7 +96,8 @@ extension Inspector {
         }
         do throws(CallRefusal) {
             _ = try await call("POST", "scenarios/\(name)", .object(values), in: exchange)
-            return changed(exchange, show: "orders/scenarios/\(name)")
+            return changed(
+                exchange, show: "orders/scenarios/\(name)", saying: "It has begun. Sign in, and see what happens.")
         } catch {
             return scenarioPage(exchange, form, status: error.status, refusal: error)
         }
@@ -106,7 +108,9 @@ extension Inspector {
         guard control.scenarios.contains(where: { $0.name == name }) else { return noScenario(exchange) }
         do throws(CallRefusal) {
             _ = try await call("DELETE", "scenarios/\(name)", in: exchange)
-            return changed(exchange, show: "orders/scenarios/\(name)")
+            return changed(
+                exchange, show: "orders/scenarios/\(name)",
+                saying: "It has ended: its faults and outcomes are withdrawn, and the clock is back.")
         } catch {
             return scenarioPage(exchange, status: error.status, refusal: error)
         }
@@ -124,7 +128,8 @@ extension Inspector {
     private func prose(_ text: String, _ kind: String = "") -> HTML {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map {
             number, part -> HTML in
-            number.isMultiple(of: 2) ? .text(visible(String(part))) : .tag("code", [], visible(String(part)))
+            number.isMultiple(of: 2)
+                ? .text(ShownText.source(String(part))) : .tag("code", [], ShownText.source(String(part)))
         }
         return .element("p", attributes: [(name: "class", value: kind)], children: parts)
     }

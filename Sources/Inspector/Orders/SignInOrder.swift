@@ -46,7 +46,7 @@ extension Inspector {
         guard form["preview"] == nil else { return signInPage(exchange, form) }
         do throws(CallRefusal) {
             _ = try await call("POST", "outcomes", signInBody(form, provider), in: exchange)
-            return changed(exchange, show: "orders")
+            return changed(exchange, show: "orders", saying: "Ordered. It waits for the next sign-in that matches.")
         } catch {
             return signInPage(exchange, form, status: error.status, refusal: error)
         }

@@ -112,6 +112,6 @@ extension Inspector {
         guard let value else { return .group([]) }
         return .tag(
             "div", [], .tag("h3", [], name),
-            .tag("pre", [("tabindex", "0"), ("aria-label", name)], visible(value.indented())))
+            .tag("pre", [("tabindex", "0"), ("aria-label", name)], ShownText.source(value.indented())))
     }
 }

@@ -11,7 +11,7 @@ extension Inspector {
             ($0.value(OutcomeQueue.self).queued, $0.value(FaultQueue.self).queued)
         }
         let origins = origins(in: exchange.world)
-        var content = [orderTabs(exchange, "orders"), refusalNote(refusal)]
+        var content = [orderTabs(exchange, "orders"), notice(exchange), refusalNote(refusal)]
         if outcomes.isEmpty && faults.isEmpty {
             content.append(nothingWaits(exchange))
         } else {
@@ -99,7 +99,8 @@ extension Inspector {
             switch outcome.kind {
             case .approve: .group([badge("sign-in", "good"), .text(" "), text(who), .text(" signs in")])
             case .cancel: .group([badge("cancel", "warn"), .text(" "), text(who), .text(" cancels")])
-            case .error: .group([badge("error", "bad"), .text(" "), .tag("code", [], visible(outcome.error ?? ""))])
+            case .error:
+                .group([badge("error", "bad"), .text(" "), .tag("code", [], Inspector.shortened(outcome.error ?? ""))])
             }
         var details: [String] = []
         if let shares = outcome.shareEmail { details.append(shares ? "shares the address" : "hides the address") }
@@ -107,7 +108,7 @@ extension Inspector {
         if let scopes = outcome.scopes { details.append("grants \(scopes.joined(separator: " "))") }
         let more: HTML =
             details.isEmpty
-            ? .group([]) : .tag("div", [("class", "soft text")], visible(details.joined(separator: "; ")))
+            ? .group([]) : .tag("div", [("class", "soft text")], Inspector.shortened(details.joined(separator: "; ")))
         let owner = provider(outcome.provider).map { title($0) } ?? outcome.provider
         return row(
             exchange, kind: "outcome", id: outcome.id, what: [what, more],
@@ -132,21 +133,26 @@ extension Inspector {
             exchange, kind: "fault", id: fault.id,
             what: [badge("fault", "warn"), .text(" "), text(OrderWords.effect(fault.effect))],
             place: [
-                .text(place), name.isEmpty ? .group([]) : .tag("div", [], .tag("code", [], visible(name))),
+                .text(place), name.isEmpty ? .group([]) : .tag("div", [], .tag("code", [], Inspector.shortened(name))),
                 client(match.client),
-                fields.isEmpty ? .group([]) : .tag("div", [("class", "soft")], .tag("code", [], visible(fields))),
-                match.tokensOf.map { .tag("div", [("class", "soft text")], "tokens of \(visible($0))") } ?? .group([]),
+                fields.isEmpty
+                    ? .group([]) : .tag("div", [("class", "soft")], .tag("code", [], Inspector.shortened(fields))),
+                match.tokensOf.map { .tag("div", [("class", "soft text")], "tokens of \(Inspector.shortened($0))") }
+                    ?? .group([]),
             ], often: often, origin)
     }
 
     private func client(_ name: String?) -> HTML {
         guard let name else { return .group([]) }
-        return .tag("div", [("class", "soft")], .text("client "), .tag("code", [], visible(name)))
+        return .tag("div", [("class", "soft")], .text("client "), .tag("code", [], Inspector.shortened(name)))
     }
+
+    /// Fields and patterns may be long.
+    private static func shortened(_ text: String) -> String { ShownText.plain(text, limit: 400) }
 
     private func badge(_ text: String, _ kind: String) -> HTML { .tag("span", [("class", "badge \(kind)")], text) }
 
-    private func text(_ text: String) -> HTML { .tag("bdi", [("class", "text")], visible(text)) }
+    private func text(_ text: String) -> HTML { .tag("bdi", [("class", "text")], Inspector.shortened(text)) }
 
     // MARK: - Changes
 
@@ -155,7 +161,7 @@ extension Inspector {
         do throws(CallRefusal) {
             let id = PercentCoding.encode(Array((form["id"] ?? "").utf8))
             _ = try await call("DELETE", "\(kind)/\(id)", in: exchange)
-            return changed(exchange, show: "orders")
+            return changed(exchange, show: "orders", saying: "\(form["id"] ?? "") was withdrawn.")
         } catch {
             return waitingOrders(exchange, status: error.status, refusal: error)
         }
@@ -165,7 +171,7 @@ extension Inspector {
         do throws(CallRefusal) {
             _ = try await call("DELETE", "outcomes", in: exchange)
             _ = try await call("DELETE", "faults", in: exchange)
-            return changed(exchange, show: "orders")
+            return changed(exchange, show: "orders", saying: "Everything was withdrawn.")
         } catch {
             return waitingOrders(exchange, status: error.status, refusal: error)
         }

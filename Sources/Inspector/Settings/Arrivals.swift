@@ -80,7 +80,7 @@ extension Inspector {
     /// A request in a line or two, with why it was refused.
     private func shown(_ exchange: Exchange, _ recorded: RecordedExchange, _ words: String) -> HTML {
         let mask = control.masksSecrets ? Mask(recorded) : nil
-        func masked(_ text: String) -> String { visible(mask?.apply(to: text) ?? text) }
+        func masked(_ text: String) -> String { ShownText.source(mask?.apply(to: text) ?? text) }
         let place = "\(recorded.request.method) \(recorded.host ?? "")\(recorded.path)"
         let ago = max(0, MachineClock.microseconds - recorded.began) / 1_000_000
         return .tag(

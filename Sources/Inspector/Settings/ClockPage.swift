@@ -19,7 +19,7 @@ extension Inspector {
                     clock.isFrozen ? "frozen" : "running")
             ],
             [
-                refusalNote(refusal),
+                notice(exchange), refusalNote(refusal),
                 .tag(
                     "div", [("class", "cards clock-faces")],
                     face("In this world", now, isRunning: !clock.isFrozen, "clock-world"),
@@ -151,7 +151,8 @@ extension Inspector {
             }
         do throws(CallRefusal) {
             _ = try await call("POST", "clock", order, in: exchange)
-            return changed(exchange, show: "clock")
+            let now = exchange.world.now.text
+            return changed(exchange, show: "clock", saying: "It was \(now) in this world when that was done.")
         } catch {
             return clockPage(exchange, form, status: error.status, refusal: error)
         }

@@ -11,7 +11,7 @@ extension Inspector {
             return page(
                 exchange, .setUp, title: "No such client", status: 404,
                 [
-                    .tag("p", [("class", "error")], "There is no guide \(visible(Diagnosis.quote(id)))."),
+                    .tag("p", [("class", "error")], "There is no guide \(ShownText.source(Diagnosis.quote(id)))."),
                     .tag("p", [], .link("All kinds of clients", to: exchange.inspector("setup"))),
                 ]
             ).diagnosed(Diagnosis("there is no guide of that name"))
@@ -64,7 +64,7 @@ extension Inspector {
     func code(_ text: String, _ id: String) -> HTML {
         .tag(
             "div", [("class", "setup-code")],
-            .tag("pre", [("id", id), ("tabindex", "0"), ("aria-label", "To copy")], visible(text)),
+            .tag("pre", [("id", id), ("tabindex", "0"), ("aria-label", "To copy")], ShownText.source(text)),
             copyButton(id, spoken: id))
     }
 
@@ -74,7 +74,7 @@ extension Inspector {
             let id = "\(id)-\(number + 1)"
             return .tag(
                 "tr", [], .tag("th", [("scope", "row")], value.name),
-                .tag("td", [], .tag("code", [("id", id)], visible(value.value))),
+                .tag("td", [], .tag("code", [("id", id)], ShownText.source(value.value))),
                 .tag("td", [("class", "setup-copy")], copyButton(id, spoken: value.name)))
         }
         return .tag("table", [("class", "setup-values")], .element("tbody", attributes: [], children: rows))

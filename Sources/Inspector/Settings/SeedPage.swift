@@ -17,7 +17,7 @@ extension Inspector {
         let answer = page(
             exchange, .worlds, title: "This world's seed", status: status, scripts: ["orders"],
             [
-                worldTabs(exchange, "worlds/seed"), refusalNote(refusal),
+                worldTabs(exchange, "worlds/seed"), notice(exchange), refusalNote(refusal),
                 editor(exchange, form, whole: wantsWhole && !control.masksSecrets ? text : nil),
                 .tag("h2", [], "As it is"), shown(exchange, text),
             ])
@@ -42,7 +42,9 @@ extension Inspector {
         let beginning = isWhole ? text : String(decoding: text.utf8.prefix(Inspector.shownSeed), as: UTF8.self)
         return .group([
             download,
-            .tag("pre", [("tabindex", "0"), ("aria-label", "The seed"), ("class", "orders-seed")], visible(beginning)),
+            .tag(
+                "pre", [("tabindex", "0"), ("aria-label", "The seed"), ("class", "orders-seed")],
+                ShownText.source(beginning)),
             isWhole
                 ? .group([])
                 : .tag("p", [("class", "soft")], "That was the beginning: \(Inspector.shownSeed) of \(bytes) bytes."),
@@ -90,7 +92,10 @@ extension Inspector {
         let text = form["seed"] ?? ""
         do throws(CallRefusal) {
             _ = try await call(method, "seed", bytes: Array(text.utf8), in: exchange)
-            return changed(exchange, show: "worlds/seed")
+            return changed(
+                exchange, show: "worlds/seed",
+                saying: method == "PUT"
+                    ? "The seed was replaced, and the world has begun afresh." : "It was merged into the seed.")
         } catch {
             return seedPage(exchange, form, status: error.status, refusal: error)
         }

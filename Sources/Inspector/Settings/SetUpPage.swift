@@ -53,7 +53,8 @@ extension Inspector {
         return .tag(
             "section", [("class", "note warn")], .tag("h2", [], "Taken on trust"),
             .tag("p", [], "No seed has these, and they were taken all the same. A misspelled name passes as well."),
-            .element("ul", attributes: [], children: taken.map { .tag("li", [("class", "text")], visible($0)) }))
+            .element(
+                "ul", attributes: [], children: taken.map { .tag("li", [("class", "text")], ShownText.source($0)) }))
     }
 
     // MARK: - What is seeded
@@ -78,9 +79,10 @@ extension Inspector {
             return .tag(
                 "tr", [],
                 .tag(
-                    "td", [("data-label", "ID")], .tag("code", [("id", id)], visible(entry.client.id)), .text(" "),
+                    "td", [("data-label", "ID")], .tag("code", [("id", id)], ShownText.source(entry.client.id)),
+                    .text(" "),
                     copyButton(id, spoken: entry.client.id)),
-                .tag("td", [("data-label", "Kind")], visible(entry.client.kind)),
+                .tag("td", [("data-label", "Kind")], ShownText.source(entry.client.kind)),
                 .tag(
                     "td", [("data-label", "Secret")],
                     isSigned
@@ -90,7 +92,7 @@ extension Inspector {
                     "td", [("data-label", "Where it returns")],
                     .group(
                         places(entry.client.addresses).map {
-                            .tag("div", [], .tag("code", [], visible($0)))
+                            .tag("div", [], .tag("code", [], ShownText.source($0)))
                         })))
         }
         let left = all.count - rows.count
@@ -109,7 +111,7 @@ extension Inspector {
         guard let secret else { return .tag("span", [("class", "soft")], "none") }
         guard !control.masksSecrets else { return .tag("code", [], "masked-\(secret.utf8.count)") }
         return .group([
-            .tag("code", [("id", id)], visible(secret)), .text(" "), copyButton(id, spoken: "the secret"),
+            .tag("code", [("id", id)], ShownText.source(secret)), .text(" "), copyButton(id, spoken: "the secret"),
         ])
     }
 
@@ -122,10 +124,10 @@ extension Inspector {
                 .tag(
                     "td", [("data-label", "ID")],
                     .link(
-                        visible(person.id),
-                        to: exchange.inspector("people/\(PercentCoding.encode(Array(person.id.utf8)))"))),
-                .tag("td", [("data-label", "Name")], .tag("bdi", [], visible(person.fullName))),
-                .tag("td", [("data-label", "Address")], .tag("bdi", [], visible(person.email))))
+                        ShownText.source(person.id),
+                        to: exchange.inspector("people/\(Exchange.segment(person.id))"))),
+                .tag("td", [("data-label", "Name")], .tag("bdi", [], ShownText.source(person.fullName))),
+                .tag("td", [("data-label", "Address")], .tag("bdi", [], ShownText.source(person.email))))
         }
         return .group([
             table(["ID", "Name", "Address"], rows),

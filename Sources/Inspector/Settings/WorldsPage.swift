@@ -44,7 +44,7 @@ extension Inspector {
                     "p", [],
                     "A world is a sandbox of its own: its people, codes, tokens, clock, orders and requests are nobody else's. It "
                         + "is made when it is first named, and goes when nobody has used it for an hour."),
-                refusalNote(refusal),
+                notice(exchange), refusalNote(refusal),
                 all.count > Inspector.worldsOnPage || !search.isEmpty ? searchForm(exchange, query) : .group([]),
                 table(exchange, listed), more ? next(exchange, search, listed.last?.world.name ?? "") : .group([]),
                 newWorld(exchange, form),
@@ -155,15 +155,19 @@ extension Inspector {
         var order = JSONObject([("name", OrderValue.text("name", form) ?? "")])
         order["listen"] = OrderValue.number("listen", form)
         do throws(CallRefusal) {
-            _ = try await call("POST", "worlds", .object(order), in: exchange)
-            return changed(exchange, show: "worlds")
+            let made = try await call("POST", "worlds", .object(order), in: exchange)
+            return changed(
+                exchange, show: "worlds",
+                saying: "The world \(form["name"] ?? "") is at \(made["url"]?.string ?? "its name").")
         } catch {
             return await worldsPage(exchange, form, status: error.status, refusal: error)
         }
     }
 
     func resetWorld(_ exchange: Exchange, _ form: Form) async -> Response {
-        await change(exchange, "POST", "worlds/\(Inspector.segment(form["name"]))/reset")
+        await change(
+            exchange, "POST", "worlds/\(Inspector.segment(form["name"]))/reset",
+            saying: "The world \(form["name"] ?? "") has begun afresh.")
     }
 
     func deleteWorld(_ exchange: Exchange, _ form: Form) async -> Response {
@@ -175,13 +179,15 @@ extension Inspector {
                 path: nil, issues: [], more: nil)
             return await worldsPage(exchange, status: 409, refusal: refusal)
         }
-        return await change(exchange, "DELETE", "worlds/\(Inspector.segment(form["name"]))")
+        return await change(
+            exchange, "DELETE", "worlds/\(Inspector.segment(form["name"]))",
+            saying: "The world \(form["name"] ?? "") was deleted.")
     }
 
-    private func change(_ exchange: Exchange, _ method: String, _ path: String) async -> Response {
+    private func change(_ exchange: Exchange, _ method: String, _ path: String, saying text: String) async -> Response {
         do throws(CallRefusal) {
             _ = try await call(method, path, in: exchange)
-            return changed(exchange, show: "worlds")
+            return changed(exchange, show: "worlds", saying: text)
         } catch {
             return await worldsPage(exchange, status: error.status, refusal: error)
         }
