@@ -94,6 +94,10 @@ import Understudy
         _ = try Site.authorizations[1].call(fixture.client, "")
         let row = try #require(try rows().first)
         #expect(row.contains("Under way") && row.contains("nobody has redeemed it"))
+        #expect(try rows("unfinished=1").count == 1)
+        _ = try Site.authorizations[2].call(fixture.client, "")
+        _ = try fixture.client.get("/accounts.google.com/o/oauth2/v2/auth?client_id=nobody")
+        #expect(try rows("unfinished=1").allSatisfy { $0.contains("Under way") })
     }
 
     @Test("refused, cancelled, made to fail: each with all that is to be said") func failures() throws {

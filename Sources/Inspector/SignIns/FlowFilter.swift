@@ -9,6 +9,8 @@ struct FlowFilter: Sendable {
     let client: String
     /// Only what was refused, cancelled, or made to fail.
     let isRefused: Bool
+    /// Only what goes on, or was left unfinished.
+    let isUnfinished: Bool
     /// A text that the flow's summary holds, without case.
     let text: String
     /// Key sets and discovery documents that were asked for by themselves, too.
@@ -18,16 +20,18 @@ struct FlowFilter: Sendable {
         provider = form["provider"] ?? ""
         client = form["client"] ?? ""
         isRefused = form["refused"] != nil
+        isUnfinished = form["unfinished"] != nil
         text = form["q"] ?? ""
         showsQuiet = form["all"] != nil
     }
 
-    var isEmpty: Bool { provider.isEmpty && client.isEmpty && !isRefused && text.isEmpty }
+    var isEmpty: Bool { provider.isEmpty && client.isEmpty && !isRefused && !isUnfinished && text.isEmpty }
 
     /// As a query, with more fields.
     func query(_ more: [(String, String)] = []) -> String {
         var fields = [("provider", provider), ("client", client), ("q", text)].filter { !$0.1.isEmpty }
         if isRefused { fields.append(("refused", "1")) }
+        if isUnfinished { fields.append(("unfinished", "1")) }
         if showsQuiet { fields.append(("all", "1")) }
         return Form(fields: (fields + more).map { Form.Field(name: $0.0, value: $0.1) }).encoded
     }
@@ -35,6 +39,7 @@ struct FlowFilter: Sendable {
     func takes(_ flow: Flow, _ reader: FlowReader) -> Bool {
         if flow.isQuiet, !showsQuiet { return false }
         if isRefused, flow.failure == nil { return false }
+        if isUnfinished, flow.ending != .underWay { return false }
         if !client.isEmpty, !(flow.client?.lowercased().contains(client.lowercased()) ?? false) { return false }
         if !provider.isEmpty {
             let isThere = flow.providers.contains { party in

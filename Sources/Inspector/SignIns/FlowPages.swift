@@ -6,7 +6,7 @@ import HTTPServer
 
 extension Inspector {
     /// How many exchanges one page shows.
-    private static let shownSteps = 60
+    private static let shownSteps = 40
 
     func flow(_ exchange: Exchange) async -> Response {
         let id = exchange.parameters["id"] ?? ""
@@ -59,15 +59,24 @@ extension Inspector {
             summary(exchange, flow, reader), outcome(exchange, flow, reader),
             self.advice(exchange, advice),
             .tag("h2", [], "What happened"), pages(exchange, flow, first, shown.endIndex),
-            .tag(
-                "div",
-                [
-                    ("class", "flow-scroll card"), ("role", "region"), ("tabindex", "0"),
-                    ("aria-label", "Sequence diagram"),
-                ], SequenceDiagram(conversation: conversation, reader: reader, exchange: exchange).html),
+            diagram(exchange, conversation, reader, .wide(parties: conversation.parties.count)),
+            diagram(exchange, conversation, reader, .narrow),
             .tag("h2", [], "Step by step"),
             StepList(conversation: conversation, flow: flow, reader: reader, exchange: exchange).html,
         ])
+    }
+
+    /// It has a size for each kind of screen: the style sheet shows one of them.
+    private func diagram(
+        _ exchange: Exchange, _ conversation: Conversation, _ reader: FlowReader, _ size: DiagramSize
+    ) -> HTML {
+        let diagram = SequenceDiagram(conversation: conversation, reader: reader, exchange: exchange, size: size)
+        return .tag(
+            "div",
+            [
+                ("class", "flow-scroll card \(size.name)"), ("role", "region"), ("tabindex", "0"),
+                ("aria-label", "Sequence diagram"),
+            ], diagram.html)
     }
 
     private func summary(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {

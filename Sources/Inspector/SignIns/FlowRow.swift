@@ -54,7 +54,10 @@ struct FlowRow {
         if let failure = flow.failure { return FlowRow.reason(failure, flow, reader) }
         // Looking for advice means reading bodies again, so only where some is likely.
         let advice = flow.awaitsRedemption ? reader.advice(flow.steps.map(\.known), exchange.world) : []
-        let problem = advice.first { $0.weight == .problem }?.text
+        // The rest of it stands on the sign-in's own page.
+        let problem = advice.first { $0.weight == .problem }.map { advice in
+            advice.text.firstRange(of: ". ").map { String(advice.text[..<$0.lowerBound]) + "." } ?? advice.text
+        }
         return (problem ?? flow.hint).map { text in
             .tag("p", [("class", "flow-why soft")], ShownText.isolated(text, limit: 2_000))
         } ?? .group([])

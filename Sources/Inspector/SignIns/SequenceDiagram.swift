@@ -8,39 +8,44 @@ struct SequenceDiagram {
     let reader: FlowReader
     let exchange: Exchange
 
-    /// Pixels between two lifelines: fewer where there are many.
-    private var column: Int { conversation.parties.count > 4 ? 196 : 250 }
-    private static let margin = 110
-    private static let head = 52
-    private static let line = 46
+    let size: DiagramSize
 
-    private var width: Int {
-        SequenceDiagram.margin * 2 + column * max(0, conversation.parties.count - 1)
-    }
-    private var height: Int { SequenceDiagram.head + SequenceDiagram.line * conversation.lines.count + 24 }
+    private var head: Int { size.box.height + 22 }
+    private var width: Int { size.margin * 2 + size.column * max(0, conversation.parties.count - 1) }
+    private var height: Int { head + size.line * conversation.lines.count + 24 }
 
     private func x(_ party: Party) -> Int {
-        SequenceDiagram.margin + column * (conversation.parties.firstIndex(of: party) ?? 0)
+        size.margin + size.column * (conversation.parties.firstIndex(of: party) ?? 0)
     }
 
     var html: HTML {
         let lines = conversation.lines.enumerated().map { number, line in
-            draw(line, SequenceDiagram.head + SequenceDiagram.line * number + 30)
+            draw(line, head + size.line * number + size.line - 16)
         }
-        let size = [("width", String(width)), ("height", String(height)), ("viewBox", "0 0 \(width) \(height)")]
+        let box = [("width", String(width)), ("height", String(height)), ("viewBox", "0 0 \(width) \(height)")]
         return .tag(
             "svg",
-            [("class", "flow-diagram"), ("role", "group"), ("aria-label", "Sequence diagram")] + size,
+            [("class", "flow-diagram \(size.name)"), ("role", "group"), ("aria-label", "Sequence diagram")] + box,
             .group(conversation.parties.map { lifeline($0) }), .group(lines))
     }
 
     private func lifeline(_ party: Party) -> HTML {
         let middle = x(party)
+        let (box, top) = (size.box, 6)
+        let lines = size.lines(party.title, room: box.width - 8, limit: 2)
+        let first = top + box.height / 2 + 5 - 7 * (lines.count - 1)
         return .tag(
             "g", [("class", "flow-party \(party.style)")],
-            .tag("line", [("x1", "\(middle)"), ("x2", "\(middle)"), ("y1", "36"), ("y2", "\(height - 8)")]),
-            .tag("rect", [("x", "\(middle - 92)"), ("y", "6"), ("width", "184"), ("height", "30"), ("rx", "7")]),
-            .tag("text", [("x", "\(middle)"), ("y", "26"), ("text-anchor", "middle")], party.title))
+            .tag(
+                "line",
+                [("x1", "\(middle)"), ("x2", "\(middle)"), ("y1", "\(top + box.height)"), ("y2", "\(height - 8)")]),
+            .tag(
+                "rect",
+                [
+                    ("x", "\(middle - box.width / 2)"), ("y", "\(top)"), ("width", "\(box.width)"),
+                    ("height", "\(box.height)"), ("rx", "7"),
+                ]),
+            .group(lines.enumerated().map { text($1, middle, first + 14 * $0, "") }))
     }
 
     // MARK: - Lines
@@ -90,11 +95,12 @@ struct SequenceDiagram {
         _ from: Int, _ to: Int, _ y: Int, style: String, above: String, below: String, spoken: String, to step: FlowStep
     ) -> HTML {
         // To oneself, it is drawn as a short one to the right.
-        let end = from == to ? from + 90 : to
+        let end = from == to ? from + size.column / 2 : to
         let middle = (from + end) / 2
         let tip = end > from ? end - 7 : end + 7
-        // Seven pixels are the width of a letter, nearly.
-        let room = max(12, (abs(end - from) - 14) / 7)
+        let room = abs(end - from) - 14
+        let label = size.lines(ShownText.plain(above, limit: 400), room: room, limit: size.labelLines)
+        let details = size.hasDetails ? size.lines(ShownText.plain(below, limit: 400), room: room, limit: 1) : []
         return .tag(
             "a",
             [
@@ -104,19 +110,18 @@ struct SequenceDiagram {
             .tag(
                 "rect",
                 [
-                    ("class", "flow-hit"), ("x", "\(min(from, end))"), ("y", "\(y - 20)"),
-                    ("width", "\(abs(end - from))"), ("height", "\(SequenceDiagram.line - 4)"),
+                    ("class", "flow-hit"), ("x", "\(min(from, end))"), ("y", "\(y - size.line + 18)"),
+                    ("width", "\(abs(end - from))"), ("height", "\(size.line - 2)"),
                 ]),
             .tag("line", [("x1", "\(from)"), ("x2", "\(tip)"), ("y1", "\(y)"), ("y2", "\(y)")]),
             .tag("path", [("d", "M\(end) \(y)L\(tip) \(y - 4)L\(tip) \(y + 4)Z")]),
-            text(above, middle, y - 6, room, ""), text(below, middle, y + 13, room, "detail"))
+            .group(label.enumerated().map { text($1, middle, y - 6 - 13 * (label.count - 1 - $0), "") }),
+            .group(details.map { text($0, middle, y + 13, "detail") }))
     }
 
-    private func text(_ text: String, _ x: Int, _ y: Int, _ room: Int, _ style: String) -> HTML {
-        guard !text.isEmpty else { return .group([]) }
-        let shown = ShownText.plain(text, limit: 400)
-        let cut = shown.count > room ? shown.prefix(room - 1) + "…" : shown[...]
-        return .tag(
-            "text", [("x", "\(x)"), ("y", "\(y)"), ("text-anchor", "middle"), ("class", style)], String(cut))
+    private func text(_ text: String, _ x: Int, _ y: Int, _ style: String) -> HTML {
+        .tag(
+            "text",
+            [("x", "\(x)"), ("y", "\(y)"), ("text-anchor", "middle")] + (style.isEmpty ? [] : [("class", style)]), text)
     }
 }

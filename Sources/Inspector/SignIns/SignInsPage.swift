@@ -77,6 +77,7 @@ extension Inspector {
             field("Text", "q", filter.text),
             .tag(
                 "div", [("class", "flow-choices")], choice("Refused only", "refused", filter.isRefused),
+                choice("Unfinished only", "unfinished", filter.isUnfinished),
                 choice("Key sets and discovery, too", "all", filter.showsQuiet)),
             .tag("button", [("class", "quiet")], "Show"))
     }
