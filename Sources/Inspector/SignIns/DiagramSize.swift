@@ -28,7 +28,7 @@ struct DiagramSize {
 
     /// Three parties on a phone.
     static let narrow = DiagramSize(
-        name: "narrow", column: 108, margin: 54, box: (102, 40), line: 62, letter: 6, labelLines: 3, hasDetails: false)
+        name: "narrow", column: 108, margin: 54, box: (102, 40), line: 54, letter: 6, labelLines: 3, hasDetails: false)
 
     /// `text` in lines of at most `room` pixels, cut where it needs more than `limit` of them.
     func lines(_ text: String, room: Int, limit: Int) -> [String] {
