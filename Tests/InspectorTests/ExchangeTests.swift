@@ -140,4 +140,18 @@ import Understudy
         #expect(try fixture.shown(native).words.contains("expires in 23 h"))
         #expect(try fixture.shown(bad).words.contains("Secrets are masked: put your own in."))
     }
+
+    @Test("a token is judged by the time of its exchange, however the clock was moved since") func judgedThen() throws {
+        let made = try fixture.client.post(
+            "/_understudy/v1/apple/authorizations", json: ["client": AppleFixture.app, "account": "ada"])
+        let id = try #require(made.header("Understudy-Request"))
+        for step in ["30d", "-60d"] {
+            _ = try fixture.client.post("/_understudy/v1/clock", json: ["advance": step])
+            let page = try fixture.page("requests/\(id)").text
+            #expect(
+                page.contains("expires in 23 h") || page.contains("expires in 24 h")
+                    || page.contains("expires in 1 day"))
+            #expect(page.contains("nothing wrong"))
+        }
+    }
 }

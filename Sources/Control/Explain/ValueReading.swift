@@ -82,14 +82,16 @@ package struct TokenSurroundings: Sendable {
 package struct ValueReader: Sendable {
     package let world: World
     package let providers: [any Provider]
+    /// The moment by which times are judged.
     package let now: Instant
     /// Each provider with its hosts. Listing them costs something, so it is done once.
     private let hosts: [(provider: any Provider, names: Set<String>)]
 
-    package init(_ world: World, providers: [any Provider]) {
+    /// `moment` is that of an exchange, whose tokens may have expired since; without one, times are judged as of now.
+    package init(_ world: World, providers: [any Provider], at moment: Instant? = nil) {
         self.world = world
         self.providers = providers
-        now = world.now
+        now = moment ?? world.now
         hosts = providers.map { ($0, $0.hosts) }
     }
 

@@ -12,7 +12,11 @@ extension Inspector {
         let more =
             found.moreTokens > 0
             ? [HTML.tag("p", [("class", "soft")], "\(found.moreTokens) more tokens aren't shown here.")] : []
-        return [.tag("h2", [], found.tokens.count == 1 ? "The token in it" : "The tokens in it")] + cards + more
+        let title = HTML.tag("h2", [], found.tokens.count == 1 ? "The token in it" : "The tokens in it")
+        let moment = HTML.tag(
+            "p", [("class", "soft small")], .text("As it was at the time of this exchange, "),
+            ShownText.time(found.known.exchange.time), .text(" by the world's clock."))
+        return [title, moment] + cards + more
     }
 
     func tokenCard(_ exchange: Exchange, _ token: ReadToken, place: String?, number: Int) -> HTML {
