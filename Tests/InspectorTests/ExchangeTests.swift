@@ -72,6 +72,17 @@ import Understudy
         #expect(same.contains("are the same"))
     }
 
+    @Test("forms within a field are compared field by field") func comparedWithin() throws {
+        let ids = try ["one-raw-nonce", "another-raw-nonce"].map { nonce in
+            try fixture.client.post(
+                "\(FirebaseFixture.toolkit)/v1/accounts:signInWithIdp?key=\(FirebaseFixture.key)",
+                json: ["requestUri": "http://localhost", "postBody": "providerId=apple.com&nonce=\(nonce)"]
+            ).exchangeID
+        }
+        let words = try fixture.page("requests/\(ids[0])?with=\(ids[1])").words
+        #expect(words.contains("postBody.nonce one-raw-nonce another-raw-nonce"))
+    }
+
     @Test("saved as an archive, alone and with its sign-in") func archives() throws {
         let callback = try fixture.gitHubCallback()
         let code = Answer.fields(String(callback.drop { $0 != "?" }.dropFirst()))["code"] ?? ""

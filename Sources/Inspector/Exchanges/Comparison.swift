@@ -83,7 +83,7 @@ struct Comparison {
         let query = document.isWithheld ? [] : exchange.request.queryForm.fields
         return [
             "Outcome": outcome, "Query": query.map { ($0.name, document.shown($0.value)) },
-            "Request body": body(document, exchange.request.body, exchange.request.header("Content-Type")),
+            "Request body": requestBody(document),
             "Request headers": headers(document, exchange.request.headers),
             "Response headers": headers(document, exchange.response.headers),
             "Response body": body(document, exchange.response.body, exchange.response.header("Content-Type")),
@@ -101,6 +101,19 @@ struct Comparison {
         document.shown(headers: headers).filter { !said.contains($0.name) }.map {
             ($0.name.lowercased(), $0.value)
         }
+    }
+
+    /// With what stands in forms and URLs within its fields.
+    private static func requestBody(_ document: ExchangeDocument) -> [(String, String)] {
+        let exchange = document.known.exchange
+        let fields = body(document, exchange.request.body, exchange.request.header("Content-Type"))
+        guard !document.isWithheld else { return fields }
+        let start = "request.body."
+        let names = Set(fields.map(\.0))
+        let inner = exchange.requestFindings.prefix(limit).filter { finding in
+            finding.place.hasPrefix(start) && !names.contains(String(finding.place.dropFirst(start.count)))
+        }
+        return fields + inner.map { (String($0.place.dropFirst(start.count)), document.shown($0.value)) }
     }
 
     private static func body(_ document: ExchangeDocument, _ body: [UInt8], _ type: String?) -> [(String, String)] {

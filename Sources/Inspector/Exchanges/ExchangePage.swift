@@ -186,8 +186,8 @@ extension Inspector {
         let chosen = other ?? (worked ?? found.similar[0]).exchange.id
         let options = found.similar.map { similar -> HTML in
             let exchange = similar.exchange
-            var words = "\(exchange.id): \(exchange.response.status) at \(exchange.time.text)"
-            if exchange.id == worked?.exchange.id { words += ", the last that worked" }
+            let remark = exchange.id == worked?.exchange.id ? "the last that worked, " : ""
+            let words = "\(exchange.id): \(remark)\(exchange.response.status) at \(exchange.time.text)"
             let isChosen = exchange.id == chosen
             return .tag("option", [("value", exchange.id)] + (isChosen ? [("selected", nil)] : []), words)
         }
