@@ -7,7 +7,7 @@ import OAuth
 extension OpenIDProvider {
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
         let profiles = issuers.prefix(InspectedSection.limit).map { $0.profile(of: account) }
-        let grants = InspectedGrants<OpenIDGrant>(of: account, in: exchange.world)
+        let grants = InspectedGrants<OpenIDGrant>(of: account, in: exchange.world) { $0.expires > $1 }
         let apps = grants.section {
             $0.details.scopes
         } works: {
@@ -17,8 +17,28 @@ extension OpenIDProvider {
         }
         return [
             InspectedSection("Profile", profiles, more: issuers.count - profiles.count), apps,
-            browsers(of: account, in: exchange),
-        ]
+        ] + consents(of: account, besides: grants.entries.map(\.grant), in: exchange)
+            + [browsers(of: account, in: exchange)]
+    }
+
+    /// Consents of which no grant is left: the person isn't asked again all the same.
+    private func consents(
+        of account: Account, besides grants: [OpenIDGrant], in exchange: Exchange
+    ) -> [InspectedSection] {
+        let shown = Set(grants.map { "\($0.issuer) \($0.client)" })
+        let consents = exchange.world.read { $0.consents(of: account.id, limit: InspectedSection.limit) }
+        let items = consents.compactMap { consent -> InspectedItem? in
+            guard let issuer = issuers.first(where: { consent.owner.hasPrefix("\($0.realm) ") }),
+                let client = issuer.client(String(consent.owner.dropFirst(issuer.realm.count + 1))),
+                !shown.contains("\(issuer.id) \(client.clientID)")
+            else { return nil }
+            var item = InspectedItem(client.name, kind: "at \(issuer.name)")
+            item.facts = [InspectedFact("Client", .code(client.clientID))]
+            item.scopes = consent.scopes.sorted()
+            item.actions = [.revoke(client.clientID, of: account, at: name)]
+            return item
+        }
+        return items.isEmpty ? [] : [InspectedSection("Remembered consents", items)]
     }
 
     private func item(_ grant: OpenIDGrant, of account: Account) -> InspectedItem {

@@ -6,7 +6,10 @@ import OAuth
 
 extension OpenIDProvider {
     func revokeByOrder(_ exchange: Exchange) -> Response {
-        exchange.revoke(OpenIDGrant.self) { id in
+        let order: RevocationOrder
+        do { order = try exchange.body(RevocationOrder.self) } catch { return error.response }
+        if hasForgottenConsent(order, exchange) { return ControlAnswer.ok(["revoked": true, "grants": 0]) }
+        return exchange.revoke(OpenIDGrant.self, order) { id in
             issuers.contains { $0.client(id) != nil } ? nil : "no issuer has a client \(Diagnosis.quote(id))"
         } isOf: { grant, id in
             grant.client == id
@@ -18,6 +21,20 @@ extension OpenIDProvider {
                     tables.forgetConsent(of: grant.account, to: issuer.key(of: client))
                 }
             }
+        }
+    }
+
+    /// A consent outlives what came of the sign-ins: then it is all that there is to withdraw.
+    private func hasForgottenConsent(_ order: RevocationOrder, _ exchange: Exchange) -> Bool {
+        guard let account = order.account, let id = order.client else { return false }
+        let owners = issuers.compactMap { issuer in issuer.client(id).map { issuer.key(of: $0) } }
+        return exchange.world.update { tables in
+            guard !tables.grants(OpenIDGrant.self, of: account).contains(where: { $0.client == id }) else {
+                return false
+            }
+            var isForgotten = false
+            for owner in owners where tables.forgetConsent(of: account, to: owner) { isForgotten = true }
+            return isForgotten
         }
     }
 }

@@ -229,6 +229,8 @@ struct TableTests {
                     #expect(tags == Set(model.filter { $0.tags.contains(value) }.map(\.key)))
                     #expect(tables.count(Note.byTag, value) == tags.count)
                     #expect(tables.last(Note.byTag, value)?.key == tables.rows(Note.byTag, value).last?.key)
+                    let newest = tables.newest(Note.byTag, value, limit: 3).map(\.key)
+                    #expect(newest == tables.rows(Note.byTag, value).suffix(3).reversed().map(\.key))
                 }
             }
         }

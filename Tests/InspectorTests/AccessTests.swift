@@ -183,6 +183,21 @@ import Testing
         #expect(!(try fixture.page("people/ada").text.contains("Revoke access: Example\"")))
     }
 
+    @Test("OpenID: a consent that has outlived its sign-in can be withdrawn") func consent() throws {
+        let browser = TestBrowser(client)
+        let form = [
+            "client_id": "web", "redirect_uri": OpenIDFixture.callback, "response_type": "code",
+            "scope": "openid profile", "state": "s", "prompt": "consent",
+        ]
+        let asking = "/oidc/corp/authorize?\(TestClient.encode(form))"
+        let page = try browser.submit(try browser.get(asking), ["account": "ada"])
+        #expect(try browser.submit(page, ["action": "continue"]).redirect["code"] != nil)
+        #expect(try client.post("\(AccessTests.control)/clock", json: ["advance": "60d"]).status == 200)
+        #expect(try fixture.page("people/ada").text.contains("Remembered consents"))
+        try press("Revoke access: Example")
+        #expect(!(try fixture.page("people/ada").text.contains("Remembered consents")))
+    }
+
     // MARK: - Buttons
 
     @Test("a button of an older page that stands for nothing any more is refused in words") func stale() throws {

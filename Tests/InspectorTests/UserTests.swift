@@ -67,6 +67,30 @@ import Testing
         #expect(try fixture.page("users/firebase%3Ademo-other", world: "other").status == 404)
     }
 
+    @Test("many projects are listed some at a time, each once, whatever they are called") func manyProjects() throws {
+        for number in 0..<110 {
+            let path = "\(UserTests.toolkit)/accounts:signUp?key=demo-\(1000 + number)"
+            #expect(try client.post(path, json: ["returnSecureToken": true]).status == 200)
+        }
+        // A project of digits only, made where keys are taken on trust.
+        let data = Array(#"{"localId":"one"}"#.utf8)
+        let made = try client.request(
+            "POST", "\(UserTests.toolkit)/projects/12345/accounts",
+            headers: ["Authorization": "Bearer owner", "Content-Type": "application/json"], body: data)
+        #expect(made.status == 200)
+        var (seen, pages, path): ([String], Int, String?) = ([], 0, "users")
+        while let at = path, pages < 9 {
+            pages += 1
+            let links = try fixture.page(at).text.components(separatedBy: "href=\"").dropFirst().map { link in
+                link.prefix { $0 != "\"" }.replacingOccurrences(of: "&amp;", with: "&")
+            }
+            seen += links.filter { $0.contains("users/firebase%3A") }
+            path = links.first { $0.contains("after=") }?.components(separatedBy: "/_understudy/").last
+        }
+        #expect(pages == 3 && Set(seen).count == seen.count)
+        #expect(seen.contains { $0.hasSuffix("%3A12345") } && seen.contains { $0.hasSuffix("%3Ademo-1109") })
+    }
+
     @Test("users are found by address, number and ID, each once") func search() throws {
         for number in 0..<60 { _ = try signUp("user\(100 + number)@example.com") }
         _ = try administer(

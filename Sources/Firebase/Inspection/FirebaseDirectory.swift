@@ -118,7 +118,8 @@ extension FirebaseProvider {
             }
             if rows.isEmpty { return page }
         }
-        page.next = last.map { "-\($0.project)" }
+        // No project's ID holds a tilde, so a number is never one.
+        page.next = last.map { "~\($0.project)" }
         return page
     }
 

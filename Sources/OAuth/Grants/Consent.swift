@@ -8,9 +8,10 @@ package struct Consent: Row {
     /// How many scopes are remembered. With more, only the latest are.
     static let limit = 500
 
-    let owner: String
+    /// The client at its issuer.
+    package let owner: String
     let account: String
-    var scopes: Set<String>
+    package var scopes: Set<String>
 
     package var key: String { Consent.key(account, to: owner) }
 
@@ -22,6 +23,11 @@ extension TableReading where Self: ~Copyable {
     package func hasConsented(_ account: String, to owner: String, scopes: [String]) -> Bool {
         find(Consent.self, Consent.key(account, to: owner))?.scopes.isSuperset(of: scopes) ?? false
     }
+
+    /// What a person has consented to, at most `limit` of it, the latest first.
+    package func consents(of account: String, limit: Int) -> [Consent] {
+        newest(Consent.byAccount, account, limit: limit)
+    }
 }
 
 extension Transaction {
@@ -32,8 +38,9 @@ extension Transaction {
         put(Consent(owner: owner, account: account, scopes: all.count > Consent.limit ? Set(scopes) : all))
     }
 
-    /// The person is asked again.
-    package mutating func forgetConsent(of account: String, to owner: String) {
-        remove(Consent.self, Consent.key(account, to: owner))
+    /// The person is asked again. `false` when there was nothing to forget.
+    @discardableResult
+    package mutating func forgetConsent(of account: String, to owner: String) -> Bool {
+        remove(Consent.self, Consent.key(account, to: owner)) != nil
     }
 }

@@ -17,21 +17,24 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
     package let more: Int
     package let now: Instant
 
-    package init(of account: Account, in world: World) {
+    /// `lasts` says whether a grant still holds: those that have ended are let go some time later.
+    package init(
+        of account: Account, in world: World, lasts: @Sendable (Grant, Instant) -> Bool = { _, _ in true }
+    ) {
         let limit = InspectedSection.limit
-        let (entries, count, now) = world.read { tables in
+        let (entries, more, now) = world.read { tables in
             let grants = tables.newest(Grant.tables.byAccount, account.id, limit: limit)
             var entries: [Entry] = []
-            for grant in grants {
+            for grant in grants where lasts(grant, tables.now) {
                 let tokens = tables.newest(Grant.tables.tokensByGrant, grant.key, limit: limit)
                 let more = tables.count(Grant.tables.tokensByGrant, grant.key) - tokens.count
                 entries.append(Entry(grant: grant, tokens: tokens, moreTokens: more))
             }
-            return (entries, tables.count(Grant.tables.byAccount, account.id), tables.now)
+            return (entries, tables.count(Grant.tables.byAccount, account.id) - grants.count, tables.now)
         }
         self.entries = entries
         self.now = now
-        more = count - entries.count
+        self.more = more
     }
 
     /// The section of apps with access. `describe` makes an item of a grant and its client, without its tokens.
