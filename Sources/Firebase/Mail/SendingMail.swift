@@ -40,7 +40,8 @@ extension FirebaseCall {
                 refusal: relayed.refusal, reason: relayed.reason)
             guard relayed.forwardedTo == nil else { return (relay, nil) }
             let diagnosis = Diagnosis(
-                "\(source.title)'s relay refused the message: \(relayed.outcome); register \(sender) as a sender")
+                "\(source.title)'s relay refused the message: \(relayed.outcome): \(relayed.reason ?? "no reason is given")"
+            )
             return (relay, diagnosis)
         }
         return (nil, nil)
