@@ -127,9 +127,9 @@ class Inbox(InspectorTestCase):
         driver.close()
         driver.switch_to.window(driver.window_handles[0])
         driver.find_element(By.XPATH, "//button[text()='Delete']").click()
-        self.assertNotIn("ada@example.org", driver.find_element(By.ID, "messages").text)
+        wait(driver, lambda d: "ada@example.org" not in d.find_element(By.ID, "messages").text, "the list without it")
         driver.find_element(By.XPATH, "//button[text()='Delete all']").click()
-        self.assertIn("Nothing was sent", driver.find_element(By.TAG_NAME, "main").text)
+        wait(driver, lambda d: "Nothing was sent" in d.find_element(By.TAG_NAME, "main").text, "the empty inbox")
 
     def test_by_keyboard(self):
         self.mail("ada@example.org")
