@@ -157,6 +157,17 @@ struct RecordingStoreTests {
         #expect(index.end == 5_003)
     }
 
+    @Test("clients that send the same state sign in each by itself, and what names no client goes on with the last")
+    func sameState() {
+        var index = FlowIndex()
+        let sent = ["client_id=one&state=one-constant", "client_id=two&state=one-constant", "state=one-constant"]
+        let exchanges = sent.enumerated().map { Self.exchange($0.offset + 1, request: $0.element) }
+        index.add(exchanges, from: 0)
+        #expect(exchanges.map { index.known($0).flow } == ["r1", "r2", "r2"])
+        index.drop(before: 3)
+        #expect(index.end == 3)
+    }
+
     @Test("listeners are told once for many exchanges, on the store's thread")
     func listeners() async throws {
         let recording = Recording(in: ProcessBudget().recordings)

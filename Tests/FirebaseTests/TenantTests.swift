@@ -140,7 +140,7 @@ struct TenantTests {
         #expect(asked.message == "TENANT_NOT_FOUND")
         let unseeded = try fixture.admin("GET", "/tenants/other", version: "v2", project: "unseeded")
         #expect(unseeded["tenantId"] == "other")
-        let page = try fixture.client.get("/", headers: ["Accept": "text/html"]).text
+        let page = try fixture.client.get("/_understudy/setup", headers: ["Accept": "text/html"]).text
         #expect(page.contains("tenant &quot;other&quot; of &quot;demo-app&quot;, which nobody has created"))
         let strict = try FirebaseFixture(seed: #"{"firebase":{"unknownKeys":"refuse"}}"#)
         #expect(try strict.v1("signUp", ["tenantId": "other"]).message == "INVALID_TENANT_ID")

@@ -153,6 +153,7 @@ import Understudy
     }
 
     @Test("a token is judged by the time of its exchange, however the clock was moved since") func judgedThen() throws {
+        let fixture = try InspectorFixture()
         let made = try fixture.client.post(
             "/_understudy/v1/apple/authorizations", json: ["client": AppleFixture.app, "account": "ada"])
         let id = try #require(made.header("Understudy-Request"))

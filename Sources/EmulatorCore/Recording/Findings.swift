@@ -148,8 +148,7 @@ private struct Finder {
     mutating func add(page: String, _ place: String) {
         // Not the texts between tags, such as a style sheet; a value's ">" is escaped.
         let tags = page.utf8.split(separator: UInt8(ascii: "<")).map { $0.prefix { $0 != UInt8(ascii: ">") } }
-        let message = " data-message=\"".utf8
-        for tag in tags where tag.firstRange(of: message) != nil {
+        for tag in tags where Finder.holdsMessage(tag) {
             guard let text = Finder.attribute("data-message", of: Substring(tag)) else { continue }
             add(json: Array(text.utf8), place)
         }
@@ -160,6 +159,12 @@ private struct Finder {
             }
             add(name, value, step(place, ".\(name)"))
         }
+    }
+
+    /// Looking for a text costs much more than looking for its first letter first.
+    private static func holdsMessage(_ tag: Substring.UTF8View) -> Bool {
+        let message = "data-message=\"".utf8
+        return tag.indices.contains { tag[$0] == UInt8(ascii: "d") && tag[$0...].starts(with: message) }
     }
 
     private static func attribute(_ name: String, of tag: Substring) -> String? {

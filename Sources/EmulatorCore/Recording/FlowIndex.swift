@@ -21,6 +21,14 @@ struct FlowIndex: Sendable {
         var count: Int
     }
 
+    private struct StateHolder {
+        var flow: String
+        /// The client that sent it, if its request names one.
+        var client: String?
+        /// How many exchanges carry it.
+        var count: Int
+    }
+
     private struct Flow {
         /// The first client that one of its exchanges names.
         var client: String?
@@ -39,7 +47,7 @@ struct FlowIndex: Sendable {
     private var start = 0
     private var places: [String: Int] = [:]
     private var owners: [Int: Holder] = [:]
-    private var states: [Int: Holder] = [:]
+    private var states: [Int: StateHolder] = [:]
     private var flows: [String: Flow] = [:]
     /// Requests that the daemon sends itself are recorded before the exchange that they are for. They wait for it here,
     /// by its ID.
@@ -72,8 +80,11 @@ struct FlowIndex: Sendable {
         for trace in found.all { owners[trace, default: Holder(flow: flow, count: 0)].count += 1 }
         for state in found.states {
             // A state identifies a flow only until the code is issued: many clients send the same state every time.
-            states[state, default: Holder(flow: "", count: 0)].count += 1
-            states[state]?.flow = found.givesCode ? "" : flow
+            var holder = states[state] ?? StateHolder(flow: "", client: nil, count: 0)
+            holder.count += 1
+            holder.flow = found.givesCode ? "" : flow
+            holder.client = found.client ?? (holder.flow == flow ? holder.client : nil)
+            states[state] = holder
         }
         adopt(by: exchange.id, into: flow)
     }
@@ -84,7 +95,9 @@ struct FlowIndex: Sendable {
             if let flow = owners[trace]?.flow, flow != exchange.id { return flow }
         }
         for state in found.states {
-            if let flow = states[state]?.flow, !flow.isEmpty { return flow }
+            guard let holder = states[state], !holder.flow.isEmpty else { continue }
+            // Clients that send the same state at two providers sign in twice. What names no client goes on with what did.
+            if holder.client == nil || found.client == nil || holder.client == found.client { return holder.flow }
         }
         guard let parent = exchange.parent, RecordedExchange.number(of: parent) != nil else { return exchange.id }
         // The parent isn't recorded yet. The flow has its name until it is, and may then turn out to be another one.
@@ -133,7 +146,10 @@ struct FlowIndex: Sendable {
         orphans[entry.id] = nil
         release(entry.flow)
         for trace in entry.found.all { FlowIndex.release(trace, from: &owners) }
-        for state in entry.found.states { FlowIndex.release(state, from: &states) }
+        for state in entry.found.states {
+            states[state]?.count -= 1
+            if states[state]?.count == 0 { states[state] = nil }
+        }
     }
 
     private mutating func release(_ flow: String) {
