@@ -70,13 +70,13 @@ package struct ClientSecret: Sendable {
             Finding(
                 !future,
                 future
-                    ? "iat is \((issuedAt - now).seconds) s in the future: check the clock of the machine that signs"
+                    ? "iat is \((issuedAt - now).inWords) in the future: check the clock of the machine that signs, and this world's"
                     : "iat is past"))
         let expired = expiresAt <= now
         findings.append(
             Finding(
                 !expired,
-                expired ? "it expired \((now - expiresAt).seconds) s ago: sign a new one" : "it hasn't expired"))
+                expired ? "it expired \((now - expiresAt).inWords) ago: sign a new one" : "it hasn't expired"))
         let tooLong = expiresAt - issuedAt > ClientSecret.maximumLifetime
         findings.append(
             Finding(

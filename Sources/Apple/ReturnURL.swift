@@ -34,7 +34,9 @@ enum ReturnURL {
             return Diagnosis(received: received, "a return URL has no fragment: leave out \"#\" and what follows")
         case .insecure:
             return Diagnosis(
-                received: received, expected: "https and a domain name",
+                received: received,
+                expected: "https and a domain name"
+                    + (client.returnURLs.isEmpty ? "" : ", as in \(client.returnURLs.joined(separator: " "))"),
                 "Apple takes no http, localhost or IP address; to allow it in tests, set \"allowInsecureReturnURLs\": "
                     + "true at service \"\(client.id)\" in the seed")
         case nil:
@@ -42,7 +44,9 @@ enum ReturnURL {
             return Diagnosis(
                 received: received,
                 expected: "exactly one of: \(registered)\(RegisteredRedirectURI.noteOnAnyPort(in: client.returnURLs))",
-                "register it at service \"\(client.id)\", or send it as it is registered")
+                fault(of: uri, allowsInsecure: false) == .insecure
+                    ? "register it at service \"\(client.id)\", which takes it for tests; Apple takes https and a domain name only"
+                    : "register it at service \"\(client.id)\", or send it as it is registered")
         }
     }
 }

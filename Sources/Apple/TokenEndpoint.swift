@@ -136,7 +136,7 @@ extension AppleProvider {
             return AppleError(
                 .invalidGrant, TokenText.expired,
                 Diagnosis(
-                    "the code expired \(age) ago; it lasts \(settings.codeLifetime) by the world's clock"))
+                    "the code expired \(age.inWords) ago; it lasts \(settings.codeLifetime) by the world's clock"))
         case .otherClient(let client):
             return AppleError(
                 .invalidGrant, "client_id mismatch. The code was not issued to \(request.client).",

@@ -54,7 +54,7 @@ extension FacebookProvider {
         if let expires = found.token.expires, expires <= now {
             throw GraphError(
                 message: "Error validating access token: Session has expired.", code: 190, subcode: 463,
-                diagnosis: Diagnosis("the access token expired \((now - expires).seconds) seconds ago"))
+                diagnosis: Diagnosis("the access token expired \((now - expires).inWords) ago"))
         }
         return found
     }

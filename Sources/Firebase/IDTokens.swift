@@ -195,7 +195,7 @@ extension FirebaseCall {
             let expires = claims["exp"]?.numericDate
         else { throw invalid("idToken lacks sub, auth_time or exp") }
         let (user, now) = read { tables in (tables.user(localId, in: pool), tables.now) }
-        guard expires > now else { throw invalid("idToken expired \((now - expires).seconds) seconds ago: refresh it") }
+        guard expires > now else { throw invalid("idToken expired \((now - expires).inWords) ago: refresh it") }
         guard let user else {
             throw FirebaseError("USER_NOT_FOUND", because: "the user \"\(localId)\" was deleted; was the world reset?")
         }
@@ -240,7 +240,7 @@ extension FirebaseCall {
         throw FirebaseError(
             "CREDENTIAL_TOO_OLD_LOGIN_AGAIN",
             because:
-                "the sign-in was \(age.seconds) seconds ago, and this change wants one within \(window.seconds): reauthenticate first"
+                "the sign-in was \(age.inWords) ago, and this change wants one within \(window.inWords): reauthenticate first"
         )
     }
 }

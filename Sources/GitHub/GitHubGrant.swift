@@ -143,7 +143,7 @@ extension TableReading where Self: ~Copyable {
                 return "was given to \"\(token.client)\" as \(kind)"
             }
             return token.kind == .access
-                ? "expired \((now - expires).seconds) seconds ago: refresh it"
+                ? "expired \((now - expires).inWords) ago: refresh it"
                 : "expired: the person must sign in again"
         }
         if let ended = find(EndedToken.self, text) { return "no longer works: \(ended.reason)" }

@@ -42,6 +42,42 @@ extension Inspector {
         return page
     }
 
+    /// What is said below the inspector's address in place of a page; `nil` elsewhere.
+    package func refuse(_ exchange: Exchange, because reason: PageRefusal) -> Response? {
+        let path = exchange.address.path
+        guard path.hasPrefix("\(Inspector.root)/"), !path.hasPrefix("\(ControlAPI.root)/"), path != ControlAPI.root
+        else {
+            return nil
+        }
+        if let refusal = refusal(of: exchange) { return refusal }
+        let received = Diagnosis.quote("\(exchange.request.method) \(path)")
+        switch reason {
+        case .nothingThere:
+            let advice = Diagnosis(received: received, "the inspector has no such page")
+            return refused(exchange, 404, "No such page", "The inspector has no page at this address.", advice)
+        case .otherMethod(let methods):
+            let advice = Diagnosis(received: received, "a form is sent to this address: open the page that has it")
+            var response = refused(
+                exchange, 405, "Nothing to see here", "Only a page's form is sent to this address.", advice)
+            response.headers.append((name: "Allow", value: methods.joined(separator: ", ")))
+            return response
+        case .tooMuch(let excess):
+            return refused(exchange, 400, "Nothing was changed", "What was sent is too long: \(excess.line).", excess)
+        }
+    }
+
+    private func refused(
+        _ exchange: Exchange, _ status: Int, _ title: String, _ text: String, _ diagnosis: Diagnosis
+    ) -> Response {
+        page(
+            exchange, nil, title: title, status: status,
+            [
+                .tag("p", [("class", "note bad")], ShownText.isolated(text, limit: 2_000)),
+                .tag("p", [], .link("To the sign-ins", to: exchange.inspector())),
+            ]
+        ).diagnosed(diagnosis)
+    }
+
     private func staleForm(_ exchange: Exchange) -> Response {
         page(
             exchange, nil, title: "Nothing was changed", status: 403,

@@ -56,7 +56,8 @@ package enum Composition {
             ]
             return PlayedSeed(
                 seed, providers: providers, own: home + inspector.operations + control.operations,
-                controlRefusal: { control.refusal(of: $0) })
+                controlRefusal: { control.refusal(of: $0) },
+                refusePage: { inspector.refuse($0, because: $1) })
         }
     }
 

@@ -129,7 +129,7 @@ struct DeviceFlowTests {
         try fixture.advance("16m")
         let expired = try poll(fixture, late["device_code"])
         #expect(expired["error"] == "expired_token")
-        #expect(expired.diagnosis.contains("expired 60 seconds ago"))
+        #expect(expired.diagnosis.contains("expired 60 s ago"))
         #expect(try browser.submit(page, ["user_code": late["user_code"] ?? ""]).status == 422)
 
         let disabled = try start(fixture, client: GitHubFixture.suspended)

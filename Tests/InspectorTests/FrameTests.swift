@@ -31,6 +31,27 @@ import Testing
         #expect(try fixture.client.get("/_understudy").location.hasSuffix("/_understudy/"))
     }
 
+    @Test("an address without a page has one that says so, and is nobody's sign-in") func nothingThere() throws {
+        for (path, status) in [("nothing", 404), ("people/ada/delete", 405), ("worlds/reset", 405), ("people/", 404)] {
+            let page = try fixture.page(path)
+            #expect(page.status == status && page.text.contains("To the sign-ins"), "\(path)")
+            #expect(!page.diagnosis.isEmpty)
+        }
+        #expect(try fixture.client.get("/_understudy/v1/requests").json["requests"] as? [Any] != nil)
+        #expect((try fixture.client.get("/_understudy/v1/requests").json["requests"] as? [Any])?.isEmpty == true)
+        let long = try fixture.submit("explain", ["value": String(repeating: "x", count: 70_000)], from: "explain")
+        #expect(long.status == 400 && long.text.contains("What was sent is too long"))
+    }
+
+    @Test("what a form has done is said once, on its page") func notices() throws {
+        let answer = try fixture.submit("clock", ["do": "advance", "span": "6m"])
+        let page = String(answer.location.components(separatedBy: "/_understudy/").last ?? "")
+        #expect(page.hasPrefix("clock?notice="))
+        #expect(!(try fixture.page(page.replacingOccurrences(of: "clock", with: "people"))).text.contains("note good"))
+        #expect(try fixture.page(page).text.contains("note good"))
+        #expect(!(try fixture.page(page)).text.contains("note good"))
+    }
+
     @Test(
         "a page of another origin gets nothing, but its links lead here",
         arguments: [

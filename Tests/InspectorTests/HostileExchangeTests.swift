@@ -104,6 +104,7 @@ import Testing
         arguments: [
             "client_id=$(touch /tmp/hacked)&code=`id`&x='\"\\;|&&", "{\"a\":\"it's \\\\n $HOME !! \u{1B}[2J\u{202E}\"}",
             "zero\u{0}bytes 'and' %s \\0 -n", "-n %s\u{0}", "@/etc/passwd", "ünïcödé\r\nnew line\n", "",
+            "é'; touch /tmp/hacked #", "\u{1}\\'; touch /tmp/hacked #", "\\'; exit 9 #",
         ])
     func command(body: String) throws {
         let text = "it's $(id) \\ \u{1B}x".filter { $0 != "\u{1B}" }
@@ -112,11 +113,15 @@ import Testing
             body: Array(body.utf8))
         let command = try fixture.shown(first).element("command")
         #expect(command.utf8.allSatisfy { $0 == 0x0A || (0x20..<0x7F).contains($0) })
-        let run = try Shell.run("bash", ["-c", command.replacingOccurrences(of: "curl -i", with: "curl -s -i")])
-        #expect(run.status == 0, "\(command)\n\(run.errors)")
-        let id = try #require(run.output.firstMatch(of: #/Understudy-Request: (r\d+)/#)?.1)
-        let sent = try fixture.page("requests/\(id)/request-body").body
-        #expect(sent == Array(body.utf8))
+        var id = ""
+        // What is one shell's text may be another one's command.
+        for shell in ["bash", "sh"] {
+            let run = try Shell.run(shell, ["-c", command.replacingOccurrences(of: "curl -i", with: "curl -s -i")])
+            #expect(run.status == 0, "\(command)\n\(run.errors)")
+            id = String(try #require(run.output.firstMatch(of: #/Understudy-Request: (r\d+)/#)?.1))
+            let sent = try fixture.page("requests/\(id)/request-body").body
+            #expect(sent == Array(body.utf8))
+        }
         let both = try fixture.page("requests/\(first.exchangeID)?with=\(id)")
         #expect(both.words.contains("Outcome 4 the same") || both.words.contains("Outcome 5 the same"), "\(both.words)")
         let headers = try fixture.client.get("/_understudy/v1/requests/\(id)").text

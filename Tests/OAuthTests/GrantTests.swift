@@ -147,7 +147,7 @@ struct GrantTests {
     func expiry() throws {
         advance(.minutes(5) + .seconds(7))
         #expect(
-            reason { () throws(Redemption.Failure) in try redeem(GrantTests.all) } == "the code expired 7 seconds ago")
+            reason { () throws(Redemption.Failure) in try redeem(GrantTests.all) } == "the code expired 7 s ago")
         #expect(try redeem([.unused]) == "of ada a")
         store.update { _ = $0.remove(Account.self, "grace") }
         let orphan = reason { () throws(Redemption.Failure) in try redeem([], code: "code grace a") }

@@ -136,7 +136,7 @@ struct StrictnessTests {
         #expect(own.json["scope"] == nil)
         #expect(try userInfo(own["access_token"]).diagnosis.contains("the client's own"))
         try fixture.advance("61m")
-        #expect(try userInfo(tokens["access_token"]).diagnosis.contains("expired 60 seconds ago"))
+        #expect(try userInfo(tokens["access_token"]).diagnosis.contains("expired 60 s ago"))
         let other = try post(
             "token",
             [

@@ -10,7 +10,7 @@ extension ControlAPI {
         let rawNonce: String?
 
         init(_ fields: inout Fields) {
-            value = fields("value", .text(.nonEmpty), "A token, a client secret, a code, a nonce or a callback URL.")
+            value = fields("value", .text(.token), "A token, a client secret, a code, a nonce or a callback URL.")
             rawNonce = fields.nullable("rawNonce", .text(.any), "The text whose SHA-256 a token's nonce should be.")
         }
     }

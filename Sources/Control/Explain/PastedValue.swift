@@ -42,7 +42,24 @@ extension ValueReader {
             let known = issuedFindings(bare, name: nil, returnedTo: nil, search)
             return PastedValue("A code or a token", (form ?? []) + [ExplainedPart("In this world", known)])
         }
-        return explain(nonce: text, search)
+        return seeded(text) ?? explain(nonce: text, search)
+    }
+
+    /// What the seed calls so: a client, or a client's secret.
+    private func seeded(_ text: String) -> PastedValue? {
+        for section in world.seed.sections {
+            for client in section.seededClients {
+                let name = "\(client.kind) \(Diagnosis.quote(client.id))"
+                if client.id == text {
+                    return PastedValue("A client's ID", [ExplainedPart("In the seed", [.init(holds: true, name)])])
+                }
+                if section.secret(ofClient: client.id) == text {
+                    let words = "the secret of \(name); others may have the same"
+                    return PastedValue("A client secret", [ExplainedPart("In the seed", [.init(holds: true, words)])])
+                }
+            }
+        }
+        return nil
     }
 
     private func explain(token text: String, _ rawNonce: String?, _ search: RecordingSearch) -> PastedValue {
@@ -85,9 +102,15 @@ extension ValueReader {
                 case .matches: "\(receiver) was sent its SHA-256, as it should be"
                 case .hashGivenAsRawNonce:
                     "\(receiver) was sent this very text, which looks like a SHA-256, as it should"
+                // Whether that is right depends on who compares it, which isn't known here.
+                case .rawNonceSent:
+                    "\(receiver) was sent it as it is: right where your backend compares the token's nonce with it; but for "
+                        + "Firebase, \(receiver) is sent the SHA-256 of what Firebase is handed"
                 default: comparison.explanation(provider: receiver)
                 }
-            let holds = [NonceComparison.matches, .hashGivenAsRawNonce].contains(comparison)
+            let holds: Bool? =
+                comparison == .rawNonceSent
+                ? nil : [NonceComparison.matches, .hashGivenAsRawNonce].contains(comparison)
             found.append(.init(holds: holds, words, exchange: asked.known.exchange.id))
         }
         let isHash = text.utf8.count == 64 && Hex.decode(text) != nil
@@ -96,7 +119,7 @@ extension ValueReader {
             found = [.init(holds: nil, "no request in this world's recording sent it, nor anything made from it")]
         }
         return PastedValue(
-            isHash ? "A SHA-256, as of a nonce" : "A raw nonce, since it has no other form",
+            isHash ? "A SHA-256, as of a nonce" : "Perhaps a raw nonce: it has no other form",
             advice + [ExplainedPart("In the recording", Array(found.suffix(10)))])
     }
 }

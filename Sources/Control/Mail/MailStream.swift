@@ -61,6 +61,7 @@ private final class MailReader: Sendable {
         let stream = EventStream(whenDrained: { [self] in queue.async { [self] in advance() } })
         link.withLock { $0.stream = stream }
         budget.streams.add(stream)
+        world.streams.add(stream)
         let number = world.inboxListeners.listen { [self] in advance() }
         stream.whenClosed { [self] in
             world.inboxListeners.stopListening(number)

@@ -1,7 +1,7 @@
 import EmulatorCore
 import HTTPServer
 
-/// An exchange's request as a command that sends it again to this daemon, for a POSIX shell with `$'…'` (bash, zsh, ksh).
+/// An exchange's request as a command that sends it again to this daemon, for any POSIX shell, and for fish.
 ///
 /// Whatever the request held is quoted: nothing of it is run, and no byte of it acts on the terminal into which it is pasted.
 package struct CurlCommand: Sendable {
@@ -84,8 +84,7 @@ package struct CurlCommand: Sendable {
             remarks.append("Save the request's body as \(file) first.")
             return ("", parts + ["--data-binary @\(file)"])
         }
-        // No argument can hold a zero byte.
-        guard !body.contains(0) else { return ("printf \(printed(body)) | ", parts + ["--data-binary @-"]) }
+        guard isPlain(body) else { return ("printf \(printed(body)) | ", parts + ["--data-binary @-"]) }
         return ("", parts + ["--data-raw \(quoted(body))"])
     }
 
@@ -93,29 +92,26 @@ package struct CurlCommand: Sendable {
 
     static func quoted(_ text: String) -> String { quoted(Array(text.utf8)) }
 
-    /// Within single quotes everything but a single quote stands for itself. What isn't printable ASCII is written as an escape.
+    /// Within single quotes everything but a single quote stands for itself; in fish, a backslash doesn't. What isn't plain is
+    /// printed by escapes, in which no shell sees anything: `$'…'` would be one shell's text and another one's commands.
     private static func quoted(_ bytes: [UInt8]) -> String {
-        let isPlain = bytes.allSatisfy { (0x20..<0x7F).contains($0) }
-        var output = isPlain ? "'" : "$'"
-        for byte in bytes {
-            switch byte {
-            case UInt8(ascii: "'"): output += isPlain ? "'\\''" : "\\'"
-            case UInt8(ascii: "\\") where !isPlain: output += "\\\\"
-            case 0x0A: output += "\\n"
-            case 0x20..<0x7F: output.unicodeScalars.append(Unicode.Scalar(byte))
-            // Three octal digits, which can't run into what follows.
-            default: output += octal(byte)
-            }
-        }
-        return output + "'"
+        guard isPlain(bytes) else { return "\"$(printf \(printed(bytes)))\"" }
+        return "'" + String(decoding: bytes, as: UTF8.self).replacing("'", with: "'\\''") + "'"
     }
 
-    /// For `printf`, in whose format `%` and `\` mean something, and which takes a `-` at the beginning for an option.
+    private static func isPlain(_ bytes: [UInt8]) -> Bool {
+        bytes.allSatisfy { (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: "\\") }
+    }
+
+    /// For `printf`, in whose format `%` and `\` mean something, and which takes a `-` at the beginning for an option. What means
+    /// something to a shell between double quotes is escaped, too: an interactive one looks for `!` there.
     private static func printed(_ bytes: [UInt8]) -> String {
         var output = "'"
         for (place, byte) in bytes.enumerated() {
-            let isSafe = isLetterOrDigit(byte) || " _.,:;=&{}[]\"/+@()~^#*?<>|$!-".utf8.contains(byte)
-            if isSafe, place > 0 || byte != UInt8(ascii: "-") {
+            let isSafe = isLetterOrDigit(byte) || " _.,:;=&{}[]/+@()~^#*?<>|-".utf8.contains(byte)
+            if byte == 0x0A {
+                output += "\\n"
+            } else if isSafe, place > 0 || byte != UInt8(ascii: "-") {
                 output.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 output += octal(byte)

@@ -50,7 +50,7 @@ package struct ExchangeDocument: Sendable {
         object["client"] = known.client.map { .string($0) }
         object["status"] = .integer(Int64(exchange.response.status))
         object["diagnosis"] = diagnosis.map { .string($0) }
-        object["fault"] = exchange.fault.map { .string($0) }
+        object["fault"] = exchange.fault.map { .string(shown($0)) }
         var request = JSONObject([("target", .string(shown(encoded: target)))])
         request["headers"] = headers(exchange.request.headers)
         add(

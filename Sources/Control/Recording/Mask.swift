@@ -9,7 +9,8 @@ package struct Mask: Sendable {
         "codeverifier", "credentials", "devicecode", "fbexchangetoken", "idtoken", "identitytoken", "inputtoken",
         "mfapendingcredential", "newpassword", "oauthaccesstoken", "oauthidtoken", "oobcode", "password",
         "passwordhash",
-        "pendingtoken", "privatekey", "refreshtoken", "salt", "secret", "sessioncookie", "sessioninfo",
+        "pendingtoken", "privatekey", "refreshtoken", "salt", "secret", "sessioncookie", "sessioninfo", "signerkey",
+        "subjecttoken", "actortoken",
         "sharedsecretkey",
         "temporaryproof", "token", "verificationcode",
     ]

@@ -13,7 +13,9 @@ extension ControlAPI {
         var response = Response(
             status: 200, contentType: "text/event-stream", headers: [(name: "Cache-Control", value: "no-store")],
             body: "")
-        response.delivery = .stream(reader.begin())
+        let stream = reader.begin()
+        exchange.world.streams.add(stream)
+        response.delivery = .stream(stream)
         return response
     }
 }

@@ -33,6 +33,20 @@ package struct Diagnosis: Sendable, Equatable {
         values.isEmpty ? nil : values.map { quote($0) }.joined(separator: " or ")
     }
 
+    /// For the log: what isn't printable ASCII is percent-encoded, so that no request writes to anybody's terminal.
+    static func visible(_ path: String) -> String {
+        guard !path.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else { return path }
+        var text = ""
+        for byte in path.utf8 {
+            if (0x21..<0x7F).contains(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return text
+    }
+
     private static func printable(_ text: String, limit: Int) -> String {
         var characters: [UInt8] = []
         for scalar in text.unicodeScalars.prefix(limit + 1) {

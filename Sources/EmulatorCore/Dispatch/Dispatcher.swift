@@ -136,11 +136,17 @@ package final class Dispatcher: Sendable {
         case .found(let entry, let parameters):
             return answer(context, by: entry, parameters)
         case .methodNotAllowed(let methods):
+            if address.host == nil, let page = operations.refusePage?(exchange(context), .otherMethod(methods)) {
+                return .now(identified(page, request, at: address, id: context.id))
+            }
             let entry = operations.first(of: methods, at: address)
             let refusal = request.method == "OPTIONS" ? nil : entry?.provider?.notServed(exchange(context))
             let response = refusal ?? notAllowed(request, methods, cors: entry?.operation.cors ?? .none)
             return .now(complete(response, context, nil, client: nil))
         case .notFound:
+            if address.host == nil, let page = operations.refusePage?(exchange(context), .nothingThere) {
+                return .now(identified(page, request, at: address, id: context.id))
+            }
             let providers = operations.providers(at: address.host)
             let refusal = providers.isEmpty ? nil : refusal(of: exchange(context), by: providers)
             return .now(complete(refusal ?? notFound(request, address), context, nil, client: nil))
@@ -153,7 +159,11 @@ package final class Dispatcher: Sendable {
         let (request, address, operation) = (context.request, context.address, entry.operation)
         var exchange = exchange(context, parameters)
         if let excess = RequestBudget.excess(of: request) {
-            let words = operation.isControl ? nil : entry.provider?.overBudget(exchange, excess)
+            let words =
+                operation.isControl
+                ? nil
+                : entry.provider?.overBudget(exchange, excess)
+                    ?? operations(of: context.world).refusePage?(exchange, .tooMuch(excess))
             let refusal = words ?? ControlAnswer.error(400, "tooMuch", excess.line)
             guard operation.traits != nil else {
                 return .now(identified(refusal, request, at: address, id: context.id))
@@ -237,7 +247,7 @@ package final class Dispatcher: Sendable {
             // Only the path is logged: queries and bodies hold codes and secrets.
             var metadata: Logger.Metadata = [
                 "request": "\(id)", "status": "\(response.status)", "method": "\(request.method)",
-                "path": "\(address.host ?? "")\(address.path)",
+                "path": "\(Diagnosis.visible("\(address.host ?? "")\(address.path)"))",
             ]
             if address.world != worlds.unnamed { metadata["world"] = "\(address.world)" }
             if let diagnosis {

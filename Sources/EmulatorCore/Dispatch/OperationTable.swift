@@ -1,5 +1,14 @@
 import HTTPServer
 
+/// Why no page is shown at an address of the daemon's own.
+package enum PageRefusal: Sendable {
+    case nothingThere
+    /// Only these are taken.
+    case otherMethod([String])
+    /// The request has too many fields, or texts that are too long.
+    case tooMuch(Diagnosis)
+}
+
 /// Finds the operation that a request is for, by host, method and path, and the provider that it belongs to.
 struct OperationTable: Sendable {
     /// An operation with its provider; `nil` for the daemon's own. A class, so that finding one copies one reference.
@@ -22,14 +31,19 @@ struct OperationTable: Sendable {
 
     private var hosts: [String: Host] = [:]
     private var own = Router<Entry>()
+    /// What answers below the daemon's own pages in place of JSON; `nil` where that is right. Such requests aren't recorded: they
+    /// are nobody's sign-in.
+    let refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)?
     /// By their prefix.
     private var aliases: [String: HostAlias] = [:]
 
     /// `own` belongs to no provider. A call of the control API runs only if `refusal` returns `nil`.
     init(
         providers: [any Provider], own operations: [Operation],
-        control refusal: @escaping @Sendable (Request) -> Response?
+        control refusal: @escaping @Sendable (Request) -> Response?,
+        refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)? = nil
     ) {
+        self.refusePage = refusePage
         func add(_ operation: Operation, of provider: (any Provider)?) {
             let entry = Entry(operation.isControl ? operation.guarded(by: refusal) : operation, of: provider)
             if operation.hosts.isEmpty { own.add(operation.method, operation.path, entry) }

@@ -29,6 +29,8 @@ package enum RequestBudget {
         case "code", "client_secret", "refresh_token", "access_token", "id_token", "token", "device_code", "assertion",
             "input_token":
             .max
+        // The whole of a world's seed, in the inspector.
+        case "seed": .max
         default: value
         }
     }

@@ -69,6 +69,8 @@ package indirect enum HTML: Sendable {
             // Browsers normalize line breaks unless they are written as references.
             case "\r": output += "&#13;"
             case "\n": output += "&#10;"
+            // HTML can't hold it.
+            case "\0": output += "\u{FFFD}"
             default: output.unicodeScalars.append(scalar)
             }
         }

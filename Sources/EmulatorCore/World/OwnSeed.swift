@@ -8,14 +8,16 @@ package final class PlayedSeed: Sendable {
     let providers: [any Provider]
     let operations: OperationTable
 
-    /// `own` and `controlRefusal` as ``Dispatcher`` has them.
+    /// `own` and `controlRefusal` as ``Dispatcher`` has them, `refusePage` as ``OperationTable``.
     package init(
         _ seed: Seed, providers: [any Provider], own: [Operation],
-        controlRefusal: @escaping @Sendable (Request) -> Response? = { _ in nil }
+        controlRefusal: @escaping @Sendable (Request) -> Response? = { _ in nil },
+        refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)? = nil
     ) {
         self.seed = seed
         self.providers = providers
-        operations = OperationTable(providers: providers, own: own, control: controlRefusal)
+        operations = OperationTable(
+            providers: providers, own: own, control: controlRefusal, refusePage: refusePage)
     }
 }
 

@@ -44,6 +44,7 @@ package final class World: Sendable {
 
     package var recording: Recording { state.recording }
     var preparation: Preparation { state.preparation }
+    package var streams: OpenStreams { state.streams }
 
     /// Looks at the tables. Nothing slow belongs in here.
     package func read<Result: Sendable, Failure: Error>(

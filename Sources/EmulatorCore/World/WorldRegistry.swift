@@ -114,6 +114,7 @@ package final class WorldRegistry: Sendable {
             state.worlds[name] = world
             return (world, gone, before)
         }
+        for world in gone { world.streams.endAll() }
         if !gone.isEmpty || world == nil { tell(before) }
         return world
     }
@@ -146,6 +147,7 @@ package final class WorldRegistry: Sendable {
         guard name != unnamed else { return false }
         let world = state.withLock { $0.worlds.removeValue(forKey: name) }
         world?.closePort()
+        world?.streams.endAll()
         return world != nil
     }
 

@@ -6,6 +6,7 @@ final class WorldState: Sendable {
     let inboxListeners: InboxListeners
     let inboxSize: MailBudget.Part
     let preparation = Preparation()
+    let streams = OpenStreams()
     let store: any Store
     let openedPort = Mutex<WorldPorts.Opened?>(nil)
     /// When the world was last asked for, on the machine's monotonic clock, in seconds.

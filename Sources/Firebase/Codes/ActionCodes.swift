@@ -36,7 +36,7 @@ extension TableReading where Self: ~Copyable {
         guard mail.expires > now else {
             throw FirebaseError(
                 "EXPIRED_OOB_CODE",
-                because: "the code expired \((now - mail.expires).seconds) seconds ago: advance the clock less")
+                because: "the code expired \((now - mail.expires).inWords) ago: advance the clock less")
         }
         return mail
     }

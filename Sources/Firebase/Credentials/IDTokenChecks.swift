@@ -107,12 +107,12 @@ extension FirebaseCall {
             return "the ID token's iat isn't a whole number of seconds from 1970 to the year 9999"
         }
         if let issued, issued > now + FirebaseCall.tolerance {
-            return "the ID token was issued \((issued - now).seconds) seconds in the future: a clock is wrong"
+            return "the ID token was issued \((issued - now).inWords) in the future: a clock is wrong"
         }
         guard let expires = claims["exp"]?.numericDate else {
             return "the ID token's exp is missing, or not a whole number of seconds from 1970 to the year 9999"
         }
-        return expires > now ? nil : "the ID token expired \((now - expires).seconds) seconds ago: get a new one"
+        return expires > now ? nil : "the ID token expired \((now - expires).inWords) ago: get a new one"
     }
 
     /// Checks the nonce, after everything else: that the request brings one, that it hasn't been used, that it matches. A

@@ -92,7 +92,7 @@ extension GitHubProvider {
             throw OAuthError(
                 .expiredToken,
                 Diagnosis(
-                    "the device code expired \((now - device.expires).seconds) seconds ago: ask for another"))
+                    "the device code expired \((now - device.expires).inWords) ago: ask for another"))
         }
         let (before, interval) = (device.polledAt, device.interval)
         device.polledAt = now

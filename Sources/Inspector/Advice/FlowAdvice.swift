@@ -36,7 +36,7 @@ extension Inspector {
         advice += waiting.map { code in
             FlowAdvice(weight: .problem, text: code.advice(now: world.now), exchange: code.exchange.id)
         }
-        if let refused = exchanges.first(where: { $0.diagnosis != nil }), let text = clockAdvice(refused) {
+        if let refused = exchanges.last(where: { $0.diagnosis != nil }), let text = clockAdvice(refused) {
             advice.append(FlowAdvice(weight: .remark, text: text, exchange: refused.id))
         }
         return advice
@@ -61,9 +61,8 @@ extension Inspector {
         guard let machine = Instant(seconds: exchange.began / 1_000_000) else { return nil }
         let ahead = exchange.time - machine
         guard ahead.length > .minutes(1) else { return nil }
-        let span = TimeSpan.seconds(ahead.length.seconds)
         return
-            "This world's clock was \(span) \(ahead < .zero ? "behind" : "ahead of") the machine's: what was signed or "
+            "This world's clock was \(ahead.inWords) \(ahead < .zero ? "behind" : "ahead of") the machine's: what was signed or "
             + "issued by the machine's clock counts as \(ahead < .zero ? "from the future" : "old") here."
     }
 }
@@ -106,7 +105,7 @@ struct SentCode: Sendable {
 
     func advice(now: Instant) -> String {
         let place = callback.map { " to \(Diagnosis.quote($0))" } ?? ""
-        let age = TimeSpan.seconds(max(.zero, now - exchange.time).seconds)
+        let age = max(.zero, now - exchange.time).inWords
         let begin = "The code was \(isPosted ? "posted" : "sent")\(place) \(age) ago, and nobody has redeemed it. "
         guard isPosted else {
             return begin
@@ -114,8 +113,8 @@ struct SentCode: Sendable {
                 + "doesn't match its session is the usual reason."
         }
         return begin
-            + "A form post comes from another site, so the browser sends no cookie with it that is SameSite=Lax, as "
-            + "cookies are by default: the app's session is missing, and its state doesn't match. Set the session's cookie with "
-            + "SameSite=None; Secure, or keep the state in a cookie of its own that is."
+            + "If the callback ran: a form post comes from another site, so the browser sends no cookie with it that is "
+            + "SameSite=Lax, as cookies are by default; the app's session is missing then, and its state doesn't match. Set the "
+            + "session's cookie with SameSite=None; Secure, or keep the state in a cookie of its own that is."
     }
 }

@@ -1,11 +1,12 @@
 // The clocks tick. A frozen one doesn't; nothing is read out for it.
 
-const clocks = [...document.querySelectorAll("time[data-running]")].map((time) => ({
-  time, distance: Number(time.dataset.clock) - Date.now(),
-}));
+// How far each is from this browser's clock. The elements change when the world's clock is moved.
+const distances = new WeakMap();
 
 function tick() {
-  for (const { time, distance } of clocks) {
+  for (const time of document.querySelectorAll("time[data-running]")) {
+    if (!distances.has(time)) distances.set(time, Number(time.dataset.clock) - Date.now());
+    const distance = distances.get(time);
     const text = new Date(Date.now() + distance).toISOString();
     time.dateTime = text;
     time.querySelector(".clock-date").textContent = text.slice(0, 10);
@@ -13,4 +14,5 @@ function tick() {
   }
 }
 
-if (clocks.length) setInterval(() => { if (!document.hidden) tick(); }, 1000);
+tick();
+setInterval(() => { if (!document.hidden) tick(); }, 1000);

@@ -27,10 +27,15 @@ extension Inspector {
         let exchange = document.known.exchange
         let status = exchange.response.status
         let isBad = status >= 400 || exchange.diagnosis != nil && exchange.fault == nil
-        var badges = [HTML.tag("span", [("class", "badge \(isBad ? "bad" : "good")")], "\(status)")]
+        var badges: [HTML] = []
+        // Of an answer that was dropped, the client has seen nothing.
+        if case .dropped = exchange.response.delivery {
+        } else {
+            badges.append(.tag("span", [("class", "badge \(isBad ? "bad" : "good")")], "\(status)"))
+        }
         if exchange.fault != nil { badges.append(.tag("span", [("class", "badge warn")], "ordered")) }
         switch exchange.response.delivery {
-        case .dropped: badges.append(.tag("span", [("class", "badge bad")], "disconnected"))
+        case .dropped: badges.append(.tag("span", [("class", "badge bad")], "closed without an answer"))
         case .cut: badges.append(.tag("span", [("class", "badge bad")], "disconnected in the body"))
         case .whole, .stream: break
         }
@@ -77,7 +82,7 @@ extension Inspector {
                     .tag(
                         "p", [],
                         .tag("strong", [], recorded.fault == nil ? "Why it was refused: " : "What was ordered: "),
-                        ShownText.isolated(diagnosis, limit: 2_000)),
+                        linked(diagnosis, exchange)),
                     help ?? .group([])))
         } else if let fault = recorded.fault {
             notes.append(

@@ -3,13 +3,13 @@ import HTTPServer
 import JSON
 import Synchronization
 
-/// What is to be said once on the next page, after a form has changed something: the page's address names it.
+/// What is to be said on the next page, after a form has changed something: the page's address names it, and it is said once.
 final class Notices: WorldCache {
     private static let limit = 100
 
     private struct State {
         var count = 0
-        var texts: [String: String] = [:]
+        var texts: [String: (page: String, text: String)] = [:]
     }
 
     private let state = Mutex(State())
@@ -17,29 +17,36 @@ final class Notices: WorldCache {
 
     init() {}
 
-    /// The name of the notice, for `?notice=`.
-    func add(_ text: String) -> String {
+    /// The name of the notice, for `?notice=`. Only `page`, a path below the inspector's address, shows it.
+    func add(_ text: String, for page: String) -> String {
         state.withLock { state in
             state.count += 1
             state.texts[String(state.count - Notices.limit)] = nil
-            state.texts[String(state.count)] = Place.shortened(text, to: 2_000)
+            state.texts[String(state.count)] = (page, Place.shortened(text, to: 2_000))
             return String(state.count)
         }
     }
 
-    subscript(name: String) -> String? { state.withLock { $0.texts[name] } }
+    /// The text of that name, which is gone afterwards; `nil` when it is none of that page's.
+    func take(_ name: String, on page: String) -> String? {
+        state.withLock { state in
+            guard state.texts[name]?.page == page else { return nil }
+            return state.texts.removeValue(forKey: name)?.text
+        }
+    }
 }
 
 extension Inspector {
     /// After a change: the page at `path` below the inspector's address, which says what has happened.
     func changed(_ exchange: Exchange, show path: String, saying text: String) -> Response {
-        changed(exchange, show: "\(path)?notice=\(exchange.world.caches[Notices.self].add(text))")
+        changed(exchange, show: "\(path)?notice=\(exchange.world.caches[Notices.self].add(text, for: path))")
     }
 
     /// What the page's address has it say.
     func notice(_ exchange: Exchange) -> HTML {
         let name = exchange.request.queryForm["notice"] ?? ""
-        guard let text = exchange.world.caches[Notices.self][name] else { return .group([]) }
+        let page = String(exchange.address.path.dropFirst(Inspector.root.count + 1))
+        guard let text = exchange.world.caches[Notices.self].take(name, on: page) else { return .group([]) }
         return .tag("p", [("class", "note good"), ("role", "status")], ShownText.isolated(text, limit: 2_000))
     }
 

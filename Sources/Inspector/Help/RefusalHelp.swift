@@ -87,9 +87,13 @@ extension Document {
         let quoted = text.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
             .filter { $0.offset % 2 == 1 }.map { $0.element.prefix { $0 != "…" } }
         var score = 0
-        if code.contains(where: { refusal.names.contains(String($0.element.prefix { $0 != " " && $0 != ":" })) }) {
-            score += 4
+        let names = code.map { String($0.element.prefix { $0 != " " && $0 != ":" }) }
+        // What a page calls its error stands in its text.
+        let isNamed = names.contains { name in
+            refusal.names.contains(name)
+                || refusal.place == "page" && refusal.descriptions.contains { $0.contains(name) }
         }
+        if isNamed { score += 4 }
         for quotation in quoted where quotation.count > 3 {
             let isFound = refusal.descriptions.contains {
                 $0.contains(quotation) || $0.contains(HTML.escape(String(quotation)))

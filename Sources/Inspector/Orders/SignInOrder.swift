@@ -127,7 +127,8 @@ extension Inspector {
         if choices.contains(.scopes) {
             approval.append(
                 OrderField.line(
-                    "Granted scopes", "scopes", form, hint: "between spaces; all that are asked for if empty"))
+                    "Granted scopes", "scopes", form,
+                    hint: "separated by spaces; if empty, all that the client asks for"))
         }
         let errors = authorizationErrors(of: provider.name)
         return [

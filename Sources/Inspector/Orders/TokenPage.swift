@@ -32,7 +32,7 @@ extension Inspector {
         ]
         if let provider {
             content.append(tokenForm(exchange, form, provider))
-            content.append(sentCall(exchange, "POST", "tokens", tokenBody(form, provider)))
+            content.append(sentCall(exchange, "POST", "tokens", tokenBody(exchange, form, provider)))
         }
         let answer = page(exchange, .orders, title: "A token by hand", status: status, scripts: ["orders"], content)
         return refused(answer, refusal)
@@ -42,16 +42,18 @@ extension Inspector {
         guard let provider = provider(form["provider"]) else { return tokenPage(exchange, form, status: 400) }
         guard form["preview"] == nil else { return tokenPage(exchange, form) }
         do throws(CallRefusal) {
-            let made = try await call("POST", "tokens", tokenBody(form, provider), in: exchange)
+            let made = try await call("POST", "tokens", tokenBody(exchange, form, provider), in: exchange)
             return tokenPage(exchange, form, made: made)
         } catch {
             return tokenPage(exchange, form, status: error.status, refusal: error)
         }
     }
 
-    private func tokenBody(_ form: Form, _ provider: any Provider) -> JSONValue {
+    private func tokenBody(_ exchange: Exchange, _ form: Form, _ provider: any Provider) -> JSONValue {
         var order = JSONObject([("provider", .string(provider.name))])
-        order["client"] = OrderValue.text("client", form) ?? ""
+        order["client"] =
+            OrderValue.text("client", form) ?? clientOptions(exchange, provider.name).first.map { .string($0.value) }
+            ?? ""
         order["account"] = OrderValue.text("account", form)
         if let nonce = form["nonce"], !nonce.isEmpty {
             order["nonce"] = .string(

@@ -11,28 +11,49 @@ extension Inspector {
             ($0.value(OutcomeQueue.self).queued, $0.value(FaultQueue.self).queued)
         }
         let origins = origins(in: exchange.world)
-        var content = [orderTabs(exchange, "orders"), notice(exchange), refusalNote(refusal)]
+        var waiting: [HTML] = []
+        waiting.append(playedScenarios(exchange))
         if outcomes.isEmpty && faults.isEmpty {
-            content.append(nothingWaits(exchange))
+            waiting.append(nothingWaits(exchange))
         } else {
-            content.append(waitingTable(exchange, outcomes, faults, origins))
-            content.append(
+            waiting.append(waitingTable(exchange, outcomes, faults, origins))
+            waiting.append(
                 form(
                     to: "orders/withdraw-all", exchange, [],
                     [.tag("p", [], OrderField.button("Withdraw all", "danger"))]))
         }
         let answer = page(
-            exchange, .orders, title: "Orders", status: status, scripts: ["orders"],
+            exchange, .orders, title: "Orders", status: status, scripts: ["orders", "follow"],
             lead: [
                 .tag(
-                    "span", [("class", "badge")], "\(outcomes.count + faults.count) waiting")
-            ], content)
+                    "span", [("class", "badge"), ("id", "waiting-count"), ("data-follow", nil)],
+                    "\(outcomes.count + faults.count) waiting")
+            ],
+            [
+                orderTabs(exchange, "orders"), notice(exchange), refusalNote(refusal),
+                .element(
+                    "div", attributes: [(name: "id", value: "waiting"), (name: "data-follow", value: nil)],
+                    children: waiting),
+            ])
         return refused(answer, refusal)
+    }
+
+    /// Scenarios that are on, whether they wait for a request or have changed the clock or people.
+    private func playedScenarios(_ exchange: Exchange) -> HTML {
+        let played = control.scenarios.filter { exchange.world.scenarioOrders[$0.name] != nil }
+        guard !played.isEmpty else { return .group([]) }
+        let links = played.map { scenario in
+            HTML.tag(
+                "li", [], .link(scenario.title, to: exchange.inspector("orders/scenarios/\(scenario.name)")))
+        }
+        return .tag(
+            "section", [("class", "card")], .tag("h2", [], "Scenarios that are on"),
+            .element("ul", attributes: [], children: links))
     }
 
     private func nothingWaits(_ exchange: Exchange) -> HTML {
         .tag(
-            "div", [("class", "empty")], .tag("p", [], "Nothing is ordered: everything goes as it would."),
+            "div", [("class", "empty")], .tag("p", [], "No outcome and no fault waits for a request."),
             .tag(
                 "p", [], .link("Order how the next sign-in ends", to: exchange.inspector("orders/sign-in")),
                 .text(", "), .link("that something goes wrong", to: exchange.inspector("orders/fault")), .text(", or "),

@@ -12,19 +12,23 @@ extension Inspector {
         let clock = exchange.world.read { $0.value(WorldClock.self) }
         let (now, machine) = (clock.now, MachineClock.now)
         let answer = page(
-            exchange, .clock, title: "Clock", status: status, scripts: ["clock"],
+            exchange, .clock, title: "Clock", status: status, scripts: ["clock", "follow"],
             lead: [
                 .tag(
-                    "span", [("class", clock.isFrozen ? "badge warn" : "badge good")],
-                    clock.isFrozen ? "frozen" : "running")
+                    "span", [("id", "clock-state"), ("data-follow", nil)],
+                    .tag(
+                        "span", [("class", clock.isFrozen ? "badge warn" : "badge good")],
+                        clock.isFrozen ? "frozen" : "running"))
             ],
             [
                 notice(exchange), refusalNote(refusal),
                 .tag(
-                    "div", [("class", "cards clock-faces")],
+                    "div", [("class", "cards clock-faces"), ("id", "clock-faces"), ("data-follow", nil)],
                     face("In this world", now, isRunning: !clock.isFrozen, "clock-world"),
                     face("On the machine", machine, isRunning: true, nil)),
-                .tag("p", [("class", "clock-distance")], distance(now, machine)),
+                .tag(
+                    "p", [("class", "clock-distance"), ("id", "clock-distance"), ("data-follow", nil)],
+                    distance(now, machine)),
                 .tag(
                     "p", [("class", "soft")],
                     "Codes, tokens and sessions of this world expire by its clock. Other worlds have clocks of their own."
@@ -75,8 +79,9 @@ extension Inspector {
     }
 
     private static let steps = [
-        (span: "1m", label: "+1 minute", about: ""), (span: "6m", label: "+6 minutes", about: "codes are over"),
-        (span: "1h", label: "+1 hour", about: "access tokens are over"), (span: "1d", label: "+1 day", about: ""),
+        (span: "1m", label: "+1 minute", about: ""),
+        (span: "11m", label: "+11 minutes", about: "authorization codes are over"),
+        (span: "1h", label: "+1 hour", about: ""), (span: "1d", label: "+1 day", about: ""),
         (span: "30d", label: "+30 days", about: ""),
         (span: "190d", label: "+190 days", about: "client secrets are over"),
     ]

@@ -5,11 +5,13 @@ import EmulatorCore
 
 extension Inspector {
     /// The guides of all providers, each under its provider's name, and those that hold for any.
-    func guideGroups(_ exchange: Exchange) -> [(title: String, guides: [SetUpGuide])] {
+    func guideGroups(_ exchange: Exchange) -> [(title: String, provider: String?, guides: [SetUpGuide])] {
         let place = setUpPlace(exchange)
-        let own = providers.map { (title: title($0), guides: $0.setUpGuides(at: place)) }
+        let own = providers.map {
+            (title: title($0), provider: String?.some($0.name), guides: $0.setUpGuides(at: place))
+        }
         return own.filter { !$0.guides.isEmpty } + [
-            (title: "Whatever the provider", guides: generalGuides(exchange, place))
+            (title: "Whatever the provider", provider: nil, guides: generalGuides(exchange, place))
         ]
     }
 
@@ -74,8 +76,10 @@ extension Inspector {
         } else {
             steps.append(
                 SetUpGuide.Step(
-                    "An HTTP proxy leads the played hosts to a daemon. This one has none: start one that has.",
-                    "understudy serve --proxy-port 9080\nexport HTTPS_PROXY=http://\(user)localhost:9080"))
+                    "An HTTP proxy leads the played hosts to a daemon. This one has none: make a certificate authority of your own, and "
+                        + "start one that has.",
+                    "understudy ca init\nunderstudy serve --proxy-port 9080\nexport HTTPS_PROXY=http://\(user)localhost:9080"
+                ))
         }
         steps += [
             SetUpGuide.Step(

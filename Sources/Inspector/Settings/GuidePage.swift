@@ -7,7 +7,8 @@ extension Inspector {
     func guidePage(_ exchange: Exchange) async -> Response {
         let id = exchange.parameters["guide"] ?? ""
         let groups = guideGroups(exchange)
-        guard let guide = groups.flatMap(\.guides).first(where: { $0.id == id }) else {
+        let group = groups.first { group in group.guides.contains { $0.id == id } }
+        guard let guide = group?.guides.first(where: { $0.id == id }) else {
             return page(
                 exchange, .setUp, title: "No such client", status: 404,
                 [
@@ -35,7 +36,7 @@ extension Inspector {
                         .tag(
                             "section", [("class", "card")], .tag("h2", [], "What to do"),
                             .element("ol", attributes: [(name: "class", value: "setup-steps")], children: steps)),
-                        libraries(guide),
+                        group?.provider.map { clientsCard(exchange, of: $0) } ?? .group([]), libraries(guide),
                         .tag(
                             "p", [("class", "soft small")],
                             .text("More is in the documentation: "),
@@ -78,6 +79,19 @@ extension Inspector {
                 .tag("td", [("class", "setup-copy")], copyButton(id, spoken: value.name)))
         }
         return .tag("table", [("class", "setup-values")], .element("tbody", attributes: [], children: rows))
+    }
+
+    /// What the seed has to try it with.
+    private func clientsCard(_ exchange: Exchange, of provider: String) -> HTML {
+        let people = exchange.world.read { $0.rows(Account.self, limit: 3) }
+        return .tag(
+            "section", [("class", "card")], .tag("h2", [], "With a client of the seed"),
+            clients(exchange, of: provider, limit: 5),
+            .tag(
+                "p", [("class", "soft small")],
+                .text("Whoever signs in is chosen on the page, or ordered: "),
+                .group(people.map { .group([.tag("code", [], ShownText.source($0.id)), .text(" ")]) }),
+                .link("and others", to: exchange.inspector("people")), .text(".")))
     }
 
     private func libraries(_ guide: SetUpGuide) -> HTML {

@@ -60,19 +60,20 @@ extension Inspector {
     // MARK: - What is seeded
 
     /// How many clients and people are listed.
-    private static let listed = (clients: 100, people: 20)
+    static let listed = (clients: 100, people: 20)
 
-    private func clients(_ exchange: Exchange) -> HTML {
-        let all = exchange.world.seed.sections.flatMap { section in
-            section.seededClients.map { (section: section, client: $0) }
-        }
+    /// The clients of one provider, or of all.
+    func clients(_ exchange: Exchange, of provider: String? = nil, limit: Int = listed.clients) -> HTML {
+        let seed = exchange.world.seed
+        let sections = provider.map { name in seed.section(named: name).map { [$0] } ?? [] } ?? seed.sections
+        let all = sections.flatMap { section in section.seededClients.map { (section: section, client: $0) } }
         guard !all.isEmpty else {
             return .tag(
                 "p", [("class", "empty")], .text("No client is seeded. "),
                 .link("Add one to this world's seed", to: exchange.inspector("worlds/seed")))
         }
         let signing = Set(providers.flatMap { type(of: $0).clientsThatSign(in: exchange.world.seed) })
-        let rows = all.prefix(Inspector.listed.clients).enumerated().map { number, entry -> HTML in
+        let rows = all.prefix(limit).enumerated().map { number, entry -> HTML in
             let id = "client-\(number + 1)"
             let secret = entry.section.secret(ofClient: entry.client.id)
             let isSigned = signing.contains(entry.client.id) && secret == nil

@@ -46,7 +46,8 @@ extension Inspector {
                         + "is made when it is first named, and goes when nobody has used it for an hour."),
                 notice(exchange), refusalNote(refusal),
                 all.count > Inspector.worldsOnPage || !search.isEmpty ? searchForm(exchange, query) : .group([]),
-                table(exchange, listed), more ? next(exchange, search, listed.last?.world.name ?? "") : .group([]),
+                .tag("div", [("id", "worlds-list"), ("data-follow", nil)], table(exchange, listed)),
+                more ? next(exchange, search, listed.last?.world.name ?? "") : .group([]),
                 newWorld(exchange, form),
             ])
         return refused(answer, refusal)

@@ -118,7 +118,7 @@ extension Inspector {
             "div", [("class", style)],
             .tag(
                 "p", [], .tag("strong", [], ShownText.isolated(who)),
-                ShownText.isolated(FlowRow.reason(failure, reader), limit: 2_000)), help ?? .group([]))
+                linked(FlowRow.reason(failure, reader), exchange)), help ?? .group([]))
     }
 
     /// What is to be said beside the refusal.

@@ -22,7 +22,9 @@ extension Inspector {
         var response = Response(
             status: 200, contentType: "text/event-stream", headers: [(name: "Cache-Control", value: "no-store")],
             body: "")
-        response.delivery = .stream(stream.begin())
+        let events = stream.begin()
+        exchange.world.streams.add(events)
+        response.delivery = .stream(events)
         return response
     }
 }

@@ -30,19 +30,18 @@ extension Inspector {
         return await exchange.world.recording.search {
             let flows = FlowPage(reader, filter, before: before)
             return page(
-                exchange, .signIns, title: "Sign-ins", scripts: ["signins"], lead: lead(exchange, flows),
+                exchange, .signIns, title: "Sign-ins", scripts: ["signins"], lead: lead(exchange),
                 [filterForm(exchange, filter)] + list(exchange, flows, filter, reader, before: before))
         }
     }
 
-    private func lead(_ exchange: Exchange, _ flows: FlowPage) -> [HTML] {
+    private func lead(_ exchange: Exchange) -> [HTML] {
         let live = HTML.tag(
             "button",
             [
                 ("type", "button"), ("class", "quiet small needs-script live"), ("id", "live"),
                 ("aria-pressed", "true"),
             ], "Live")
-        guard flows.isRecorded else { return [live] }
         return [
             live,
             .tag(
@@ -134,7 +133,11 @@ extension Inspector {
         if page.isRecorded, filter.isEmpty {
             return .tag("p", [], "Nobody has tried to sign in: only key sets and discovery documents were asked for.")
         }
-        if page.isRecorded || !filter.isEmpty { return .tag("p", [], "Nothing fits the filter.") }
+        if page.isRecorded || !filter.isEmpty {
+            return .tag(
+                "p", [], .text("Nothing fits the filter. A code, a state or a nonce is found by "),
+                .link("Explain", to: exchange.inspector(Area.explain.rawValue)), .text("."))
+        }
         return .group([
             .tag(
                 "p", [],

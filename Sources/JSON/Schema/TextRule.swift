@@ -22,6 +22,10 @@ package struct TextRule: Sendable {
     package static let nonEmpty = TextRule(
         about: "a string that isn't empty, of at most 8,192 bytes", pattern: ".+"
     ) { !$0.isEmpty && $0.utf8.count <= longest }
+    /// A token, a callback's URL and the like.
+    package static let token = TextRule(about: "a string that isn't empty, of at most 32,768 bytes", pattern: ".+") {
+        !$0.isEmpty && $0.utf8.count <= 1 << 15
+    }
     /// A person's name or the like.
     package static let name = TextRule(about: "a name of at most 256 bytes", pattern: nil) { $0.utf8.count <= 256 }
     package static let identifier = TextRule(

@@ -46,7 +46,7 @@ extension TableReading where Self: ~Copyable {
         guard request.expires > now || isAnswer else {
             throw OAuthRefusal(
                 "invalid_request_uri",
-                Diagnosis("the pushed request expired \((now - request.expires).seconds) seconds ago: push a new one"))
+                Diagnosis("the pushed request expired \((now - request.expires).inWords) ago: push a new one"))
         }
         return request
     }

@@ -31,14 +31,14 @@ struct ClientAssertion: Sendable {
         guard let expires = claims["exp"]?.numericDate else {
             return "exp is missing, or not a whole number of seconds since 1970"
         }
-        guard expires > now else { return "it expired \((now - expires).seconds) s ago: sign a new one" }
+        guard expires > now else { return "it expired \((now - expires).inWords) ago: sign a new one" }
         guard expires <= now + ClientAssertion.maximumLifetime else {
             return "exp is more than \(ClientAssertion.maximumLifetime.seconds) s ahead: let it live for minutes"
         }
         for name in ["iat", "nbf"] {
             guard let claim = claims[name] else { continue }
             guard let time = claim.numericDate, time <= now + ClientAssertion.clockTolerance else {
-                return "\(name) lies in the future: check the clock of the machine that signs"
+                return "\(name) lies in the future: check the clock of the machine that signs, and this world's"
             }
         }
         guard let id = claims["jti"]?.string, !id.isEmpty, id.utf8.count <= 256 else {

@@ -107,9 +107,9 @@ extension Transaction {
     /// Whether the device may ask no more, or asks too soon: RFC 8628 section 3.5 adds five seconds for good.
     private func refuse(_ device: inout DeviceAuthorization) -> OAuthRefusal? {
         guard device.expires > now else {
-            let age = (now - device.expires).seconds
+            let age = (now - device.expires).inWords
             return OAuthRefusal(
-                "expired_token", Diagnosis("the device code expired \(age) seconds ago: ask for another"))
+                "expired_token", Diagnosis("the device code expired \(age) ago: ask for another"))
         }
         let before = device.polledAt
         device.polledAt = now

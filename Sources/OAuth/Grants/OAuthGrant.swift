@@ -131,7 +131,7 @@ extension TableReading where Self: ~Copyable {
             return "this world has given out no such token, it is long gone, or it was revoked"
         }
         if found.kind != kind { return "it is \(found.kind == .access ? "an access" : "a refresh") token" }
-        if let expires = found.expires, expires <= now { return "it expired \((now - expires).seconds) seconds ago" }
+        if let expires = found.expires, expires <= now { return "it expired \((now - expires).inWords) ago" }
         guard let grant = find(Grant.self, found.grant) else { return "its grant was revoked" }
         return grant.account.isEmpty ? "it is the client's own, and no person's" : "the account is gone"
     }

@@ -42,7 +42,7 @@ package struct Redemption: Sendable {
             case .unknown: "this world has given out no such code, it is long gone, or its grant was revoked"
             case .otherClient(let client): "the code was given to \(Diagnosis.quote(client))"
             case .used(let exchange): "a code works once, and request \(exchange) redeemed this one"
-            case .expired(let age): "the code expired \(age.seconds) seconds ago"
+            case .expired(let age): "the code expired \(age.inWords) ago"
             case .redirectURIMismatch(let expected):
                 expected.map { "redirect_uri must be \(Diagnosis.quote($0))" }
                     ?? "the authorization had no redirect_uri"
