@@ -103,8 +103,9 @@ class Screenshots(InspectorTestCase):
         pages = {
             "": "sign-ins", f"flows/{native['flow']}": "sign-in", f"flows/{refused['flow']}": "refusal",
             f"requests/{refused['id']}": "exchange", "people": "people", "people/ada": "person", "users": "users",
-            "inbox": "inbox", "orders": "orders", "orders/fault?provider=apple&endpoint=POST+appleid.apple.com/auth/token": "fault", "orders/scenarios": "scenarios", "clock": "clock", "worlds": "worlds",
-            "setup": "set-up", "explain": "explain",
+            "inbox": "inbox", "orders": "orders", "orders/scenarios": "scenarios", "clock": "clock", "worlds": "worlds",
+            "orders/fault?provider=apple&endpoint=POST+appleid.apple.com/auth/token": "fault", "setup": "set-up",
+            "explain": "explain",
         }
         for path, name in pages.items():
             self.take(driver, path, name)

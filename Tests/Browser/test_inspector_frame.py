@@ -3,6 +3,7 @@
 import unittest
 
 from inspector import InspectorTestCase
+from support import wait
 from selenium.webdriver.common.keys import Keys
 
 
@@ -21,6 +22,19 @@ class InspectorFrame(InspectorTestCase):
         self.assertEqual(skip.text, "Skip to the content")
         skip.send_keys(Keys.ENTER)
         self.assertEqual(driver.switch_to.active_element.get_attribute("id"), "main")
+
+    def test_many_windows_leave_connections_for_sign_ins(self):
+        driver = self.browser()
+        driver.set_page_load_timeout(10)
+        for number in range(8):
+            driver.switch_to.new_window("window")
+            driver.get(self.page(["", "inbox"][number % 2]))
+        driver.get(f"{self.origin}/appleid.apple.com/auth/keys")
+        self.assertIn("kty", driver.page_source)
+        # The last ones have no stream of their own, and follow all the same.
+        driver.get(self.page())
+        self.ask("appleid.apple.com/auth/authorize?client_id=nobody")
+        wait(driver, lambda d: d.find_elements("css selector", "#flows > li"))
 
     def test_other_sites_can_link_here_but_not_frame(self):
         driver = self.browser()

@@ -37,13 +37,45 @@ function show(page) {
   document.querySelector(".title").replaceChildren(...page.querySelector(".title").children);
 }
 
-if (list?.dataset.events) {
-  const events = new EventSource(list.dataset.events);
+let events, leave, isConnecting, retry;
+
+async function connect() {
+  clearTimeout(retry);
+  if (events || isConnecting || document.hidden) return;
+  isConnecting = true;
+  leave = await window.understudySeat();
+  isConnecting = false;
+  if (!leave || document.hidden) {
+    close();
+    if (document.hidden) return;
+    refresh();
+    retry = setTimeout(connect, 3000);
+    return;
+  }
+  events = new EventSource(list.dataset.events);
   events.addEventListener("message", (event) => {
     const message = JSON.parse(event.data);
     news.textContent = `New for ${message.to}: ${message.subject ?? message.text}`;
     refresh();
   });
   events.addEventListener("deleted", refresh);
-  addEventListener("pagehide", () => events.close());
+}
+
+function close() {
+  clearTimeout(retry);
+  events?.close();
+  events = undefined;
+  leave?.();
+  leave = undefined;
+}
+
+if (list?.dataset.events) {
+  connect();
+  addEventListener("pagehide", close);
+  // What came while nobody saw the page is asked for.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return close();
+    refresh();
+    connect();
+  });
 }

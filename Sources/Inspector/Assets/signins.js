@@ -10,7 +10,7 @@ spoken.className = "spoken";
 spoken.setAttribute("role", "status");
 document.body.append(spoken);
 
-let source, retry, after = Number(place.dataset.after), paused = false, pause = 1000;
+let source, leave, isConnecting, retry, after = Number(place.dataset.after), paused = false, pause = 1000;
 
 // At most one sentence every two seconds, the latest.
 let sentence, speaking;
@@ -75,9 +75,22 @@ function showFlow(html) {
 
 // MARK: the stream
 
-function connect() {
+const isWanted = () => !paused && !document.hidden && place.dataset.events;
+
+async function connect() {
   clearTimeout(retry);
-  if (source || paused || document.hidden || !place.dataset.events) return;
+  if (source || isConnecting || !isWanted()) return;
+  isConnecting = true;
+  leave = await window.understudySeat();
+  isConnecting = false;
+  if (!leave || !isWanted()) {
+    close();
+    if (isWanted()) {
+      if (single) glance(); else refresh();
+      retry = setTimeout(connect, 3000);
+    }
+    return;
+  }
   const address = place.dataset.events;
   source = new EventSource(`${address}${address.endsWith("?") ? "" : "&"}after=${after}`);
   source.addEventListener("hello", (event) => {
@@ -115,10 +128,21 @@ function refresh() {
   }, 1000);
 }
 
+// Without a stream: one sign-in as it is now.
+async function glance() {
+  const answer = await fetch(location.href);
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("flow");
+  if (fresh && fresh.innerHTML !== single.dataset.shown) showFlow(fresh.innerHTML);
+  if (fresh) single.dataset.shown = fresh.innerHTML;
+}
+
 function close() {
   clearTimeout(retry);
   source?.close();
   source = undefined;
+  leave?.();
+  leave = undefined;
 }
 
 function show(lost) {
