@@ -107,7 +107,7 @@ import Testing
         let first = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
         let second = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
         #expect(first.status == 503 && second.status == 400)
-        #expect(try fixture.page("orders").text.contains("Nothing is ordered"))
+        #expect(try fixture.page("orders").text.contains("No outcome and no fault waits"))
     }
 
     @Test("a refusal comes with its path, its status and the form still filled in")
@@ -216,7 +216,7 @@ import Testing
         #expect(answer.location.contains("/~w1/_understudy/orders?notice="))
         #expect(try queued("outcomes").isEmpty)
         #expect(try queued("outcomes", world: "w1").count == 1)
-        #expect(try fixture.page("orders").text.contains("Nothing is ordered"))
+        #expect(try fixture.page("orders").text.contains("No outcome and no fault waits"))
         #expect(try fixture.page("orders", world: "w1").text.contains("cancels"))
     }
 

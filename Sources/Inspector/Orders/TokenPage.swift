@@ -51,9 +51,9 @@ extension Inspector {
 
     private func tokenBody(_ exchange: Exchange, _ form: Form, _ provider: any Provider) -> JSONValue {
         var order = JSONObject([("provider", .string(provider.name))])
-        order["client"] =
-            OrderValue.text("client", form) ?? clientOptions(exchange, provider.name).first.map { .string($0.value) }
-            ?? ""
+        // Before anything is sent, the form shows the first.
+        let first = form["client"] == nil ? clientOptions(exchange, provider.name).first?.value ?? "" : ""
+        order["client"] = OrderValue.text("client", form) ?? .string(first)
         order["account"] = OrderValue.text("account", form)
         if let nonce = form["nonce"], !nonce.isEmpty {
             order["nonce"] = .string(
