@@ -8,6 +8,21 @@ import Understudy
 
 @Suite("Worlds", .serialized)
 struct WorldTests {
+    @Test(
+        "a world that is deleted ends its streams, so that whoever listens asks the new one",
+        arguments: ["v1/requests", "v1/mail", "flows/events"])
+    func streams(path: String) throws {
+        let fixture = try FaultFixture()
+        _ = try fixture.client.get("/~gone/appleid.apple.com/auth/keys")
+        let wire = try Wire(port: fixture.client.port)
+        wire.send(
+            "GET /~gone/_understudy/\(path) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+        #expect(try wire.receive(toHEAD: true).status == 200)
+        #expect(try fixture.client.request("DELETE", "\(FaultFixture.api)/worlds/gone").status < 300)
+        // Returns when the body has ended; a stream that stays open lets the test run out of time.
+        _ = try wire.chunks()
+    }
+
     @Test("two hundred suites at once, each with its own clock and faults, none disturbing another")
     func parallel() async throws {
         let fixture = try FaultFixture()
