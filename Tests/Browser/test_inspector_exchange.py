@@ -141,7 +141,7 @@ class Explain(InspectorTestCase):
         self.explain(driver, RAW)
         driver.switch_to.window(first)
         driver.find_element(By.ID, "value").send_keys("a-nonce-of-the-first-window")
-        self.assertIn("A raw nonce", self.sent(driver))
+        self.assertIn("Perhaps a raw nonce", self.sent(driver))
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class OrdersTests(InspectorTestCase):
         self.says(driver, "redeem a code", "main table")
         self.assertEqual(self.faults()[0]["effect"], {"error": "bad_verification_code"})
         driver.find_element(CSS, "main table button").click()
-        self.says(driver, "Nothing is ordered")
+        self.says(driver, "No outcome and no fault waits")
         self.assertEqual(self.faults(), [])
 
     def test_a_fault_in_one_page(self):
@@ -136,7 +136,7 @@ class OrdersTests(InspectorTestCase):
         driver.switch_to.new_window("tab")
         driver.get(self.page("orders"))
         driver.find_element(CSS, "main table button").click()
-        self.says(driver, "Nothing is ordered")
+        self.says(driver, "No outcome and no fault waits")
         driver.switch_to.window(first)
         driver.find_element(CSS, "main table button").click()
         self.says(driver, "it is spent", "[role=alert]")

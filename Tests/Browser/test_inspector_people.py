@@ -32,7 +32,7 @@ class People(InspectorTestCase):
         return next(b for b in driver.find_elements(By.TAG_NAME, "button") if b.text == text)
 
     def heading(self, driver, text):
-        wait(driver, lambda d: d.find_element(By.TAG_NAME, "h1").text == text, f"the page {text}")
+        wait(driver, lambda d: d.execute_script("return document.querySelector('h1')?.innerText") == text, f"the page {text}")
 
     def person_exists(self, name):
         try:
