@@ -44,6 +44,8 @@ let package = Package(
         .systemLibrary(
             name: "CJansson", pkgConfig: pkgConfig("jansson"),
             providers: [.apt(["libjansson-dev"]), .brew(["jansson"])]),
+        .systemLibrary(
+            name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CNamespaces"),
         .systemLibrary(
             name: "CMicrohttpd", pkgConfig: pkgConfig("libmicrohttpd"),
@@ -56,6 +58,16 @@ let package = Package(
             name: "JSON", dependencies: ["CJansson", "Text", "Time"], swiftSettings: strict,
             // The archive: the executable needs no libjansson where it runs. On macOS, pkg-config names the library.
             linkerSettings: [.linkedLibrary(":libjansson.a", .when(platforms: [.linux]))]),
+        .target(
+            name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict,
+            // The archive, as jansson's. It calculates with the library of mathematics.
+            linkerSettings: [
+                .linkedLibrary(":libsqlite3.a", .when(platforms: [.linux])),
+                .linkedLibrary("m", .when(platforms: [.linux])),
+                .linkedLibrary("sqlite3", .when(platforms: [.macOS])),
+            ]),
+        .target(name: "CPostgreSQL", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "PostgreSQL", dependencies: ["CPostgreSQL", "Platform"], swiftSettings: strict),
         .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Text", "Time"], swiftSettings: strict),
         .target(name: "WebAuthn", dependencies: ["JSON", "JOSE"], swiftSettings: strict),
         .target(name: "CConnections", dependencies: ["CMicrohttpd", "CPlatform"]),
@@ -104,6 +116,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Understudy", "Platform"], path: "Tests/TestSupport",
             swiftSettings: strict),
+        .testTarget(name: "PostgreSQLTests", dependencies: ["PostgreSQL"], swiftSettings: strict),
         .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: strict),
         // What is fuzzed is an ordinary target, so that the tests can run its corpus.
         .target(

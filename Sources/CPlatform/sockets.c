@@ -17,9 +17,9 @@ void understudy_silence(int socket) {
 #endif
 }
 
-static void set_blocking(int descriptor, int blocking) {
-  int flags = fcntl(descriptor, F_GETFL);
-  if (flags >= 0) fcntl(descriptor, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+void understudy_block(int socket, int blocking) {
+  int flags = fcntl(socket, F_GETFL);
+  if (flags >= 0) fcntl(socket, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
 }
 
 int understudy_socket(int family, int type, int protocol) {
@@ -43,7 +43,7 @@ int understudy_accept(int listener, struct sockaddr_storage *address, socklen_t 
   if (descriptor >= 0) {
     fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     // Elsewhere than on Linux, a connection blocks if its listener does.
-    set_blocking(descriptor, blocking);
+    understudy_block(descriptor, blocking);
     understudy_silence(descriptor);
   }
   return descriptor;
@@ -59,7 +59,7 @@ static long long milliseconds_now(void) {
 // Only on Linux does the time for writing limit connecting.
 int understudy_connect(int socket, const struct sockaddr *address, socklen_t length, int milliseconds) {
   long long deadline = milliseconds_now() + milliseconds;
-  set_blocking(socket, 0);
+  understudy_block(socket, 0);
   int reason = connect(socket, address, length) == 0 ? 0 : errno;
   while (reason == EINPROGRESS || reason == EINTR) {
     long long left = deadline - milliseconds_now();
@@ -73,7 +73,7 @@ int understudy_connect(int socket, const struct sockaddr *address, socklen_t len
     if (count == 0) reason = ETIMEDOUT;
     else if (errno != EINTR) reason = errno;
   }
-  set_blocking(socket, 1);
+  understudy_block(socket, 1);
   return reason;
 }
 

@@ -25,6 +25,9 @@ int understudy_accept(int listener, struct sockaddr_storage *_Nullable address, 
 // Connects within so many milliseconds. Returns 0, or the reason; ETIMEDOUT also when it takes longer.
 int understudy_connect(int socket, const struct sockaddr *_Nonnull address, socklen_t length, int milliseconds);
 
+// Whether reading and writing wait.
+void understudy_block(int socket, int blocking);
+
 // Limits reading and writing (SO_RCVTIMEO and SO_SNDTIMEO), each.
 void understudy_limit(int socket, int option, long seconds, long microseconds);
 

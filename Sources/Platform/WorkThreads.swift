@@ -1,0 +1,73 @@
+import Dispatch
+import Synchronization
+
+/// A pool of threads for many short pieces of work that may have to wait. A thread is started when all others are busy, and stays.
+///
+/// Dispatch's concurrent queues are no such pool: where threads wait, they go on with as many as there are cores, for a second.
+package final class WorkThreads: Sendable {
+    /// For work that waits for stores.
+    package static let shared = WorkThreads(limit: 64)
+
+    private struct State {
+        var works: [@Sendable () -> Void] = []
+        /// The first of `works` that hasn't been begun.
+        var first = 0
+        var threads = 0
+        /// Threads that have nothing to do, or have just been told that there is something.
+        var idle = 0
+
+        var count: Int { works.count - first }
+
+        mutating func takeFirst() -> (@Sendable () -> Void)? {
+            guard first < works.count else { return nil }
+            let work = works[first]
+            first += 1
+            // The place of what was begun is given back now and then.
+            if first > 64, first * 2 > works.count {
+                works.removeFirst(first)
+                first = 0
+            }
+            return work
+        }
+    }
+
+    private let limit: Int
+    private let state = Mutex(State())
+    private let waiting = DispatchSemaphore(value: 0)
+
+    package init(limit: Int) { self.limit = limit }
+
+    /// Runs `work` on one of the threads; what came first is begun first. Where the system gives no thread at all, it runs here.
+    package func run(_ work: @escaping @Sendable () -> Void) {
+        let needsThread = state.withLock { state in
+            state.works.append(work)
+            guard state.count > state.idle, state.threads < limit else { return false }
+            state.threads += 1
+            state.idle += 1
+            return true
+        }
+        if needsThread, !WorkThread.start(stack: 512 << 10, { [self] in serve() }) {
+            let work = state.withLock { state in
+                state.threads -= 1
+                state.idle -= 1
+                return state.threads == 0 ? state.takeFirst() : nil
+            }
+            if let work { return work() }
+        }
+        waiting.signal()
+    }
+
+    private func serve() {
+        while true {
+            waiting.wait()
+            let work = state.withLock { state in
+                let work = state.takeFirst()
+                if work != nil { state.idle -= 1 }
+                return work
+            }
+            guard let work else { continue }
+            work()
+            state.withLock { $0.idle += 1 }
+        }
+    }
+}

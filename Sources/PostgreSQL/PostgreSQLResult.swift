@@ -1,0 +1,61 @@
+import CPostgreSQL
+import Platform
+
+/// What a statement has returned. Rows and columns count from 0.
+package final class PostgreSQLResult {
+    private let pointer: OpaquePointer
+    private let libpq: UnsafePointer<understudy_libpq>
+    /// How many rows there are.
+    package let count: Int
+
+    init(_ pointer: OpaquePointer, _ libpq: UnsafePointer<understudy_libpq>) {
+        self.pointer = pointer
+        self.libpq = libpq
+        count = Int(libpq.pointee.ntuples(pointer))
+    }
+
+    deinit { libpq.pointee.clear(pointer) }
+
+    var status: Int32 { libpq.pointee.resultStatus(pointer) }
+
+    func error(_ address: PostgreSQLAddress) -> PostgreSQLError {
+        let field = { (name: Int32) in
+            self.libpq.pointee.resultErrorField(self.pointer, name).map { String(cString: $0) }
+        }
+        let message = field(understudy_pg_message_primary) ?? "the statement failed"
+        return PostgreSQLError(
+            .refused, address.line(message), state: field(understudy_pg_sqlstate) ?? "")
+    }
+
+    /// How many rows a statement has added, changed or removed.
+    package var changed: Int { Int(String(cString: libpq.pointee.cmdTuples(pointer))) ?? 0 }
+
+    package func isNull(_ row: Int, _ column: Int) -> Bool {
+        guard row >= 0, row < count else { return true }
+        return libpq.pointee.getisnull(pointer, Int32(row), Int32(column)) == 1
+    }
+
+    /// A whole number of 2, 4 or 8 bytes; 0 for NULL, and where there is none.
+    package func integer(_ row: Int, _ column: Int) -> Int64 {
+        withBytes(row, column) { bytes in
+            guard let first = bytes.first, bytes.count <= 8 else { return 0 }
+            // Negative numbers begin with ones.
+            return bytes.reduce(Int64(Int8(bitPattern: first)) >> 7) { $0 << 8 | Int64($1) }
+        }
+    }
+
+    package func text(_ row: Int, _ column: Int) -> String {
+        withBytes(row, column) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    package func bytes(_ row: Int, _ column: Int) -> [UInt8] { withBytes(row, column) { Array($0) } }
+
+    /// The bytes of a value, none for NULL; only good within `body`.
+    package func withBytes<Value>(_ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        guard !isNull(row, column), let start = libpq.pointee.getvalue(pointer, Int32(row), Int32(column)) else {
+            return body(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+        let length = libpq.pointee.getlength(pointer, Int32(row), Int32(column))
+        return body(UnsafeRawBufferPointer(start: start, count: Int(length)))
+    }
+}

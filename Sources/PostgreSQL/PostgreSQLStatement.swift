@@ -1,0 +1,50 @@
+/// A statement of SQL, which each connection prepares at its first use.
+package struct PostgreSQLStatement: Sendable {
+    /// Unlike all others' that differ in their SQL.
+    package let name: String
+    /// One statement; its values are `$1`, `$2` and so on.
+    package let sql: String
+
+    package init(_ name: String, _ sql: String) {
+        self.name = name
+        self.sql = sql
+    }
+
+    package func callAsFunction(_ values: PostgreSQLValue...) -> PostgreSQLCall {
+        PostgreSQLCall(statement: self, values: values)
+    }
+}
+
+/// A statement with its values.
+package struct PostgreSQLCall: Sendable {
+    package let statement: PostgreSQLStatement
+    package let values: [PostgreSQLValue]
+
+    package init(statement: PostgreSQLStatement, values: [PostgreSQLValue]) {
+        self.statement = statement
+        self.values = values
+    }
+}
+
+/// A value of a statement, in the form in which the server keeps it.
+package enum PostgreSQLValue: Sendable {
+    case null
+    /// A `bigint`. Where a parameter isn't compared with a column of that type, or put into one, write `$1::bigint`.
+    case integer(Int64)
+    /// A `text`. PostgreSQL's can't hold the character U+0000.
+    case text(String)
+    /// A `bytea`.
+    case bytes([UInt8])
+
+    /// Where its bytes begin; `nil` for NULL.
+    func append(to bytes: inout [UInt8]) -> Int? {
+        let start = bytes.count
+        switch self {
+        case .null: return nil
+        case .integer(let number): withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        case .text(let text): bytes.append(contentsOf: text.utf8)
+        case .bytes(let value): bytes.append(contentsOf: value)
+        }
+        return start
+    }
+}

@@ -1,0 +1,93 @@
+import CSQLite
+
+/// A database in a file: <https://www.sqlite.org/cintro.html>. One thread uses it at a time.
+package final class SQLiteDatabase {
+    let pointer: OpaquePointer
+
+    /// Opens the file, or makes it.
+    package init(_ path: String) throws(SQLiteError) {
+        var opened: OpaquePointer?
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = sqlite3_open_v2(path, &opened, flags, nil)
+        guard let pointer = opened, code == SQLITE_OK else {
+            let failure = SQLiteError(
+                code: code, message: String(cString: sqlite3_errstr(code)),
+                systemError: opened.map { sqlite3_system_errno($0) } ?? 0)
+            sqlite3_close_v2(opened)
+            throw failure
+        }
+        self.pointer = pointer
+    }
+
+    deinit { sqlite3_close_v2(pointer) }
+
+    /// Whether the file can't be written.
+    package var isReadOnly: Bool { sqlite3_db_readonly(pointer, "main") == 1 }
+
+    /// Whether the file isn't at its path any more: it was moved or removed, or another has taken its place.
+    /// <https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved>
+    package var hasMoved: Bool {
+        var hasMoved: Int32 = 0
+        guard sqlite3_file_control(pointer, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK else {
+            return false
+        }
+        return hasMoved != 0
+    }
+
+    /// Forgets pages of the file that are kept in memory, so that they are read again.
+    package func releaseMemory() { sqlite3_db_release_memory(pointer) }
+
+    /// Whether a change is under way.
+    package var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
+
+    /// Waits so many milliseconds for another process that has locked the file.
+    package func wait(milliseconds: Int32) { sqlite3_busy_timeout(pointer, milliseconds) }
+
+    /// Runs statements without values, whose results nobody needs.
+    package func execute(_ sql: String) throws(SQLiteError) {
+        let code = sqlite3_exec(pointer, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw failure(code, sql) }
+    }
+
+    package func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement { try SQLiteStatement(sql, self) }
+
+    func failure(_ code: Int32, _ sql: String) -> SQLiteError {
+        SQLiteError(
+            code: code, message: String(cString: sqlite3_errmsg(pointer)), systemError: sqlite3_system_errno(pointer),
+            sql: sql)
+    }
+}
+
+/// What SQLite says went wrong: <https://www.sqlite.org/rescode.html>.
+package struct SQLiteError: Error, CustomStringConvertible, Sendable {
+    /// The extended result code.
+    package let code: Int32
+    package let message: String
+    /// The system's `errno`, where it was the system that failed; 0 otherwise.
+    package let systemError: Int32
+    /// The statement, which has no values in it; empty where there was none.
+    package let sql: String
+
+    package init(code: Int32, message: String, systemError: Int32, sql: String = "") {
+        self.code = code
+        self.message = message
+        self.systemError = systemError
+        self.sql = sql
+    }
+
+    /// The result code without what extends it.
+    package var primaryCode: Int32 { code & 0xFF }
+
+    package var description: String { sql.isEmpty ? message : "\(message) at \(sql)" }
+}
+
+/// A value of a statement or a row.
+package enum SQLiteValue {
+    case null
+    case integer(Int64)
+    case text(String)
+    /// Text whose UTF-8 is at hand.
+    case utf8([UInt8])
+
+    package static func text(_ text: String?) -> SQLiteValue { text.map { .text($0) } ?? .null }
+}
