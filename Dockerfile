@@ -4,7 +4,7 @@
 ARG SWIFT_IMAGE=swift:6.3-bookworm
 FROM ${SWIFT_IMAGE} AS build
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends libjansson-dev libmicrohttpd-dev libssl-dev make openssl \
+    && apt-get install -y -qq --no-install-recommends libjansson-dev libmicrohttpd-dev libsqlite3-dev libssl-dev make openssl \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift Makefile ./
@@ -18,13 +18,13 @@ RUN make install PREFIX=/usr DESTDIR=/out
 
 FROM debian:bookworm-slim
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends ca-certificates libmicrohttpd12 libssl3 libstdc++6 \
+    && apt-get install -y -qq --no-install-recommends ca-certificates libmicrohttpd12 libpq5 libssl3 libstdc++6 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --no-create-home --shell /usr/sbin/nologin understudy
 COPY --from=build /out/usr/bin/understudy /usr/bin/understudy
 USER understudy
-ENV UNDERSTUDY_HOST=0.0.0.0 UNDERSTUDY_PORT=9099
-EXPOSE 9099
+ENV UNDERSTUDY_HOST=0.0.0.0 UNDERSTUDY_PORT=9099 UNDERSTUDY_SMTP_PORT=1025
+EXPOSE 9099 1025
 # bash opens the connection itself, so that the image needs no HTTP client.
 HEALTHCHECK --interval=2s --timeout=2s --retries=15 CMD ["/bin/bash", "-c", \
     "exec 3<>/dev/tcp/127.0.0.1/${UNDERSTUDY_HEALTH_PORT:-9099} && printf 'GET /_understudy/v1/health HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && grep -q '\"status\":\"ok\"' <&3"]

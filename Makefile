@@ -19,17 +19,17 @@ need = @missing=; for p in $(filter $(PACKAGES),$(1)); do brew list $$p > /dev/n
 else
 # Linked at a fixed address: 40,000 relocations less at every start.
 LINKED = --static-swift-stdlib -Xswiftc -Xclang-linker -Xswiftc -no-pie
-PACKAGES = libjansson-dev libmicrohttpd-dev libssl-dev openssl
+PACKAGES = libjansson-dev libmicrohttpd-dev libsqlite3-dev libssl-dev openssl
 # $(call need,PACKAGES): installs those of Debian's packages that are missing.
 need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' \
 	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
 endif
 
-.PHONY: run example test build setup format lint schema scenarios install uninstall deb release clean
-.PHONY: bench bench-growth bench-worst fuzz fuzz-runner fuzz-http
+.PHONY: run example test build setup stores format lint schema scenarios install uninstall deb release clean
+.PHONY: bench bench-growth bench-mail bench-stores bench-worst fuzz fuzz-runner fuzz-http
 .PHONY: screenshots test-browser test-clients test-walks test-docs test-release test-container test-image test-fresh test-boot
-.PHONY: test-boundaries test-sanitizers test-stress test-growth
+.PHONY: test-boundaries test-sanitizers test-stress test-kills test-replicas test-growth
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -45,9 +45,20 @@ build: setup
 setup:
 	$(call need,$(PACKAGES))
 
-test: setup
+# STORE=checked: the same on a store that tries whatever stores rely on; STORE=sqlite: each daemon has a file of its own;
+# STORE=postgresql: each has a schema of its own, at a server that is started for it; with REPLICAS=2, too, each daemon is two,
+# behind a balancer. POSTGRESQL=1: in memory, and the tests of stores have a PostgreSQL. FILTER=…: only those tests.
+test: setup $(if $(filter postgresql:,$(STORE))$(POSTGRESQL),stores)
 	$(call need,curl python3)
-	swift test --disable-xctest
+	$(if $(STORE),Tests/Stores/with $(STORE) $(REPLICAS) --,$(if $(POSTGRESQL),Tests/Stores/with conformance --)) \
+		swift test --disable-xctest $(if $(FILTER),--filter '$(FILTER)')
+
+# What stores are tried with. Where no PostgreSQL was, Debian's package is kept from starting one on port 5432.
+stores:
+	$(if $(wildcard /usr/lib/postgresql),,$(call need,postgresql-common))
+	$(if $(wildcard /usr/lib/postgresql),,[ ! -e /etc/postgresql-common/createcluster.conf ] || \
+		$(SUDO) sed -i 's/^#* *create_main_cluster.*/create_main_cluster = off/' /etc/postgresql-common/createcluster.conf)
+	$(call need,haproxy openssl postgresql python3)
 
 # The sign-in pages in a real browser: cookies, keyboard, no scripts, both widths.
 test-browser: build
@@ -60,10 +71,14 @@ screenshots: build
 	mkdir -p docs/inspector
 	Tests/Browser/run $(BINARY) docs/inspector screenshots.py
 
-# Real client libraries, GitHub CLI behind TLS, and an Apache whose people sign in by OpenID Connect.
+# Real client libraries, GitHub CLI behind TLS, an Apache whose people sign in by OpenID Connect, and what sends and takes mail.
+# Postfix is installed without a configuration, so that it doesn't become the machine's mail server.
 test-clients: build
+	@[ -x /usr/sbin/postfix ] || [ "$$(uname)" != Linux ] || \
+		echo 'postfix postfix/main_mailer_type select No configuration' | $(SUDO) debconf-set-selections
 	$(call need,gh socat openssl python3-venv golang-go golang-github-coreos-go-oidc-dev \
-		golang-golang-x-oauth2-dev iproute2 util-linux apache2-bin libapache2-mod-auth-openidc ruby-omniauth-github)
+		golang-golang-x-oauth2-dev iproute2 util-linux apache2-bin libapache2-mod-auth-openidc ruby-omniauth-github \
+		curl swaks libio-socket-ssl-perl msmtp nodejs node-nodemailer ruby-mail postfix)
 	Tests/Clients/run $(BINARY)
 
 # What new users would do first, each within a minute: a Django site, a suite on four workers, Node, a class, and more.
@@ -90,6 +105,22 @@ test-stress: build
 	$(call need,python3)
 	Tests/Stress/connections $(BINARY)
 	Tests/Stress/redeem $(BINARY)
+
+# A daemon whose worlds lie in a file is ended by SIGKILL, KILLS times under load: two minutes.
+KILLS ?= 100
+test-kills: build
+	$(call need,python3)
+	Tests/Stress/kills $(BINARY) $(KILLS)
+	UNDERSTUDY_STORE=sqlite: Tests/Stress/redeem $(BINARY) 10
+
+# Two daemons on one PostgreSQL: two hundred clients redeem one code at both, a thousand times; one daemon is ended by SIGKILL,
+# KILLS times under load; PostgreSQL is stopped and started; both daemons are restarted in turn behind haproxy. Ten minutes, and
+# with SHORT=1 one.
+test-replicas: build stores
+	Tests/Stress/redeem $(BINARY) $(if $(SHORT),10,200) replicas
+	Tests/Stress/kills $(BINARY) $(if $(SHORT),10,$(KILLS)) postgresql
+	Tests/Stress/outage $(BINARY) $(if $(SHORT),2,10)
+	Tests/Stress/rolling $(BINARY) $(if $(SHORT),1,10)
 
 # What the daemon takes when somebody makes it keep things: a minute; everything with GROWTH= (ten minutes).
 GROWTH ?= --short
@@ -131,9 +162,22 @@ bench-growth: build
 	$(call need,wrk curl perl python3)
 	Benchmarks/growth $(BINARY)
 
+# The same sign-ins on each store, beside one another: what a second brings and what each costs. GRANTS="1000 100000 1000000":
+# with so many grants stored, which takes an hour to fill.
+bench-stores: build stores
+	$(call need,wrk)
+	Benchmarks/stores $(BINARY) $(if $(GRANTS),--grants $(GRANTS))
+
 bench: build
 	$(call need,wrk curl perl)
 	Benchmarks/run $(BINARY)
+
+# Mail, beside aiosmtpd, and Mailpit where it is installed.
+bench-mail: build
+	$(call need,python3-venv)
+	[ -x .build/bench-venv/bin/python ] || python3 -m venv .build/bench-venv
+	.build/bench-venv/bin/pip install --quiet --disable-pip-version-check 'aiosmtpd==1.*'
+	.build/bench-venv/bin/python Benchmarks/mail $(BINARY)
 
 # The worst requests of 1 MB, and what each costs.
 bench-worst: build

@@ -75,13 +75,21 @@ let package = Package(
             name: "HTTPServer", dependencies: ["CMicrohttpd", "CConnections", "Platform", "Text"], swiftSettings: strict
         ),
         .target(name: "Proxy", dependencies: ["HTTPServer", "Platform"], swiftSettings: strict),
-        .target(name: "HTTPClient", dependencies: ["COpenSSL", "Platform"], swiftSettings: strict),
+        .target(name: "ClientConnection", dependencies: ["COpenSSL", "Platform"], swiftSettings: strict),
+        .target(name: "HTTPClient", dependencies: ["ClientConnection"], swiftSettings: strict),
+        .target(name: "SMTPClient", dependencies: ["ClientConnection", "JOSE"], swiftSettings: strict),
+        .target(
+            name: "SMTPServer", dependencies: ["COpenSSL", "HTTPServer", "JOSE", "Platform"], swiftSettings: strict),
         .target(
             name: "EmulatorCore",
             dependencies: [
-                "HTTPServer", "JSON", "JOSE", "Platform", "Text", "Time", "HTTPClient",
+                "HTTPServer", "JSON", "JOSE", "Platform", "PostgreSQL", "SQLite", "Text", "Time", "HTTPClient",
                 .product(name: "Logging", package: "swift-log"),
             ],
+            swiftSettings: strict),
+        .target(
+            name: "Mail",
+            dependencies: ["EmulatorCore", "HTTPServer", "JOSE", "SMTPClient", "SMTPServer", "Platform", "Time"],
             swiftSettings: strict),
         .target(name: "OAuth", dependencies: ["EmulatorCore", "Platform"], swiftSettings: strict),
         .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
@@ -102,26 +110,26 @@ let package = Package(
             name: "Understudy",
             dependencies: [
                 "Apple", "GitHub", "Google", "Facebook", "OpenID", "Firebase", "Control", "Inspector", "Platform",
-                "Proxy",
+                "Proxy", "Mail", "SMTPServer",
             ],
             swiftSettings: strict, plugins: ["EmbedSeedData"]),
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
-                "Understudy", "Proxy", "EmulatorCore", "JSON", "JOSE", "Time", "Platform",
+                "Understudy", "Proxy", "EmulatorCore", "JSON", "JOSE", "SMTPClient", "Time", "Platform",
                 .target(name: "CNamespaces", condition: .when(platforms: [.linux])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: [foreign], swiftSettings: strict),
         .target(
-            name: "TestSupport", dependencies: ["Understudy", "Platform"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Understudy", "Platform", "SMTPServer"], path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(name: "PostgreSQLTests", dependencies: ["PostgreSQL"], swiftSettings: strict),
         .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: strict),
         // What is fuzzed is an ordinary target, so that the tests can run its corpus.
         .target(
             name: "FuzzTargets",
-            dependencies: ["Understudy", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["Understudy", "SMTPServer", .product(name: "Logging", package: "swift-log")],
             path: "Tests/Fuzz/Targets", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
@@ -134,8 +142,18 @@ let package = Package(
         .testTarget(
             name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform", "Proxy", "TestSupport"],
             swiftSettings: strict),
+        .testTarget(name: "SMTPServerTests", dependencies: ["SMTPServer", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "SMTPClientTests", dependencies: ["SMTPClient", "SMTPServer", "Platform", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MailTests", dependencies: ["Mail", "SMTPClient", "SMTPServer", "EmulatorCore", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(name: "WebAuthnTests", dependencies: ["WebAuthn", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "EmulatorCoreTests", dependencies: ["EmulatorCore", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "EmulatorCoreTests",
+            dependencies: ["EmulatorCore", "JOSE", "Platform", "PostgreSQL", "SQLite", "TestSupport"],
+            exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "AppleTests",
             dependencies: ["Apple", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
@@ -168,7 +186,7 @@ let package = Package(
             name: "InspectorTests", dependencies: ["Inspector", "Control", "EmulatorCore", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "UnderstudyTests", dependencies: ["Understudy", "TestSupport"], swiftSettings: strict),
+            name: "UnderstudyTests", dependencies: ["SQLite", "Understudy", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "CommandLineToolTests", dependencies: ["CommandLineTool", "TestSupport"], swiftSettings: strict),
     ]

@@ -48,7 +48,7 @@ function request()
 end
 
 function response(status, headers, body)
-  local location = headers["Location"]
+  local location = (headers["Location"] or headers["location"])
   if location then
     local text, app = location:match("code=([^&]+)&state=(%d+)")
     push(codes, { text = text, app = app })

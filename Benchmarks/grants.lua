@@ -1,14 +1,16 @@
 -- Makes many grants: an ordered outcome says who authorizes, then /login/oauth/authorize is answered at once. Each of
 -- PEOPLE people grants each of CLIENTS apps something; PEOPLE and CLIENTS are environment variables.
--- With one connection: an outcome must be there before its authorization comes.
+-- With one connection for each of wrk's threads (THREADS, 1): an outcome must be there before its authorization comes. Each
+-- thread has apps of its own.
 local people, clients = tonumber(os.getenv("PEOPLE")), tonumber(os.getenv("CLIENTS"))
 local outcome = "POST /_understudy/v1/outcomes HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
 local body = '{"provider":"github","client":"growth-%d","account":"p%d","outcome":"approve"}'
 local authorize = "GET /github.com/login/oauth/authorize?client_id=growth-%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
-local number, asked = 0, false
+local step, asked = tonumber(os.getenv("THREADS") or "1"), false
 local threads = {}
 
 function setup(thread)
+  thread:set("number", #threads)
   table.insert(threads, thread)
 end
 
@@ -20,7 +22,7 @@ function request()
   local client, person = number % clients, math.floor(number / clients) % people
   if asked then
     asked = false
-    number = number + 1
+    number = number + step
     return authorize:format(client)
   end
   asked = true
@@ -34,7 +36,7 @@ function response(status, headers)
   elseif status ~= 201 then
     failures = failures + 1
   end
-  if grants >= people * clients then wrk.thread:stop() end
+  if grants * step >= people * clients then wrk.thread:stop() end
 end
 
 function done(summary)

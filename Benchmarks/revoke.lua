@@ -48,7 +48,7 @@ end
 
 function response(status, headers, body)
   local next
-  local code, app = (headers["Location"] or ""):match("code=([^&]+)&state=(%d+)")
+  local code, app = ((headers["Location"] or headers["location"]) or ""):match("code=([^&]+)&state=(%d+)")
   local token = status == 200 and body:match('"access_token":"([^"]+)"')
   if code then
     local form = exchange:format(app, code)

@@ -27,7 +27,7 @@ function request()
 end
 
 function response(status, headers, body)
-  local location = headers["Location"]
+  local location = (headers["Location"] or headers["location"])
   if location then
     last = last + 1
     codes[last] = location:match("code=([^&]+)")

@@ -10,7 +10,11 @@ struct AppleDirectory: Sendable {
         let id: String
         let keys: [String: Key]
         let notificationsURL: String?
-        let relay: AppleSection.Relay
+        let sources: RegisteredSources
+        /// Whether mails to relay addresses must be signed.
+        let requiresDKIM: Bool
+        /// Where it stands in the seed.
+        let place: String
     }
 
     /// An App ID or a Services ID.
@@ -42,11 +46,12 @@ struct AppleDirectory: Sendable {
     init(_ seeded: [AppleSection.Team], keys known: [String: Key]) {
         var teams: [String: Team] = [:]
         var clients: [String: Client] = [:]
-        for team in seeded {
+        for (place, team) in seeded.enumerated() {
             let keys = team.keys.compactMap { named in named.verifying(known).map { (named.id, $0) } }
             teams[team.id] = Team(
                 id: team.id, keys: Dictionary(keys) { first, _ in first }, notificationsURL: team.notificationsURL,
-                relay: team.relay)
+                sources: RegisteredSources(team.relay), requiresDKIM: team.relay.requireDKIM,
+                place: "$.apple.teams[\(place)]")
             for app in team.apps {
                 clients[app.bundleID] = Client(
                     id: app.bundleID, kind: .app, team: team.id, group: app.primaryApp ?? app.bundleID, returnURLs: [],

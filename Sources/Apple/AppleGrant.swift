@@ -47,12 +47,24 @@ struct AppleGrant: OAuthGrant {
 
 /// A consent that has ended, for credential states.
 struct EndedGrant: Row {
-    static let table = Table<EndedGrant>("apple.endedGrant", indexes: [bySubject])
+    static let table = Table<EndedGrant>("apple.endedGrant", indexes: [bySubject, byRelayAddress])
     static let bySubject = Index<EndedGrant, String>("subject") { $0.subject }
+    static let byRelayAddress = Index<EndedGrant, String>("relayAddress") { $0.relayAddress }
 
     /// The grant's.
     let key: String
+    let account: String
     let subject: String
+    /// Behind which the person hid; `nil` for one who shared the address.
+    let relayAddress: String?
+
+    init(_ grant: AppleGrant) {
+        key = grant.key
+        account = grant.account
+        subject = AppleIdentifiers.subject(account: grant.account, team: grant.team)
+        relayAddress =
+            grant.sharesEmail ? nil : AppleIdentifiers.relayAddress(account: grant.account, team: grant.team)
+    }
 }
 
 /// An access token for `user.migration`, of a team.
@@ -94,7 +106,7 @@ extension Transaction {
     /// Ends a grant: every code and token of it stops, and the next sign-in is a first one.
     mutating func revoke(_ grant: AppleGrant) {
         end(grant)
-        put(EndedGrant(key: grant.key, subject: AppleIdentifiers.subject(account: grant.account, team: grant.team)))
+        put(EndedGrant(grant))
     }
 }
 

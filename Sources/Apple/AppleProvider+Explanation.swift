@@ -60,18 +60,16 @@ extension AppleProvider {
 
     /// Found from the first consent on.
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
-        let team = directory.clients[client]?.team
-        return world.read { tables in
-            if let grant = tables.first(AppleGrant.bySubject, subject), let account = tables.account(grant.account) {
-                return KnownSubject(account: account.id, about: "\(account.fullName) at team \(grant.team)")
-            }
-            // Of those who have authorized nothing of the team yet, the first few: the identifier can't be turned round.
-            guard let team else { return nil }
-            let account = tables.rows(Account.self, limit: AppleProvider.triedAccounts).first {
-                AppleIdentifiers.subject(account: $0.id, team: team) == subject
-            }
-            return account.map { KnownSubject(account: $0.id, about: "\($0.fullName) at team \(team)") }
+        let known = world.read { tables -> KnownSubject? in
+            guard let grant = tables.first(AppleGrant.bySubject, subject), let account = tables.account(grant.account)
+            else { return nil }
+            return KnownSubject(account: account.id, about: "\(account.fullName) at team \(grant.team)")
         }
+        // Of those who have authorized nothing of the team yet, the first few: the identifier can't be turned round.
+        guard known == nil, let team = directory.clients[client]?.team else { return known }
+        let accounts = world.read { $0.rows(Account.self, limit: AppleProvider.triedAccounts) }
+        let account = accounts.first { AppleIdentifiers.subject(account: $0.id, team: team) == subject }
+        return account.map { KnownSubject(account: $0.id, about: "\($0.fullName) at team \(team)") }
     }
 
     private static let triedAccounts = 500

@@ -41,11 +41,23 @@ extension AppleProvider {
                                 "allowInsecureReturnURLs": true,
                             ]
                         ],
+                        "relay": ["domains": .array(mailDomains(returnURLs).map { .string($0) })],
                     ]
                 ]
             ],
             "The team `\(team)` with the app `\(app)`, the Services ID `\(service)`, which may be returned to this machine, "
-                + "and the key `\(id)`, which client secrets are signed with. \(key.about) `grace` hides her address.")
+                + "and the key `\(id)`, which client secrets are signed with. \(key.about) `grace` hides her address: who may mail her, `relay` says."
+        )
+    }
+
+    /// From where the app may mail people who hide their addresses: the hosts to which they return.
+    private static func mailDomains(_ returnURLs: JSONValue) -> [String] {
+        let hosts = (returnURLs.array ?? []).compactMap { url -> String? in
+            guard let url = url.string, url.hasPrefix("https://") else { return nil }
+            let host = url.dropFirst("https://".count).prefix { !"/:?#".contains($0) }
+            return host == "localhost" ? nil : host.lowercased()
+        }
+        return Set(hosts + ["example.com"]).sorted()
     }
 
     private static func key(

@@ -25,6 +25,7 @@ package struct AppleSection: SeedSection {
     let booleanClaims: BooleanClaims
     let accountDeletedEvent: String
     let crossSiteFormPost: Bool
+    let accountMails: Bool
     let codeLifetime: TimeSpan
     let idTokenLifetime: TimeSpan
     /// What `expires_in` says.
@@ -45,6 +46,10 @@ package struct AppleSection: SeedSection {
         crossSiteFormPost = fields(
             "crossSiteFormPost", .boolean, default: true,
             "Move the browser to appleid.apple.com.localhost before a form post to the daemon's own site.")
+        accountMails = fields(
+            "accountMails", .boolean, default: false,
+            "Write to people when they use an app for the first time. The mails lie in the inbox, where a test that waits for the app's own would find them first."
+        )
         codeLifetime = fields(
             "codeLifetime", .duration, default: .minutes(5), "How long an authorization code lasts.")
         idTokenLifetime = fields("idTokenLifetime", .duration, default: .hours(24), "How long an ID token lasts.")
@@ -171,11 +176,16 @@ extension AppleSection {
     struct Relay: SchemaObject {
         let senders: [String]
         let domains: [String]
+        let requireDKIM: Bool
 
         init(_ fields: inout Fields) {
             senders = fields(
                 "senders", .set(of: .text(.email)), default: [], "Addresses that may write to relay addresses.")
             domains = fields("domains", .set(of: .text(.nonEmpty)), default: [], "Domains that may.")
+            requireDKIM = fields(
+                "requireDKIM", .boolean, default: false,
+                "Refuse mails without a valid signature of the domain in From. Apple demands SPF or DKIM, and SPF can't be seen here."
+            )
         }
     }
 }

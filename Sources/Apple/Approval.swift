@@ -48,7 +48,7 @@ extension AppleProvider {
     func authorize(
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?
     ) -> Authorization {
-        exchange.world.update { tables in
+        let authorization = exchange.world.update { tables in
             let now = tables.now
             let consent = tables.consent(
                 approval.account.id, to: client, scopes: approval.scopes, sharesEmail: approval.sharesEmail)
@@ -62,5 +62,7 @@ extension AppleProvider {
                 grant: consent.grant, account: approval.account, name: approval.name, code: code,
                 isFirst: consent.isFirst, at: now)
         }
+        mailPerson(of: authorization, for: client, exchange)
+        return authorization
     }
 }

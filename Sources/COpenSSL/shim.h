@@ -75,4 +75,10 @@ static inline void understudy_ssl_require_tls12(SSL_CTX *context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 }
 
+
+// Adds a certificate behind the server's own; the context owns it then.
+static inline int understudy_ssl_add_chain(SSL_CTX *context, X509 *certificate) {
+  return (int)SSL_CTX_add_extra_chain_cert(context, certificate);
+}
+
 #endif

@@ -7,17 +7,18 @@ struct WorldOption: Equatable {
     let name: String
     let port: UInt16?
 
-    init(_ text: String) throws {
+    /// `option` is as it was given, for messages.
+    init(_ text: String, option: String = "--world") throws {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         name = parts[0]
         port = parts.count > 1 ? UInt16(parts[1]) : nil
         guard WorldName.isValid(name) else {
             throw ValidationError(
-                "--world: \"\(name)\" can't be a world: \(WorldName.rule); \"understudy world-name TEXT\" makes one of any text."
+                "\(option): \"\(name)\" can't be a world: \(WorldName.rule); \"understudy world-name TEXT\" makes one of any text."
             )
         }
         guard parts.count == 1 || port != nil else {
-            throw ValidationError("--world \(name): \"\(parts[1])\" isn't a port, 0 to 65535.")
+            throw ValidationError("\(option) \(name): \"\(parts[1])\" isn't a port, 0 to 65535.")
         }
     }
 }
@@ -45,8 +46,32 @@ extension DaemonOptions {
         }
         if let name = own.first { options.defaultWorld = name }
         options.worldPorts = chosen.compactMap { option in option.port.map { (world: option.name, port: $0) } }
-        let names = options.worldPorts.map(\.world)
+        try DaemonOptions.expectOnePort(options.worldPorts.map(\.world), option: "--world")
+        try chooseMailWorlds(&options)
+    }
+
+    /// Sets the ports of worlds' mail.
+    private func chooseMailWorlds(_ options: inout RunningServer.Options) throws {
+        let name = "--smtp-world"
+        let chosen = try (mailWorlds.isEmpty ? Environment.list("SMTP_WORLD") : mailWorlds).map {
+            try WorldOption($0, option: name)
+        }
+        options.worldMailPorts = try chosen.map { option in
+            guard let port = option.port else {
+                throw ValidationError(
+                    "\(name) \(option.name): give its port, too, as in \(name) \(option.name)=1026; 0 takes a free one."
+                )
+            }
+            return (world: option.name, port: port)
+        }
+        guard chosen.isEmpty || options.smtpPort != nil else {
+            throw ValidationError("\(name) goes with --smtp-port.")
+        }
+        try DaemonOptions.expectOnePort(chosen.map(\.name), option: name)
+    }
+
+    private static func expectOnePort(_ names: [String], option: String) throws {
         guard let twice = names.first(where: { name in names.count { $0 == name } > 1 }) else { return }
-        throw ValidationError("--world \(twice): a world has one port of its own, and here it is given two.")
+        throw ValidationError("\(option) \(twice): a world has one port of its own, and here it is given two.")
     }
 }

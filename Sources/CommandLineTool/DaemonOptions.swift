@@ -1,5 +1,6 @@
 import ArgumentParser
 import Logging
+import SMTPClient
 import Understudy
 
 /// The options of `serve`, which `exec` takes, too.
@@ -53,6 +54,28 @@ struct DaemonOptions: ParsableArguments {
     @Flag(help: "Let the proxy pass other hosts through, to the network.")
     var proxyPassthrough = false
 
+    @Option(help: "A port for mail by SMTP; 0 takes a free one. (default: none; with exec, 0)")
+    var smtpPort: UInt16?
+
+    @Option(
+        name: .customLong("smtp-world"),
+        help: ArgumentHelp(
+            "A port of its own for a world's mail, NAME=PORT; 0 takes a free one. Goes with --smtp-port. May be repeated.",
+            valueName: "name"))
+    var mailWorlds: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Hand all mail on to a mail server, which may want a login: USER:PASSWORD@HOST:PORT.",
+            valueName: "host:port"))
+    var smtpForward: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where worlds are kept: memory, sqlite:PATH for a file with which they outlive the daemon, or postgresql://ADDRESS for a database that daemons share. (default: memory)",
+            valueName: "store"))
+    var store: String?
+
     @Option(help: ArgumentHelp("The folder of the certificate authority.", valueName: "path"), completion: .file())
     var caDirectory: String?
 
@@ -67,6 +90,15 @@ struct DaemonOptions: ParsableArguments {
         name: .customLong("control-host"),
         help: ArgumentHelp("Another host name at which the control API answers. May be repeated.", valueName: "name"))
     var controlHosts: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "What callers of the control API must show, as \"Authorization: Bearer TOKEN\", and the inspector asks for. In UNDERSTUDY_CONTROL_TOKEN other users of the machine can't see it. (default: none)",
+            valueName: "token"))
+    var controlToken: String?
+
+    @Option(help: ArgumentHelp("A file that holds the control token.", valueName: "path"), completion: .file())
+    var controlTokenFile: String?
 
     @Flag(help: "Mask codes, tokens and secrets in the recording.")
     var maskSecrets = false
@@ -99,7 +131,7 @@ struct DaemonOptions: ParsableArguments {
 
     /// Starts the daemon, or says in one line why it can't.
     func start(
-        defaultPort: UInt16, change: (inout RunningServer.Options) -> Void = { _ in }
+        defaultPort: UInt16, defaultMailPort: UInt16? = nil, change: (inout RunningServer.Options) -> Void = { _ in }
     ) throws -> RunningServer {
         let level =
             try logLevel ?? Environment.value("LOG_LEVEL", as: Logger.Level.self, expected: "a log level") ?? .info
@@ -112,6 +144,7 @@ struct DaemonOptions: ParsableArguments {
         options.port =
             try port ?? Environment.value("PORT", as: UInt16.self, expected: "a port, 0 to 65535") ?? defaultPort
         options.controlHosts = controlHosts.isEmpty ? Environment.list("CONTROL_HOST") : controlHosts
+        options.controlToken = try chosenControlToken()
         options.tlsPort = try tlsPort ?? Environment.value("TLS_PORT", as: UInt16.self, expected: "a port, 0 to 65535")
         options.isTLSOnly =
             try tlsOnly || Environment.value("TLS_ONLY", as: Bool.self, expected: "true or false") ?? false
@@ -120,7 +153,12 @@ struct DaemonOptions: ParsableArguments {
         options.proxyPassesThrough =
             try proxyPassthrough
             || Environment.value("PROXY_PASSTHROUGH", as: Bool.self, expected: "true or false") ?? false
+        options.smtpForward = try mailServer()
+        options.smtpPort =
+            try smtpPort ?? Environment.value("SMTP_PORT", as: UInt16.self, expected: "a port, 0 to 65535")
+            ?? defaultMailPort
         options.importDirectory = try importedDirectory()
+        options.store = store
         try chooseWorlds(&options)
         options.authority = authority
         options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios
@@ -143,10 +181,25 @@ struct DaemonOptions: ParsableArguments {
             let warning =
                 "listening on \(options.host), which other machines can reach. Understudy signs anyone in as anyone: "
                 + "it is for tests only, never for production."
+                + (options.controlToken == nil
+                    ? " Whoever reaches it may also change what it does and read its mail: --control-token keeps that to those who know the token."
+                    : "")
             // Who reads the log as JSON gets nothing else.
             if format == .json { options.logger.warning("\(warning)") } else { log.write("WARNING: \(warning)") }
         }
         return server
+    }
+}
+
+extension DaemonOptions {
+    /// Where mail is handed on. An error doesn't repeat what was given: a password may be in it.
+    private func mailServer() throws -> String? {
+        guard let text = smtpForward ?? Environment.value("SMTP_FORWARD") else { return nil }
+        guard MailServerAddress(text) != nil else {
+            let name = smtpForward == nil ? "UNDERSTUDY_SMTP_FORWARD" : "--smtp-forward"
+            throw ValidationError("\(name): expected \(MailServerAddress.expectation).")
+        }
+        return text
     }
 }
 

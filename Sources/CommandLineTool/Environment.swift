@@ -35,11 +35,22 @@ enum Terminal {
         exit(1)
     }
 
+    /// The same, for what is no line.
+    static func write(_ bytes: [UInt8]) {
+        guard let reason = write(bytes, to: STDOUT_FILENO) else { return }
+        complain("understudy: standard output can't be written: \(reason)")
+        exit(1)
+    }
+
     static func complain(_ line: String) { _ = write(line, to: STDERR_FILENO) }
 
     /// Writes a line. Returns the error that kept it from being written, if any.
     private static func write(_ line: String, to descriptor: Int32) -> String? {
-        var rest = Array((line + "\n").utf8)[...]
+        write(Array((line + "\n").utf8), to: descriptor)
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> String? {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {

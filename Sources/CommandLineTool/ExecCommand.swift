@@ -9,7 +9,7 @@ struct ExecCommand: ParsableCommand {
         commandName: "exec", abstract: "Start the daemon for one command, on a free port, and stop it afterwards.",
         usage: "understudy exec [<serve's options>] [--intercept] [--log-file <path>] -- <command> [<argument> ...]",
         discussion: """
-            The command finds the daemon in its environment: UNDERSTUDY_URL, UNDERSTUDY_CONTROL_URL, \
+            The command finds the daemon in its environment: UNDERSTUDY_URL, UNDERSTUDY_CONTROL_URL, UNDERSTUDY_SMTP_HOST, UNDERSTUDY_SMTP_PORT, \
             \(variables.dropLast().joined(separator: ", ")) and \
             \(variables.last ?? ""). With --proxy-port it gets the proxy instead, and with \
             --intercept the real host names themselves lead to the daemon: for this command alone. Input and output are the \
@@ -92,7 +92,7 @@ struct ExecCommand: ParsableCommand {
         }
         defer { surroundings.discard() }
         let server = surroundings.server
-        defer { server.stop() }
+        defer { server.end() }
         let log = try LogFile(at: logFile ?? Environment.value("LOG_FILE"), watcher: watcher)
         // What has been logged so far is for the person, and must be written before the log goes to the file.
         LineWriter.standardError.flush()

@@ -20,7 +20,7 @@ struct Surroundings {
         _ options: DaemonOptions, intercepts: Bool, isolated: Bool, sharedPorts: [UInt16], watcher: Watcher?
     ) throws {
         guard intercepts || options.usesProxy else {
-            server = try options.start(defaultPort: 0)
+            server = try options.start(defaultPort: 0, defaultMailPort: 0)
             variables = Surroundings.own(server) + Providers.variables(daemon: server.url)
             folder = nil
             return
@@ -36,7 +36,7 @@ struct Surroundings {
             try File.write(certificate.utf8, to: file, mode: 0o644)
             let trust = bundle.variables + [(name: "UNDERSTUDY_CA_FILE", value: file)]
             guard intercepts else {
-                server = try options.start(defaultPort: 0) { $0.authority = authority }
+                server = try options.start(defaultPort: 0, defaultMailPort: 0) { $0.authority = authority }
                 variables =
                     Surroundings.own(server) + Surroundings.proxy(server.proxyURL ?? "") + trust
                 return
@@ -51,7 +51,7 @@ struct Surroundings {
             let view = try Interception(
                 hosts: hosts, bundle: bundle.path, directory: folder, isolated: isolated, store: store,
                 shares: !sharedPorts.isEmpty)
-            server = try options.start(defaultPort: 80) { changed in
+            server = try options.start(defaultPort: 80, defaultMailPort: 0) { changed in
                 changed.authority = authority
                 changed.host = view.address
                 changed.port = 80
@@ -106,7 +106,11 @@ struct Surroundings {
         [
             (name: "UNDERSTUDY_URL", value: server.url),
             (name: "UNDERSTUDY_CONTROL_URL", value: "\(server.url)/_understudy/v1"),
-        ] + (server.proxyURL.map { [(name: "UNDERSTUDY_PROXY_URL", value: $0)] } ?? [])
+        ] + (server.controlToken.map { [(name: "UNDERSTUDY_CONTROL_TOKEN", value: $0)] } ?? [])
+            + (server.proxyURL.map { [(name: "UNDERSTUDY_PROXY_URL", value: $0)] } ?? [])
+            + (server.smtpPort.map { port in
+                [(name: "UNDERSTUDY_SMTP_HOST", value: server.host), (name: "UNDERSTUDY_SMTP_PORT", value: "\(port)")]
+            } ?? [])
     }
 
     /// In upper and lower case, because programs differ in which they read. Node.js reads them from 22.21 and 24 on when

@@ -11,7 +11,7 @@ struct UnderstudyCommand: ParsableCommand {
         version: Version.current,
         subcommands: [
             ServeCommand.self, ExecCommand.self, SeedCommand.self, AuthorityCommand.self, HostsCommand.self,
-            ExplainCommand.self, ClientSecretCommand.self, CompletionCommand.self,
+            ExplainCommand.self, ClientSecretCommand.self, SnapshotCommand.self, CompletionCommand.self,
             ManualCommand.self, WorldNameCommand.self,
         ],
         defaultSubcommand: nil)

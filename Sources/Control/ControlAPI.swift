@@ -11,34 +11,44 @@ package struct ControlAPI: Sendable {
     let tokenOrder: ComposedRule<TokenOrder>
     package let worlds: WorldRegistry
     package let ports: WorldPorts
+    package let mailPorts: WorldPorts
     let seeds: RuntimeSeeds
     private let keyOwners: [KeyOwner]
     let version: String
     private let allScenarios: Lazy<[Scenario]>
     private let endpointCatalog: Lazy<OperationCatalog>
+    /// Finds who answered an exchange.
+    package let finder: Lazy<OperationFinder>
     package let masksSecrets: Bool
     /// Host names at which it answers, beside loopback names and IP addresses.
     let hosts: Set<String>
+    /// What its callers have to show; `nil` where it takes anybody.
+    package let token: ControlToken?
 
     package let gauges: ProcessGauges
 
     package init(
-        for seed: Seed, providers: [any Provider], worlds: WorldRegistry, ports: WorldPorts, seeds: RuntimeSeeds,
-        version: String, hosts: [String], scenarios: Lazy<[Scenario]>, masksSecrets: Bool, gauges: ProcessGauges
+        for seed: Seed, providers: [any Provider], worlds: WorldRegistry, ports: WorldPorts, mailPorts: WorldPorts,
+        seeds: RuntimeSeeds,
+        version: String, hosts: [String], token: ControlToken?, scenarios: Lazy<[Scenario]>, masksSecrets: Bool,
+        gauges: ProcessGauges
     ) {
         self.gauges = gauges
         allScenarios = scenarios
         self.masksSecrets = masksSecrets
         endpointCatalog = Lazy { OperationCatalog(providers: providers) }
+        finder = Lazy { OperationFinder(providers: providers) }
         self.providers = providers
         let names = providers.map(\.name)
         tokenOrder = ComposedRule { TokenOrder(&$0, providers: names) }
         self.worlds = worlds
         self.ports = ports
+        self.mailPorts = mailPorts
         self.seeds = seeds
         keyOwners = seed.keyOwners
         self.version = version
         self.hosts = Set(hosts.map { $0.lowercased() })
+        self.token = token
     }
 
     package var scenarios: [Scenario] { allScenarios.value }
@@ -54,6 +64,8 @@ package struct ControlAPI: Sendable {
             .control("GET", "seed") { seed($0) },
             .control("PUT", "seed") { replaceSeed($0) },
             .control("POST", "seed") { extendSeed($0) },
+            .control("GET", "snapshot") { await snapshot($0) },
+            .control("PUT", "snapshot") { await loadSnapshot($0) },
             .control("GET", "clock") { clock($0) },
             .control("POST", "clock") { setClock($0) },
             .control("GET", "outcomes") { outcomes($0) },

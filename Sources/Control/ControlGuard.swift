@@ -3,7 +3,33 @@ import HTTPServer
 import EmulatorCore
 
 extension ControlAPI {
-    /// The control API has no password. So that a page of another site can't use it, requests are refused that a script of such
+    /// Why an exchange may not control the daemon: as `refusal(of:allowsLinks:)` says, and because it doesn't show the daemon's
+    /// token. `isControl` is false for what a provider serves to tests beside the control API, which any page may ask.
+    package func refusal(of exchange: Exchange, isControl: Bool = true, allowsLinks: Bool = false) -> Response? {
+        if isControl, let refusal = refusal(of: exchange.request, allowsLinks: allowsLinks) { return refusal }
+        // Whoever asks only whether the daemon is ready, as a balancer does, has no token. It is told nothing else.
+        guard !isAllowed(exchange), exchange.address.path != ControlAPI.healthPath else { return nil }
+        let source = "what --control-token or UNDERSTUDY_CONTROL_TOKEN gave this daemon"
+        let isOther = ControlToken.bearer(of: exchange.request) != nil
+        var refusal =
+            isOther
+            ? ControlAnswer.error(
+                401, "wrongToken", "the bearer token isn't this daemon's control token: send \(source)")
+            : ControlAnswer.error(
+                401, "noToken", "this call controls the daemon, which wants \"Authorization: Bearer\" with \(source)")
+        // https://www.rfc-editor.org/rfc/rfc6750#section-3
+        let challenge = "Bearer realm=\"understudy control\"" + (isOther ? ", error=\"invalid_token\"" : "")
+        refusal.headers.append((name: "WWW-Authenticate", value: challenge))
+        return refusal
+    }
+
+    /// Whether the exchange may control the daemon: it shows the token, the daemon has none, or sent the request itself.
+    func isAllowed(_ exchange: Exchange) -> Bool {
+        guard let token, !exchange.isInternal else { return true }
+        return token.isShown(by: exchange.request)
+    }
+
+    /// A page of another site can't use the control API, also where it wants no token: requests are refused that a script of such
     /// a page sent, or that come by a host name of that site which points here (DNS rebinding).
     ///
     /// `allowsLinks` lets a browser follow a link of another site to a page, which that site can neither read nor frame.

@@ -49,6 +49,9 @@ extension ControlAPI {
             object["errors"] = entry.traits.errors.map { .array($0.names.map { .string($0) }) }
             return .object(object)
         }
-        return ControlAnswer.ok(["endpoints": .array(entries)])
+        let mail = SMTPStep.allCases.map { step -> JSONValue in
+            ["smtp": .string(step.rawValue), "fits": .string(step.fitting)]
+        }
+        return ControlAnswer.ok(["endpoints": .array(entries + mail)])
     }
 }

@@ -6,22 +6,62 @@ import EmulatorCore
 // GET /_understudy/v1/health: what is running, how much memory and how many connections it uses, and what it had to drop
 
 extension ControlAPI {
+    static let healthPath = "\(root)/health"
+
+    /// Whether the daemon is ready for requests, which is what a balancer asks: 200, or 503 while its store can't be used or it is about
+    /// to stop. Whoever may control the daemon is told the rest.
     func health(_ exchange: Exchange) -> Response {
-        var health = JSONObject([
-            ("status", "ok"), ("version", .string(version)), ("worlds", .integer(Int64(worlds.count))),
-            ("ports", .object(JSONObject(gauges.listening.map { ($0.name, .integer(Int64($0.port))) }))),
-            ("memory", memory), ("connections", connections),
-        ])
+        worlds.stores.tryAgain()
+        let store = worlds.stores.health
+        var problem: Diagnosis?
+        var status = "ok"
+        if gauges.isEnding {
+            status = "ending"
+            problem = Diagnosis(
+                "this daemon was told to end and answers for a moment longer (--drain): ask another replica")
+        } else if let failure = store.failure {
+            status = "failing"
+            problem = failure.diagnosis
+        }
+        var health = JSONObject([("status", .string(status)), ("version", .string(version))])
+        if isAllowed(exchange) { describe(store, in: &health) }
+        let answer = ControlAnswer.ok(.object(health), status: problem == nil ? 200 : 503)
+        return problem.map { answer.diagnosed($0) } ?? answer
+    }
+
+    private func describe(_ store: StoreHealth, in health: inout JSONObject) {
+        health["worlds"] = .integer(Int64(worlds.count))
+        health["store"] = ControlAPI.document(store, replica: worlds.stores.replica)
+        health["ports"] = .object(JSONObject(gauges.listening.map { ($0.name, .integer(Int64($0.port))) }))
+        health["memory"] = memory
+        health["connections"] = connections
+        health["mail"] = worlds.budget.mailRoutes.forwarding.map { ControlAPI.document($0.status) }
         health["droppedLogLines"] = gauges.droppedLogLines.map { .integer(Int64($0())) }
-        return ControlAnswer.ok(.object(health))
+    }
+
+    /// Where worlds are kept, and who shares them.
+    private static func document(_ store: StoreHealth, replica: Int) -> JSONValue {
+        var document = JSONObject([
+            ("kind", .string(store.kind)), ("reachable", .bool(store.failure == nil)),
+        ])
+        document["failure"] = store.failure.map { .string($0.diagnosis.line) }
+        document["failingSince"] = store.failingSince.map { .string($0.text) }
+        guard !store.replicas.isEmpty else { return .object(document) }
+        document["replica"] = .integer(Int64(replica))
+        document["replicas"] = .array(
+            store.replicas.map { ["number": .integer(Int64($0.number)), "name": .string($0.name)] })
+        return .object(document)
     }
 
     /// For each server. `open`, `held` and `bodyBytes` are what there is now; the rest counts since the start, or since the
     /// certificate was renewed.
     private var connections: JSONValue {
-        .object(
+        let mail = gauges.mailConnections.map { mail -> (String, JSONValue) in
+            ("smtp", ["open": .integer(Int64(mail.open)), "limit": .integer(Int64(mail.limit))])
+        }
+        return .object(
             JSONObject(
-                gauges.connections.map { server in
+                gauges.connections.map { server -> (String, JSONValue) in
                     let counters = server.counters
                     let document: JSONValue = [
                         "open": .integer(Int64(counters.open)), "held": .integer(Int64(counters.held)),
@@ -32,7 +72,7 @@ extension ControlAPI {
                         "abandoned": .integer(Int64(clamping: counters.abandoned)),
                     ]
                     return (server.name, document)
-                }))
+                } + (mail.map { [$0] } ?? [])))
     }
 
     /// Sizes are in bytes. `dropped` counts since the start.
@@ -58,6 +98,18 @@ extension ControlAPI {
             "byteLimit": .integer(Int64(budget.streams.limit)), "dropped": .integer(Int64(budget.streams.dropped)),
         ]
         return .object(memory)
+    }
+
+    /// Where mail is handed on: what waits, and what became of the rest since the start.
+    private static func document(_ status: ForwardingStatus) -> JSONValue {
+        var document = JSONObject([
+            ("to", .string(status.destination)), ("queued", .integer(Int64(status.queued))),
+        ])
+        document["oldest"] = status.oldest.map { .string("\($0)s") }
+        document["lastError"] = status.lastError.map { .string($0) }
+        document["forwarded"] = .integer(Int64(status.forwarded))
+        document["failed"] = .integer(Int64(status.failed))
+        return .object(document)
     }
 
     private static func document(_ allowance: Allowance) -> JSONValue {

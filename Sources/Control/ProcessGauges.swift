@@ -7,16 +7,31 @@ package final class ProcessGauges: Sendable {
     package typealias Connections = @Sendable () -> ServerCounters?
 
     private let servers = Mutex<[(name: String, counters: Connections)]>([])
+    private let mail = Mutex<(@Sendable () -> (open: Int, limit: Int)?)?>(nil)
     private let ports = Mutex<[(name: String, port: UInt16)]>([])
     /// How many lines of the log were dropped since the start; `nil` when the log isn't written by this program.
     let droppedLogLines: (@Sendable () -> Int)?
+    /// Whether the daemon is about to stop.
+    private let ending = Atomic<Bool>(false)
 
     package init(droppedLogLines: (@Sendable () -> Int)? = nil) { self.droppedLogLines = droppedLogLines }
+
+    package var isEnding: Bool { ending.load(ordering: .relaxed) }
+
+    /// From now on `health` has balancers send requests elsewhere.
+    package func announceEnd() { ending.store(true, ordering: .relaxed) }
 
     /// Adds a server under the name that `health` shows: `http`, `https`.
     package func add(_ name: String, _ counters: @escaping Connections) {
         servers.withLock { $0.append((name: name, counters: counters)) }
     }
+
+    /// Adds the server of mail by SMTP: how many connections it has, of how many.
+    package func addMail(_ connections: @escaping @Sendable () -> (open: Int, limit: Int)?) {
+        mail.withLock { $0 = connections }
+    }
+
+    var mailConnections: (open: Int, limit: Int)? { mail.withLock { $0 }?() }
 
     /// Notes what is listened on: `http`, `https`, `proxy`.
     package func note(_ name: String, port: UInt16) { ports.withLock { $0.append((name: name, port: port)) } }

@@ -52,6 +52,7 @@ extension ControlAPI {
             if worlds.give(seeds.play(seed), lease, to: world, adding: isAddition ? body : nil) {
                 return ControlAnswer.ok(["world": .string(world.name), "seed": .string(word)])
             }
+            if exchange.storeHasFailed { break }
         }
         return ControlAnswer.error(
             409, "changedMeanwhile", "the world's seed was changed by other requests at the same time; try again")

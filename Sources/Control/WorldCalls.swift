@@ -8,10 +8,13 @@ import EmulatorCore
 private struct WorldOrder: SchemaObject {
     let name: String
     let listen: UInt16?
+    let smtp: UInt16?
 
     init(_ fields: inout Fields) {
         name = fields("name", .text(.worldName), "The world's name.")
         listen = fields.optional("listen", .integer(0...65_535), "A port of the world's own; 0 takes a free one.")
+            .map { UInt16(clamping: $0) }
+        smtp = fields.optional("smtp", .integer(0...65_535), "A port of its own for mail; 0 takes a free one.")
             .map { UInt16(clamping: $0) }
     }
 }
@@ -25,13 +28,15 @@ extension TextRule {
 
 extension ControlAPI {
     func listWorlds(_ exchange: Exchange) -> Response {
-        let all = worlds.all.map { entry -> JSONValue in
+        worlds.budget.recordings.refreshCounts()
+        let all = worlds.list.map { entry -> JSONValue in
             var world = JSONObject([
-                ("name", .string(entry.world.name)), ("idleSeconds", .integer(Int64(entry.idle))),
-                ("requests", .integer(Int64(entry.world.recording.count))),
+                ("name", .string(entry.name)), ("idleSeconds", .integer(Int64(entry.idle))),
+                ("requests", .integer(Int64(entry.recording.count))),
             ])
-            let port = ports.fixed(entry.world.name) ?? entry.world.port
-            if port != nil { world["url"] = .string(url(of: entry.world.name, port, exchange)) }
+            let port = ports.fixed(entry.name) ?? entry.held?.port(.http)
+            if port != nil { world["url"] = .string(url(of: entry.name, port, exchange)) }
+            world["smtp"] = smtp(of: entry.name, entry.held, exchange)
             return .object(world)
         }
         return ControlAnswer.ok([
@@ -44,6 +49,12 @@ extension ControlAPI {
         exchange.address.base(ofWorld: world, isUnnamed: world == worlds.unnamed, port: port, main: ports.main)
     }
 
+    /// Where a world takes mail at a port of its own: `127.0.0.1:43124`.
+    private func smtp(of name: String, _ world: World?, _ exchange: Exchange) -> JSONValue? {
+        guard let port = mailPorts.fixed(name) ?? world?.port(.smtp) else { return nil }
+        return .string("\(exchange.address.daemonName):\(port)")
+    }
+
     /// 201 for a world that is made, 200 for one that was there.
     func addWorld(_ exchange: Exchange) -> Response {
         let order: WorldOrder
@@ -54,22 +65,28 @@ extension ControlAPI {
                 503, "tooManyWorlds", "there are \(WorldRegistry.limit) worlds, all in use: delete some", path: "$.name"
             )
         }
-        var port = ports.fixed(order.name) ?? world.port
+        var port = ports.fixed(order.name) ?? world.port(.http)
         if let listen = order.listen {
-            do { port = try world.open(listen, by: ports) } catch { return refusal(error, world.name) }
+            do { port = try world.open(listen, by: ports) } catch { return refusal(error, world.name, .http) }
         }
-        return ControlAnswer.ok(
-            ["name": .string(world.name), "url": .string(url(of: world.name, port, exchange))],
-            status: isNew ? 201 : 200)
+        if let listen = order.smtp {
+            do { _ = try world.open(listen, by: mailPorts) } catch { return refusal(error, world.name, .smtp) }
+        }
+        var answer = JSONObject([
+            ("name", .string(world.name)), ("url", .string(url(of: world.name, port, exchange))),
+        ])
+        answer["smtp"] = smtp(of: world.name, world, exchange)
+        return ControlAnswer.ok(.object(answer), status: isNew ? 201 : 200)
     }
 
-    private func refusal(_ refusal: WorldPorts.Refusal, _ world: String) -> Response {
-        let path = "$.listen"
+    private func refusal(_ refusal: WorldPorts.Refusal, _ world: String, _ kind: WorldPorts.Kind) -> Response {
+        let member = kind == .http ? "listen" : "smtp"
+        let path = "$.\(member)"
         switch refusal {
         case .other(let port):
             return ControlAnswer.error(
                 409, "otherPort",
-                "the world \(Diagnosis.quote(world)) has the port \(port): send \"listen\": 0 to be told so",
+                "the world \(Diagnosis.quote(world)) has the port \(port): send \"\(member)\": 0 to be told so",
                 path: path)
         case .tooMany:
             return ControlAnswer.error(
@@ -77,7 +94,10 @@ extension ControlAPI {
                 "\(WorldPorts.limit) worlds have ports of their own already: delete some (DELETE worlds/NAME), or reach "
                     + "this one as http://NAME.localhost",
                 path: path)
-        case .noHTTP:
+        case .notServed where kind == .smtp:
+            return ControlAnswer.error(
+                409, "noSMTP", "this daemon takes no mail: start it with --smtp-port", path: path)
+        case .notServed:
             return ControlAnswer.error(
                 409, "noHTTP", "a world's own port is HTTP's, and this daemon serves HTTPS only", path: path)
         case .cannotListen(let reason):

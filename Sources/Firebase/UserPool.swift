@@ -29,7 +29,7 @@ extension TokenRow {
 
 extension UserPool {
     /// What belongs to a pool. Sessions belong to their users.
-    private static var rowTypes: [any PoolRow.Type] {
+    static var rowTypes: [any PoolRow.Type] {
         [
             User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, KeptAnswer.self, OutOfBandCode.self,
             PhoneCode.self, TemporaryProof.self, PendingSecondFactor.self, PendingSecret.self, OAuthIdpConfig.self,

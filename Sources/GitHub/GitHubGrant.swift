@@ -82,6 +82,8 @@ struct EndedToken: Row {
 
 /// The number that a token got last: they are counted through all people and apps.
 struct LastTokenID: WorldValue {
+    static let name = "github.lastTokenID"
+
     private var number = 1_000_000
 
     init(_ seed: Seed) {}

@@ -1,3 +1,5 @@
+import ClientConnection
+
 /// Sends one HTTP request and reads the answer, for notifications, blocking functions, and key sets that `explain` reads. Time
 /// and size are limited; over TLS (1.2 or later) the certificate and its host name are verified.
 package enum OutgoingRequest {
@@ -7,13 +9,7 @@ package enum OutgoingRequest {
     }
 
     /// Why there is no answer.
-    package struct Failure: Error, CustomStringConvertible, Sendable {
-        package let description: String
-        /// Whether the time was over.
-        package var isLate = false
-
-        static let late = Failure(description: "no answer in time", isLate: true)
-    }
+    package typealias Failure = ConnectionFailure
 
     /// How many bytes of an answer are read at most.
     package static let answerLimit = 1 << 20
@@ -24,10 +20,10 @@ package enum OutgoingRequest {
     /// What it calls itself. The control API refuses it: a message to a client's server must not order anything.
     package static let userAgent = "Understudy/outgoing"
 
-    /// Blocks its thread until the answer is there, at most `seconds`.
+    /// Blocks its thread until the answer is there, at most `seconds`. Of the answer, header included, `limit` bytes are read.
     package static func send(
         _ method: String, to url: String, contentType: String? = nil, headers: [(name: String, value: String)] = [],
-        body: [UInt8] = [], seconds: Int = 10
+        body: [UInt8] = [], seconds: Int = 10, limit: Int = answerLimit
     ) throws(Failure) -> Answer {
         let target = try Target(url)
         var head = "\(method) \(target.path) HTTP/1.1\r\nHost: \(target.authority)\r\nConnection: close\r\n"
@@ -36,26 +32,20 @@ package enum OutgoingRequest {
         if let contentType { head += "Content-Type: \(contentType)\r\n" }
         for header in headers { head += "\(header.name): \(header.value)\r\n" }
         let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
-        do throws(Failure) {
-            return try exchange(Array((head + "\r\n").utf8) + body, with: target, until: deadline)
-        } catch {
-            // The socket's timeouts are rounded.
-            let isLate = ContinuousClock.now.advanced(by: .milliseconds(10)) >= deadline
-            throw isLate ? .late : error
-        }
+        return try exchange(Array((head + "\r\n").utf8) + body, with: target, until: deadline, limit: limit)
     }
 
     private static func exchange(
-        _ message: [UInt8], with target: Target, until deadline: ContinuousClock.Instant
+        _ message: [UInt8], with target: Target, until deadline: ContinuousClock.Instant, limit: Int
     ) throws(Failure) -> Answer {
-        let socket = try Socket(connectingTo: target, deadline: deadline)
-        let stream = target.isSecure ? try SecureStream(socket, host: target.host) : nil
-        if let stream { try stream.write(message) } else { try socket.write(message) }
+        let connection = ClientConnection(
+            try ClientSocket(host: target.host, port: target.port, title: target.authority, deadline: deadline))
+        if target.isSecure { try connection.startTLS(host: target.host, isVerified: true, until: deadline) }
+        try connection.write(message, until: deadline)
         var received: [UInt8] = []
         var header: AnswerHeader?
-        while received.count <= answerLimit {
-            try socket.setTimeout(until: deadline)
-            let chunk = if let stream { try stream.read() } else { try socket.read() }
+        while received.count <= limit {
+            let chunk = try connection.read(until: deadline)
             if chunk.isEmpty { break }
             let place = max(0, received.count - 3)
             received += chunk

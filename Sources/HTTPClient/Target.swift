@@ -36,10 +36,6 @@ struct Target {
         self.authority = String(authority)
     }
 
-    /// The name to look up. Names below `localhost` are this machine's, whatever a name server says.
-    /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>
-    var lookupName: String { host.lowercased().hasSuffix(".localhost") ? "localhost" : host }
-
     /// Letters, digits, `-`, `_` and `.`, or an IPv6 address: nothing that a resolver would read in another way.
     private static func isHost(_ host: String, isBracketed: Bool) -> Bool {
         !host.isEmpty

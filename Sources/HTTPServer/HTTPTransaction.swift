@@ -19,6 +19,8 @@ final class HTTPTransaction: @unchecked Sendable {
     /// Whether the body was discarded because the bodies of all requests together had reached their limit.
     var hadNoRoom = false
     var isStarted = false
+    /// How many bytes its body may have.
+    var bodyLimit = 0
     /// The response body that is being sent, when it is a stream.
     var stream: EventStream?
     private let state = Mutex(State.reading)

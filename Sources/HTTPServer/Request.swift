@@ -78,7 +78,7 @@ extension StringProtocol {
 }
 
 extension String {
-    func equalsIgnoringASCIICase(_ other: String) -> Bool {
+    package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         utf8.count == other.utf8.count
             && zip(utf8, other.utf8).allSatisfy { left, right in
                 left == right || (left | 0x20 == right | 0x20 && (0x61...0x7A).contains(left | 0x20))

@@ -26,6 +26,8 @@ package final class Server: Sendable {
         /// Threads that serve connections; one a core by default.
         package var workers = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         package var bodyLimitBytes = 1 << 20
+        /// What may be larger, and how large, by method and target: `nil` for all else.
+        package var bodyLimitBytesOf: @Sendable (_ method: String, _ target: String) -> Int? = { _, _ in nil }
         /// Bytes of all requests' bodies at once.
         package var bodyLimitBytesTogether = 64 << 20
         package var headerLimitBytes = 32 << 10
@@ -83,6 +85,10 @@ package final class Server: Sendable {
     /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still
     /// suspended, and closes everything. Safe to call twice.
     package func stop() { workers.stop() }
+
+    /// Goes on answering, new connections too, but closes each connection with its next answer: whoever has it, such as a
+    /// balancer, connects anew, and elsewhere if it knows where. Comes before `stop`.
+    package func announceEnd() { workers.isEnding.store(true, ordering: .relaxed) }
 
     /// Stops when another server has taken over the listening sockets: clients that are connected already may send one more
     /// request, within `grace`. Blocks until then; `stop` cuts it short.

@@ -9,6 +9,7 @@ extension Workers {
     ) -> MHD_Result {
         guard transaction.isStarted else {
             transaction.isStarted = true
+            transaction.bodyLimit = options.bodyLimitBytesOf(method, transaction.target) ?? options.bodyLimitBytes
             if let refusal = refusal(of: transaction) { return send(refusal, on: transaction) }
             return .YES
         }
@@ -18,12 +19,14 @@ extension Workers {
         }
         if let response = transaction.response { return send(response, on: transaction) }
         if transaction.isWaiting { return .YES }
-        if transaction.discarded > 0 { return send(transaction.hadNoRoom ? noRoom : tooLarge, on: transaction) }
+        if transaction.discarded > 0 {
+            return send(transaction.hadNoRoom ? noRoom : tooLarge(transaction), on: transaction)
+        }
         return answer(transaction, method)
     }
 
     private func read(_ part: UnsafeRawBufferPointer, of transaction: HTTPTransaction) -> MHD_Result {
-        let isShort = transaction.body.count + part.count <= options.bodyLimitBytes
+        let isShort = transaction.body.count + part.count <= transaction.bodyLimit
         if transaction.discarded == 0, isShort {
             if gate.received(part.count, on: transaction.connection) {
                 transaction.body.append(contentsOf: part)
@@ -68,8 +71,8 @@ extension Workers {
 
     // MARK: - Refusals
 
-    private var tooLarge: Response {
-        refuse(413, "the request's body is larger than \(options.bodyLimitBytes) bytes")
+    private func tooLarge(_ transaction: HTTPTransaction) -> Response {
+        refuse(413, "the request's body is larger than \(transaction.bodyLimit) bytes")
     }
 
     private var noRoom: Response {
@@ -97,7 +100,7 @@ extension Workers {
         }
         let framing = Framing(headers)
         if let issue = framing.issue { return refuse(400, issue) }
-        return framing.declaredLength > options.bodyLimitBytes ? tooLarge : nil
+        return framing.declaredLength > transaction.bodyLimit ? tooLarge(transaction) : nil
     }
 
     // MARK: - Answers
@@ -116,7 +119,9 @@ extension Workers {
         }
         guard let message = Message(response, on: transaction, watch) else { return .NO }
         defer { message.release() }
-        if isStopping.load(ordering: .relaxed) { message.add("Connection", "close") }
+        if isStopping.load(ordering: .relaxed) || isEnding.load(ordering: .relaxed) {
+            message.add("Connection", "close")
+        }
         if transaction.stream == nil { gate.answering(on: transaction.connection) }
         return message.queue(on: transaction.pointer, status: response.status)
     }

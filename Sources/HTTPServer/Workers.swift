@@ -9,6 +9,8 @@ final class Workers: Sendable {
     let gate: ConnectionGate
     let inFlight = Atomic<Int>(0)
     let isStopping = Atomic<Bool>(false)
+    /// Every answer is the last on its connection.
+    let isEnding = Atomic<Bool>(false)
     let secrets: CopiedTLS?
     let handler: Server.Handler
     let suspended = Mutex<[ObjectIdentifier: HTTPTransaction]>([:])

@@ -3,19 +3,21 @@ import HTTPServer
 import JOSE
 
 /// What the inspector's forms carry, so that only its own pages can change anything: pages of other origins can't read it.
-/// It is made when the daemon starts, and the same for all worlds.
+/// It is made when the daemon starts, and the same for all worlds; replicas that share their worlds share it, too.
 /// <https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html>
 package struct FormToken: Sendable {
     private static let name = "formToken"
     private let text: String
 
-    package init() {
+    /// One of this daemon's own, unless `stores` are shared.
+    package init(_ stores: any WorldStores) throws(StoreFailure) {
         // Not the world's randomness: opening a page must not change what the world's next code is.
         var randomness = Randomness(seed: nil)
-        text = Base64URL.encode(randomness.bytes(16))
+        let made = Base64URL.encode(randomness.bytes(16))
+        text = stores.isShared ? try stores.sharedTexts?.text("formToken", orKeep: made) ?? made : made
     }
 
-    /// Names the daemon's run, without telling the token.
+    /// Names the daemon's run, or that of all replicas together, without telling the token.
     var run: String { String(Hex.encode(Digest.sha256(text)).prefix(12)) }
 
     /// The form's field.

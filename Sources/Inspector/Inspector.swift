@@ -18,7 +18,7 @@ package struct Inspector: Sendable {
     let chosen: [Scenario]
     let formToken: FormToken
     /// Which operations have answered what is recorded.
-    let finder: Lazy<OperationFinder>
+    var finder: Lazy<OperationFinder> { control.finder }
 
     package init(
         _ control: ControlAPI, providers: [any Provider], version: String, chosen: [Scenario], formToken: FormToken
@@ -28,7 +28,6 @@ package struct Inspector: Sendable {
         self.version = version
         self.chosen = chosen
         self.formToken = formToken
-        finder = Lazy { OperationFinder(providers: providers) }
     }
 
     /// All pages. None of them is recorded, or can be ordered to fail.
@@ -37,7 +36,7 @@ package struct Inspector: Sendable {
             + signInsOperations + exchangeOperations + explainOperations + peopleOperations + userOperations
             + orderOperations + settingsOperations
             + helpOperations + assetOperations
-            + inboxOperations
+            + inboxOperations + tokenOperations
     }
 
     /// `/`: the first page for browsers; for programs, which don't accept HTML, the JSON by which they recognize an emulator.

@@ -34,7 +34,8 @@ extension Inspector {
     /// Why the request may not see a page: what the control API refuses, but for links that lead here. They come from other
     /// sites, such as the app under test, and nothing that a page of the inspector shows can be framed or read there.
     func refusal(of exchange: Exchange) -> Response? {
-        guard let refusal = control.refusal(of: exchange.request, allowsLinks: true) else { return nil }
+        guard let refusal = control.refusal(of: exchange, allowsLinks: true) else { return nil }
+        if refusal.status == 401 { return tokenPage(exchange, refusal) }
         let reason = refusal.header(Diagnosis.headerName) ?? "refused"
         var page = page(
             exchange, nil, title: "Refused", status: refusal.status, [.tag("p", [("class", "error")], reason)])

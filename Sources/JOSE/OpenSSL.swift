@@ -38,3 +38,15 @@ enum OpenSSL {
     /// Prepares OpenSSL. Only the first call does anything.
     static func prepare() { _ = isPrepared }
 }
+
+/// Digests that other libraries in this process look up by number to see by which a certificate is signed, as libpq does for
+/// `SCRAM-SHA-256-PLUS`: `OpenSSL.prepare` leaves that table empty.
+package enum CertificateDigests {
+    private static let areKnown: Bool = {
+        OpenSSL.prepare()
+        return [EVP_sha224(), EVP_sha256(), EVP_sha384(), EVP_sha512()].allSatisfy { EVP_add_digest($0) == 1 }
+    }()
+
+    /// Adds them. Only the first call does anything.
+    package static func prepare() { _ = areKnown }
+}

@@ -10,6 +10,8 @@ package enum Randomness: Codable, Sendable {
         self = seed.map { .seeded(SeededGenerator(seed: $0)) } ?? .system(SystemGenerator())
     }
 
+    package var isSystem: Bool { if case .system = self { true } else { false } }
+
     /// Whether anything has been drawn.
     package var isUsed: Bool {
         switch self {

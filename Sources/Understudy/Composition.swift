@@ -14,7 +14,8 @@ package enum Composition {
     /// Everything but the sockets: what answers the requests to a daemon that starts with `seed`.
     package static func dispatcher(
         _ seed: Seed, _ worlds: WorldRegistry, _ options: RunningServer.Options,
-        _ gauges: ProcessGauges = ProcessGauges(), ports: WorldPorts = WorldPorts()
+        _ gauges: ProcessGauges = ProcessGauges(), ports: WorldPorts = WorldPorts(),
+        mailPorts: WorldPorts = WorldPorts(.smtp)
     ) throws -> Dispatcher {
         let chosen = try scenarios(options.scenarios)
         let scenarios = Lazy {
@@ -23,28 +24,41 @@ package enum Composition {
             }
             return (others + chosen.map(\.scenario)).sorted { $0.name < $1.name }
         }
+        let formToken: FormToken
+        do throws(StoreFailure) { formToken = try FormToken(worlds.stores) } catch {
+            throw StartError(description: error.diagnosis.line)
+        }
         let daemon = Daemon(
-            worlds: worlds, ports: ports, options: options, gauges: gauges, chosen: chosen.map(\.scenario),
-            scenarios: scenarios)
-        return Dispatcher(daemon.play(seed), worlds: worlds, scenarios: chosen, logger: options.logger)
+            worlds: worlds, ports: ports, mailPorts: mailPorts, options: options, gauges: gauges,
+            chosen: chosen.map(\.scenario), scenarios: scenarios, token: try token(options),
+            formToken: formToken)
+        do throws(Issues) {
+            try worlds.resume(RuntimeSeeds(check: SeedInput.checked, play: { daemon.play($0) }))
+        } catch {
+            throw StartError(description: error.description)
+        }
+        return Dispatcher(
+            daemon.play(seed), worlds: worlds, scenarios: chosen, controlToken: daemon.token, logger: options.logger)
     }
 
     /// What is the same for each seed that the daemon plays.
     private struct Daemon: Sendable {
         let worlds: WorldRegistry
         let ports: WorldPorts
+        let mailPorts: WorldPorts
         let options: RunningServer.Options
         let gauges: ProcessGauges
         let chosen: [Scenario]
         let scenarios: Lazy<[Scenario]>
-        let formToken = FormToken()
+        let token: ControlToken?
+        let formToken: FormToken
 
         func play(_ seed: Seed) -> PlayedSeed {
             let providers = Providers.playing(seed)
             let control = ControlAPI(
-                for: seed, providers: providers, worlds: worlds, ports: ports,
+                for: seed, providers: providers, worlds: worlds, ports: ports, mailPorts: mailPorts,
                 seeds: RuntimeSeeds(check: SeedInput.checked, play: { play($0) }),
-                version: Version.current, hosts: options.controlHosts, scenarios: scenarios,
+                version: Version.current, hosts: options.controlHosts, token: token, scenarios: scenarios,
                 masksSecrets: options.masksSecrets, gauges: gauges)
             let inspector = Inspector(
                 control, providers: providers, version: Version.current, chosen: chosen, formToken: formToken)
@@ -56,9 +70,18 @@ package enum Composition {
             ]
             return PlayedSeed(
                 seed, providers: providers, own: home + inspector.operations + control.operations,
-                controlRefusal: { control.refusal(of: $0) },
+                controlRefusal: { control.refusal(of: $0, isControl: $1) },
                 refusePage: { inspector.refuse($0, because: $1) })
         }
+    }
+
+    /// What is wrong with it is said without repeating it.
+    private static func token(_ options: RunningServer.Options) throws -> ControlToken? {
+        guard let text = options.controlToken else { return nil }
+        guard let token = ControlToken(text) else {
+            throw StartError(description: "the control token can't be one: expected \(ControlToken.rule)")
+        }
+        return token
     }
 
     private static func scenarios(_ names: [String]) throws -> [ChosenScenario] {

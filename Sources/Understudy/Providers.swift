@@ -4,7 +4,9 @@ import Facebook
 import Firebase
 import GitHub
 import Google
+import Inspector
 import JSON
+import Mail
 import OpenID
 
 /// The one list of providers.
@@ -15,7 +17,7 @@ package enum Providers {
     ]
 
     /// What a seed file can hold.
-    package static let seedFormat = SeedFormat(all)
+    package static let seedFormat = SeedFormat(all, rows: Inspector.rows, values: MailService.values)
 
     /// Environment variables by which a program finds the providers at the daemon whose address is `url`.
     package static func variables(daemon url: String) -> [(name: String, value: String)] {

@@ -20,6 +20,13 @@ extension RunningServer {
         public var proxyPort: UInt16?
         /// Whether the proxy connects to other hosts, over the network.
         public var proxyPassesThrough = false
+        /// A mail server to which all mail of all worlds is handed on: `HOST:PORT`, or `USER:PASSWORD@HOST:PORT`. `nil` hands
+        /// none on.
+        public var smtpForward: String?
+        /// The port for mail by SMTP; 0 takes a free one, `nil` has none. With TLS, it offers STARTTLS.
+        public var smtpPort: UInt16?
+        /// Ports of their own for worlds' mail, by their names, as ``worldPorts``. They go with ``smtpPort``.
+        public var worldMailPorts: [(world: String, port: UInt16)] = []
         /// The authority that issues the certificate. It must exist before TLS is asked for.
         public var authority = LocalAuthority()
         /// The certificate's lifetime, and how often the server checks whether to renew it; for tests.
@@ -27,11 +34,17 @@ extension RunningServer {
         package var certificateInterval: Duration?
         /// The world of requests that name none. It stays, as ``RunningServer/export(to:)`` writes it.
         public var defaultWorld = "default"
+        /// Where worlds are kept: `memory`, or `sqlite:` and the path of a file, with which they outlive the server. When it is
+        /// `nil`, the environment's `UNDERSTUDY_STORE` says it; without that, it is memory.
+        public var store: String?
         /// Ports of their own for worlds, by their names; 0 takes a free one. Every request to such a port is for that world.
         /// They stay open until the server stops.
         public var worldPorts: [(world: String, port: UInt16)] = []
         /// Host names, beside loopback names and IP addresses, at which the control API answers.
         public var controlHosts: [String] = []
+        /// What callers of the control API show, as `Authorization: Bearer TOKEN`, and what the inspector's pages ask a browser for:
+        /// 16 to 256 letters, digits and `-._~+/=`. `nil` takes anybody. Endpoints of providers never want it.
+        public var controlToken: String?
         /// Scenarios that every world begins with: names of built-in ones, or paths of files, with values of their parameters
         /// after commas, such as `slow-provider,delay=2s`.
         public var scenarios: [String] = []

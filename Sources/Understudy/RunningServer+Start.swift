@@ -2,33 +2,51 @@ import Control
 import Platform
 import EmulatorCore
 import HTTPServer
+import Mail
 import Proxy
+import SMTPClient
 
 extension RunningServer {
     /// Starts a server on `seeds`, merged in order.
     ///
     /// - Throws: ``StartError`` with every fault of the seeds, or with why it can't listen.
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
-        for name in [options.defaultWorld] + options.worldPorts.map(\.world) where !WorldName.isValid(name) {
+        for name in [options.defaultWorld] + (options.worldPorts + options.worldMailPorts).map(\.world)
+        where !WorldName.isValid(name) {
             throw StartError(description: "\"\(name)\" can't be a world: \(WorldName.rule)")
         }
         var seed = try SeedInput.load(seeds)
         if let directory = options.importDirectory { seed = try Providers.importing(directory, to: seed) }
-        let worlds = WorldRegistry(
-            seed: seed, generator: KeyGenerator(),
-            budget: ProcessBudget(
-                recordingLimit: max(1_000_000, options.recordingLimit),
-                keepingRefusals: options.keepsRefusalsOfGoneWorlds, logger: options.logger),
-            unnamed: options.defaultWorld)
+        let stores = try StoreChoice.chosen(options.store).open(seed)
+        let budget = ProcessBudget(
+            recordingLimit: max(1_000_000, options.recordingLimit),
+            keepingRefusals: options.keepsRefusalsOfGoneWorlds, recordings: stores.recordings,
+            logger: options.logger)
+        let generator = KeyGenerator(texts: stores.sharedTexts) { [notices = budget.notices] in
+            notices.tell(.stores, $0)
+        }
+        let worlds: WorldRegistry
+        do throws(StoreFailure) {
+            worlds = try StoreCall.checked {
+                WorldRegistry(
+                    seed: seed, generator: generator, budget: budget, unnamed: options.defaultWorld, stores: stores)
+            }
+        } catch {
+            throw StartError(description: error.diagnosis.line)
+        }
+        let mailQueue = try options.smtpForward.map { try makeQueue(to: $0, worlds) }
         let ports = WorldPorts()
+        let mailPorts = WorldPorts(.smtp)
         let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
-        let dispatcher = try Composition.dispatcher(seed, worlds, options, gauges, ports: ports)
+        let dispatcher = try Composition.dispatcher(
+            seed, worlds, options, gauges, ports: ports, mailPorts: mailPorts)
         // Worlds that are made later begin with the same scenarios, so one that can't be played is an error now.
         if let failure = dispatcher.prepareDefaultWorld() { throw StartError(description: failure) }
         var serverOptions = Server.Options()
         serverOptions.host = options.host
         serverOptions.port = options.port
         serverOptions.listening = options.listeningSockets
+        serverOptions.bodyLimitBytesOf = { ControlAPI.bodyLimit($0, $1) }
         serverOptions.refusalHeaders = { dispatcher.refusalHeaders(reason: $0) }
         serverOptions.warn = { options.logger.warning("\($0)") }
         serverOptions.log = { options.logger.debug("libmicrohttpd: \($0)") }
@@ -47,31 +65,55 @@ extension RunningServer {
                 (world: wanted.world, port: Int(try ports.open(wanted.port, forEver: wanted.world)))
             }
             let needsTLS = options.isTLSOnly || options.proxyPort != nil
-            guard let tlsPort = options.tlsPort ?? (needsTLS ? 0 : nil) else {
-                return RunningServer(
-                    plain: plain, secure: nil, options: options, worlds: worlds, dispatcher: dispatcher, ports: ports,
-                    worldPorts: opened)
+            let secure = try (options.tlsPort ?? (needsTLS ? 0 : nil)).map { port in
+                try startTLS(port, options, serverOptions, hosts: PlayedHosts.certified(for: seed), dispatcher)
             }
-            serverOptions.port = tlsPort
-            serverOptions.listening = []
-            var secureOptions = SecureServer.Options(
-                server: serverOptions, authority: options.authority, hosts: PlayedHosts.certified(for: seed),
-                logger: options.logger)
-            if let lifetime = options.certificateLifetime { secureOptions.lifetime = lifetime }
-            if let interval = options.certificateInterval { secureOptions.interval = interval }
-            let secure = try SecureServer(secureOptions) { dispatcher.handle($0) }
-            gauges.add("https") { [weak secure] in secure?.counters }
-            gauges.note("https", port: secure.port)
-            let proxy = try options.proxyPort.map { port in
-                try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
+            if let secure {
+                gauges.add("https") { [weak secure] in secure?.counters }
+                gauges.note("https", port: secure.port)
             }
-            if let proxy { gauges.note("proxy", port: proxy.port) }
+            var proxy: ProxyServer?
+            if let port = options.proxyPort, let secure {
+                let started = try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
+                gauges.note("proxy", port: started.port)
+                proxy = started
+            }
+            let mail = try MailServer(options, MailService(dispatcher), secure: secure, ports: mailPorts)
+            if let port = mail.port { gauges.note("smtp", port: port) }
+            gauges.addMail { [weak mail] in mail?.connections }
+            worlds.budget.mailRoutes.submission = mail.service
             return RunningServer(
-                plain: plain, secure: secure, proxy: proxy, options: options, worlds: worlds, dispatcher: dispatcher,
-                ports: ports, worldPorts: opened)
+                plain: plain, secure: secure, proxy: proxy, mail: mail, mailQueue: mailQueue, options: options,
+                worlds: worlds, dispatcher: dispatcher, gauges: gauges, ports: [ports, mailPorts], worldPorts: opened)
         } catch {
             throw StartError(description: "\(error)")
         }
+    }
+
+    private static func makeQueue(to text: String, _ worlds: WorldRegistry) throws -> MailQueue {
+        guard let destination = MailServerAddress(text) else {
+            throw StartError(description: "mail can't be handed on: expected \(MailServerAddress.expectation)")
+        }
+        let trace: MailTrace
+        do throws(StoreFailure) { trace = try MailTrace(sharedBy: worlds.stores) } catch {
+            throw StartError(description: error.diagnosis.line)
+        }
+        let queue = MailQueue(MailQueue.Options(to: destination), notices: worlds.budget.notices, trace: trace)
+        worlds.budget.mailRoutes.forwarding = queue
+        return queue
+    }
+
+    private static func startTLS(
+        _ port: UInt16, _ options: Options, _ serverOptions: Server.Options, hosts: [String], _ dispatcher: Dispatcher
+    ) throws -> SecureServer {
+        var serverOptions = serverOptions
+        serverOptions.port = port
+        serverOptions.listening = []
+        var secureOptions = SecureServer.Options(
+            server: serverOptions, authority: options.authority, hosts: hosts, logger: options.logger)
+        if let lifetime = options.certificateLifetime { secureOptions.lifetime = lifetime }
+        if let interval = options.certificateInterval { secureOptions.interval = interval }
+        return try SecureServer(secureOptions) { dispatcher.handle($0) }
     }
 
     private static func startProxy(
@@ -99,7 +141,7 @@ extension RunningServer {
         proxyOptions.handOver = { [weak plain, weak secure] descriptor, isSecure, world in
             if isSecure, let secure { return secure.adopt(descriptor, label: world) }
             if !isSecure, let plain { return plain.adopt(descriptor, label: world) }
-            close(descriptor)
+            Platform.close(descriptor)
             return false
         }
         proxyOptions.warn = { options.logger.warning("\($0)") }

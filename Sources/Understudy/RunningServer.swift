@@ -1,8 +1,10 @@
 import Control
 import EmulatorCore
 import HTTPServer
+import Mail
 import Proxy
 import Platform
+import Synchronization
 
 /// A stand-in identity provider for tests, in this process. It runs until ``stop()``, or until the last reference to it
 /// is gone.
@@ -14,31 +16,47 @@ public final class RunningServer: Sendable {
     private let plain: Server?
     private let secure: SecureServer?
     private let proxy: ProxyServer?
-    private let host: String
-    private let worlds: WorldRegistry
+    private let mail: MailServer
+    package let host: String
+    package let worlds: WorldRegistry
+    /// What callers of the control API show; `nil` where it takes anybody.
+    package let controlToken: String?
     private let dispatcher: Dispatcher
+    private let gauges: ProcessGauges
     private let masksSecrets: Bool
-    private let ports: WorldPorts
+    private let ports: [WorldPorts]
     /// The ports of ``Options/worldPorts``, in that order.
     private let worldPorts: [(world: String, port: Int)]
+    private let mailQueue: MailQueue?
+    private let isClosed = Atomic<Bool>(false)
 
     init(
-        plain: Server?, secure: SecureServer?, proxy: ProxyServer? = nil, options: Options, worlds: WorldRegistry,
-        dispatcher: Dispatcher, ports: WorldPorts, worldPorts: [(world: String, port: Int)]
+        plain: Server?, secure: SecureServer?, proxy: ProxyServer?, mail: MailServer, mailQueue: MailQueue?,
+        options: Options, worlds: WorldRegistry, dispatcher: Dispatcher, gauges: ProcessGauges,
+        ports: [WorldPorts], worldPorts: [(world: String, port: Int)]
     ) {
         self.dispatcher = dispatcher
+        self.gauges = gauges
         masksSecrets = options.masksSecrets
+        controlToken = options.controlToken
         self.ports = ports
+        self.mailQueue = mailQueue
         self.worldPorts = worldPorts
         self.proxy = proxy
+        self.mail = mail
         self.plain = plain
         self.secure = secure
         host = options.host
         self.worlds = worlds
     }
 
-    deinit {
+    deinit { end() }
+
+    /// Stops, and leaves the store: what is to be read of worlds has been read. For processes that end before the last reference
+    /// goes. Further calls do nothing.
+    package func end() {
         stop()
+        guard !isClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
         worlds.removeAll()
     }
 
@@ -60,6 +78,17 @@ public final class RunningServer: Sendable {
     /// The worlds of ``Options/worldPorts`` with `http://`, host and port of each, in that order.
     public var worldURLs: [(world: String, url: String)] {
         worldPorts.map { (world: $0.world, url: "http://\(authority):\($0.port)") }
+    }
+
+    /// The port for mail by SMTP; `nil` without one.
+    public var smtpPort: Int? { mail.port.map(Int.init) }
+
+    /// Host and port for mail by SMTP, such as `127.0.0.1:1025`; `nil` without one.
+    public var smtpAddress: String? { smtpPort.map { "\(authority):\($0)" } }
+
+    /// The worlds of ``Options/worldMailPorts`` with host and port of each, in that order.
+    public var worldMailAddresses: [(world: String, address: String)] {
+        mail.worldPorts.map { (world: $0.world, address: "\(authority):\($0.port)") }
     }
 
     private var authority: String { host.contains(":") ? "[\(host)]" : host }
@@ -90,10 +119,25 @@ public final class RunningServer: Sendable {
         guard isWritten else { throw StartError(description: "\(directory): there is no project to export") }
     }
 
+    /// Has balancers send requests elsewhere: `health` answers 503 from now on, and each answer is the last on its connection.
+    /// All else is as before, until ``stop()``.
+    package func announceEnd() {
+        gauges.announceEnd()
+        plain?.announceEnd()
+        secure?.announceEnd()
+    }
+
     /// Stops accepting and finishes the requests in flight, for at most two seconds. Further calls do nothing.
     public func stop() {
         proxy?.stop()
-        ports.end()
-        WorkThread.doAll([{ [plain] in plain?.stop() }, { [secure] in secure?.stop() }])
+        for ports in ports { ports.end() }
+        WorkThread.doAll([
+            { [plain] in plain?.stop() }, { [secure] in secure?.stop() },
+            // What comes in until the end is handed on.
+            { [mail, mailQueue] in
+                mail.stop()
+                mailQueue?.stop()
+            },
+        ])
     }
 }

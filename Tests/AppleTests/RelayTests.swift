@@ -14,12 +14,17 @@ struct RelayTests {
             )
         }
         for sender in ["noreply@demo-app.firebaseapp.com", "anyone@example.com", "Anyone@EXAMPLE.com"] {
-            #expect(try send(sender, address)["to"] == "grace@example.com")
+            let answer = try send(sender, address)
+            #expect(answer["to"] == "grace@example.com")
+            #expect(answer["sender"]?.hasSuffix("@privaterelay.appleid.com") == true)
+            let reply = try send("grace@example.com", answer["sender"] ?? "")
+            #expect(reply["to"]?.lowercased() == sender.lowercased() && reply["sender"] == address)
         }
         for sender in ["other@demo-app.firebaseapp.com", "anyone@mail.example.com", "anyone@example.org"] {
             let answer = try send(sender, address)
             #expect(answer.json["forwarded"] as? Bool == false)
-            #expect(answer["smtp"] == "550 5.1.1 <\(address)>: unauthorized sender")
+            #expect(answer["smtp"] == "550 5.1.1 <\(sender)>: unauthorized sender")
+            #expect(answer["reason"] == "unauthorizedSender")
             #expect(!answer.diagnosis.isEmpty)
         }
         #expect(try send("anyone@example.com", "nobody@privaterelay.appleid.com").status == 404)
@@ -29,5 +34,6 @@ struct RelayTests {
             "\(AppleFixture.control)/apple/notifications",
             json: ["type": "email-disabled", "account": "grace", "client": AppleFixture.app])
         #expect(try send("anyone@example.com", address)["reason"] == "switchedOff")
+        #expect(try send("anyone@example.com", address)["smtp"] == "550 5.1.1 <\(address)>: user not found")
     }
 }

@@ -12,7 +12,7 @@ import urllib.parse
 import urllib.request
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -59,10 +59,22 @@ class App(http.server.BaseHTTPRequestHandler):
 
 
 def wait(driver, condition, what="the page"):
-    return WebDriverWait(driver, 15, ignored_exceptions=[StaleElementReferenceException]).until(condition, what)
+    def holds(driver):
+        try:
+            return condition(driver)
+        except WebDriverException as failure:
+            # So chromedriver calls an element of a page that has just been left, now and then.
+            if "does not belong to the document" in str(failure):
+                return False
+            raise
+
+    return WebDriverWait(driver, 15, ignored_exceptions=[StaleElementReferenceException]).until(holds, what)
 
 
 class BrowserTestCase(unittest.TestCase):
+    # What the daemon is started with beside its port and seeds.
+    options = []
+
     @classmethod
     def seed_text(cls):
         """What is merged over the default seed."""
@@ -78,7 +90,7 @@ class BrowserTestCase(unittest.TestCase):
             json.dump(cls.seed_text(), file)
         default = os.path.join(os.path.dirname(__file__), "../../seed-data/default.json")
         cls.daemon = subprocess.Popen(
-            [BINARY, "serve", "--port", "0", "--seed", default, "--seed", cls.seed],
+            [BINARY, "serve", "--port", "0", "--seed", default, "--seed", cls.seed] + cls.options,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )
         cls.port = int(cls.daemon.stdout.readline().rsplit(":", 1)[1])

@@ -65,7 +65,7 @@ struct ServeTests {
 
     @Test("options come from the environment, and the command line wins")
     func environment() throws {
-        let other = try RunningServer.start()
+        let other = try TestServer.start()
         defer { other.stop() }
         let daemon = try Daemon(
             ["--port", "0"],
@@ -119,7 +119,7 @@ struct ServeTests {
 
     @Test("a port in use, an unreadable seed and a wrong value are one clear line each")
     func failures() throws {
-        let other = try RunningServer.start()
+        let other = try TestServer.start()
         defer { other.stop() }
         let inUse = try Tool.run("serve", "--port", "\(other.port)")
         #expect(inUse.status == 1)
@@ -239,7 +239,7 @@ struct ExplainTests {
         peer.executableURL = URL(filePath: "/usr/bin/env")
         // A port that was free a moment ago.
         let port = try { () throws -> Int in
-            let server = try RunningServer.start()
+            let server = try TestServer.start()
             defer { server.stop() }
             return server.port
         }()

@@ -28,7 +28,10 @@ struct ExecEndTests {
         let process = Process()
         process.executableURL = URL(filePath: Tool.path)
         process.arguments = ["exec"] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder, "HOME": folder]) { $1 }
+        // Worlds in memory: a file that tests have for them would stay where the daemon is killed.
+        process.environment = ProcessInfo.processInfo.environment.merging([
+            "TMPDIR": folder, "HOME": folder, "UNDERSTUDY_STORE": "memory",
+        ]) { $1 }
         let output = Pipe()
         process.standardOutput = output
         process.standardInput = FileHandle.nullDevice

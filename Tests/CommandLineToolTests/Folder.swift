@@ -17,14 +17,14 @@ final class Folder {
     var certificate: String { "\(path)/understudy-ca.pem" }
 
     /// A daemon with TLS beside HTTP.
-    func start(_ change: (inout RunningServer.Options) -> Void = { _ in }) throws -> RunningServer {
+    func start(_ change: (inout RunningServer.Options) -> Void = { _ in }) throws -> TestServer {
         let authority = LocalAuthority(directory: path)
         if !authority.exists { try authority.make() }
         var options = RunningServer.Options()
         options.authority = authority
         options.tlsPort = 0
         change(&options)
-        return try RunningServer.start(options: options)
+        return try TestServer.start(options: options)
     }
 
     /// curl, which trusts this authority and nobody else.

@@ -118,7 +118,7 @@ struct LogWritingTests {
 
     @Test("the daemon serves although nobody reads its first line")
     func startupLine() throws {
-        let other = try RunningServer.start()
+        let other = try TestServer.start()
         let port = other.port
         other.stop()
         let output = Pipe()

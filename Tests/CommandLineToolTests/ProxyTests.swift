@@ -9,19 +9,19 @@ struct ProxyTests {
 
     init() throws { folder = try Folder() }
 
-    private func start(_ change: (inout RunningServer.Options) -> Void = { _ in }) throws -> RunningServer {
+    private func start(_ change: (inout RunningServer.Options) -> Void = { _ in }) throws -> TestServer {
         try folder.start {
             $0.proxyPort = 0
             change(&$0)
         }
     }
 
-    private func curl(_ server: RunningServer, _ arguments: String...) throws -> Shell.Result {
+    private func curl(_ server: TestServer, _ arguments: String...) throws -> Shell.Result {
         try Shell.run("curl", options(server) + arguments)
     }
 
     /// No resolver is asked: the proxy gets the name.
-    private func options(_ server: RunningServer) -> [String] {
+    private func options(_ server: TestServer) -> [String] {
         [
             "--silent", "--show-error", "--noproxy", "", "--proxy", server.proxyURL ?? "", "--cacert",
             folder.certificate,

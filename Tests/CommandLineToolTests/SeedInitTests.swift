@@ -30,10 +30,10 @@ struct SeedInitTests {
         }
 
         /// A daemon that runs on the seed.
-        func daemon() throws -> RunningServer {
+        func daemon() throws -> TestServer {
             let check = try Tool.run("seed", "check", seed)
             #expect(check.status == 0, "\(check.errors)")
-            return try RunningServer.start(seeds: [.path(seed)])
+            return try TestServer.start(seeds: [.path(seed)])
         }
     }
 

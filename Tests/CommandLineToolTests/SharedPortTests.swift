@@ -58,7 +58,12 @@ struct SharedPortTests {
             ["--isolate", "--share-port", port, "--share-port", "1"],
             """
             for n in $(seq 40); do curl -s -m 20 "\(url)" | wc -c & done; wait
-            curl -s -m 5 http://127.0.0.1:1/; echo "code $?"
+            for n in 1 2 3 4 5; do
+                curl -s -m 5 http://127.0.0.1:1/; code=$?
+                # So curl calls it, too, when it is reset before curl has seen that it was connected.
+                [ $code = 7 ] || break
+            done
+            echo "code $code"
             """)
         let lines = result.output.split(separator: "\n")
         #expect(lines.filter { $0 == "3000000" }.count == 40, "\(result)")

@@ -103,7 +103,7 @@ struct TLSTests {
             "-N", "--max-time", "1", "-H", "Accept: text/event-stream", "\(base)/_understudy/v1/requests")
         #expect(stream.output.contains("event: exchange"))
     }
-    private func serial(_ server: RunningServer) throws -> String {
+    private func serial(_ server: TestServer) throws -> String {
         try Shell.run(
             "sh",
             [

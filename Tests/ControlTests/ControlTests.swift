@@ -169,7 +169,7 @@ struct ControlTests {
     func controlHost() throws {
         var options = RunningServer.Options()
         options.controlHosts = ["Idp.Test"]
-        let server = try RunningServer.start(options: options)
+        let server = try TestServer.start(options: options)
         let client = TestClient(port: server.port)
         #expect(try client.get("\(ControlTests.api)/health", headers: ["Host": "idp.test:80"]).status == 200)
         #expect(try client.get("\(ControlTests.api)/health", headers: ["Host": "idp2.test"]).status == 403)

@@ -8,11 +8,11 @@ import Understudy
 /// A daemon, and shorthand for ordering faults.
 struct FaultFixture {
     static let api = AppleFixture.control
-    let server: RunningServer
+    let server: TestServer
     let client: TestClient
 
     init(seed: String? = nil, options: RunningServer.Options = RunningServer.Options()) throws {
-        server = try RunningServer.start(
+        server = try TestServer.start(
             seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []),
             options: options)
         client = TestClient(port: server.port)
@@ -72,7 +72,10 @@ struct FaultTests {
         #expect(answer.diagnosis.contains("ordered fault"))
     }
 
-    @Test("a disconnect, before the header or in the middle of the body", arguments: Site.all)
+    @Test(
+        "a disconnect, before the header or in the middle of the body",
+        .oneProcess("a balancer answers 502 in the place of a connection that ends without an answer"),
+        arguments: Site.all)
     func disconnect(site: Site) throws {
         try fixture.order(["disconnect": true], at: site.match)
         try fixture.order(["disconnect": "midBody"], at: site.match)

@@ -166,7 +166,7 @@ struct MailCallTests {
     func masked() throws {
         var options = RunningServer.Options()
         options.masksSecrets = true
-        let server = try RunningServer.start(options: options)
+        let server = try TestServer.start(options: options)
         defer { server.stop() }
         let client = TestClient(port: server.port)
         let toolkit = "\(FirebaseFixture.toolkit)/v1/accounts"

@@ -83,7 +83,7 @@ struct RecordingPageTests {
     func masks() throws {
         var options = RunningServer.Options()
         options.masksSecrets = true
-        let server = try RunningServer.start(seeds: [.builtIn], options: options)
+        let server = try TestServer.start(seeds: [.builtIn], options: options)
         defer { server.stop() }
         let client = TestClient(port: server.port)
         let json = ["Content-Type": "application/json"]

@@ -6,17 +6,18 @@ import Testing
 struct PeopleTests {
     private static let everybody = (1...60).map { "p\($0)" }
 
-    private func store() throws -> MemoryStore {
+    private func store(_ kind: TestedStore) throws -> any Store {
         let people = PeopleTests.everybody.map {
             #"{"id":"\#($0)","name":{"given":"Pat","family":"Miller"},"email":"\#($0)@example.com"}"#
         }
         let seed = #"{"accounts":[\#(people.joined(separator: ","))]}"#
-        return MemoryStore(try Seed([SeedSource(name: "seed", text: seed, directory: ".")], format: SeedFormat([])))
+        return try kind.open(Seed([SeedSource(name: "seed", text: seed, directory: ".")], format: SeedFormat([])))
     }
 
-    @Test("page after page shows everybody once", arguments: ["", "p", "pat", "Miller", "Pat mil"])
-    func paging(search: String) throws {
-        let store = try store()
+    @Test(
+        "page after page shows everybody once", arguments: ["", "p", "pat", "Miller", "Pat mil"], TestedStore.allCases)
+    func paging(search: String, kind: TestedStore) throws {
+        let store = try store(kind)
         var seen: [String] = []
         var after: String?
         repeat {

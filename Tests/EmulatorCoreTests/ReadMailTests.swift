@@ -52,6 +52,73 @@ struct ReadMailTests {
             ])
     }
 
+    private func read(_ mail: String) -> ReadMail {
+        ReadMail(Array(mail.replacingOccurrences(of: "\n", with: "\r\n").utf8))
+    }
+
+    @Test(
+        "paragraphs that were broken into lines are whole again",
+        arguments: [
+            ("flowed", "one \ntwo\nthree\n", "one two\nthree\n"), ("flowed", "> a \n> b\nc\n", "> a b\nc\n"),
+            ("flowed", "> a \nb\n", "> a \nb\n"), ("flowed", " >x\n From\n", ">x\nFrom\n"),
+            ("flowed", "a\n-- \nAda\n", "a\n-- \nAda\n"), ("flowed; delsp=yes", "a \nb\n", "ab\n"),
+            ("fixed", "one \ntwo\n", "one \ntwo\n"),
+        ])
+    func flowed(format: String, written: String, shown: String) {
+        #expect(read("Content-Type: text/plain; format=\(format)\n\n\(written)").text == shown)
+    }
+
+    @Test("a forwarded mail, a delivery report and a calendar invite are attachments")
+    func kinds() {
+        let mail = read(
+            """
+            Content-Type: multipart/report; report-type=delivery-status; boundary=b
+
+            --b
+
+            It failed.
+            --b
+            Content-Type: message/delivery-status
+
+            Action: failed
+            --b
+            Content-Type: message/rfc822
+
+            Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=
+
+            Hello
+            --b
+            Content-Type: text/calendar; method=REQUEST
+
+            BEGIN:VCALENDAR
+            --b
+            Content-Type: text/plain
+
+            A second text.
+            --b--
+            """)
+        #expect(mail.text == "It failed.")
+        #expect(
+            mail.attachments.map(\.type) == [
+                "message/delivery-status", "message/rfc822", "text/calendar", "text/plain",
+            ])
+        #expect(mail.attachments.map(\.name) == [nil, "Grüße.eml", nil, nil])
+        #expect(String(decoding: mail.content(of: 2), as: UTF8.self) == "BEGIN:VCALENDAR")
+    }
+
+    @Test("an unknown character set is told")
+    func unknownCharset() {
+        let mail = read("Content-Type: text/plain; charset=koi8-r\nContent-Transfer-Encoding: quoted-printable\n\n=E4")
+        #expect(mail.text == "ä" && mail.notes.count == 1 && mail.notes[0].contains("koi8-r"))
+        #expect(read("Content-Type: text/plain\n\nä").notes.isEmpty)
+    }
+
+    @Test("parts without a boundary are shown as they stand")
+    func withoutBoundary() {
+        let mail = read("Content-Type: multipart/alternative\n\n--b\n\nHello\n--b--\n")
+        #expect(mail.text == "--b\n\nHello\n--b--\n" && mail.attachments.isEmpty)
+    }
+
     @Test(
         "encoded words",
         arguments: [
@@ -59,7 +126,9 @@ struct ReadMailTests {
             ("=?utf-8?q?a?= \t =?utf-8?q?b?=", "ab"), ("=?utf-8?q?a?= x =?utf-8?q?b?=", "a x b"),
             ("=?iso-8859-1*de?Q?=FC?=", "ü"), ("=?windows-1252?Q?=80?=", "€"), ("=?utf-8?x?a?=", "=?utf-8?x?a?="),
             ("=?utf-8?b?", "=?utf-8?b?"), ("=??b?YQ==?=", "=??b?YQ==?="), ("=?utf-8?q?=ZZ=?=", "=ZZ="), ("=?", "=?"),
-            ("=?utf-8?q?=E4?=", "\u{FFFD}"), ("Grüße", "Grüße"),
+            ("=?utf-8?q?=E4?=", "\u{FFFD}"), ("Grüße", "Grüße"), ("=?iso-8859-15?q?=A4=BC?=", "€Œ"),
+            ("=?utf-16?b?AEEgrA==?=", "A€"), ("=?utf-16?b?//5BAA==?=", "A"), ("=?utf-16le?b?QQCsIA==?=", "A€"),
+            ("=?us-ascii?q?=E4?=", "ä"), ("=?koi8-r?q?=E4?=", "ä"), ("=?x-unknown?q?=C3=A4?=", "ä"),
         ])
     func words(written: String, read: String) { #expect(EncodedWords.decode(written) == read) }
 
@@ -71,6 +140,9 @@ struct ReadMailTests {
             ("a/b; x=\"q\" ; y=2", "y", "2"), ("a/b;;; Y = z ;", "y", "z"),
             ("attachment; filename*=iso-8859-1'en'%A3.txt", "filename", "£.txt"),
             ("attachment; filename*0=\"a b\"; filename*1=\"c.txt\"", "filename", "a bc.txt"),
+            ("a; filename*1=\"c.txt\"; filename*0*=UTF-8''%C3", "filename", "\u{FFFD}c.txt"),
+            ("a; f*0*=utf-8'en'%C3; f*1*=%BC'%20; f*2=\"'x'\"", "f", "ü' 'x'"),
+            ("a; f*10=\"c\"; f*2=\"b\"; f*0=\"a\"", "f", "abc"),
             ("a/b; x=\"open", "x", "open"),
         ])
     func parameters(written: String, name: String, value: String) {

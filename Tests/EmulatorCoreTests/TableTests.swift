@@ -6,10 +6,10 @@ import Understudy
 
 @testable import EmulatorCore
 
-/// What every store of tables must do. Those of a world's memory are tried here.
+/// What every store of tables must do.
 @Suite("tables")
 struct TableTests {
-    private struct Note: Row, Equatable {
+    struct Note: Row, Equatable {
         static let table = Table<Note>(
             "test.note", limit: 100, indexes: [byTopic, byTag], sortedBy: names, droppedAt: { $0.drop })
         static let byTopic = Index<Note, String>("topic") { $0.topic }
@@ -28,15 +28,15 @@ struct TableTests {
         try Providers.seedFormat.account.value(checking: LocatedJSON(["id": .string(id)], file: "test"))
     }
 
-    private func store(_ seed: String = "{}") throws -> MemoryStore {
-        MemoryStore(try Seed([SeedSource(name: "seed", text: seed, directory: ".")], format: Providers.seedFormat))
+    private func store(_ kind: TestedStore, _ seed: String = "{}") throws -> any Store {
+        try kind.open(Seed([SeedSource(name: "seed", text: seed, directory: ".")], format: Providers.seedFormat))
     }
 
     private static func keys(_ rows: [Note]) -> String { rows.map(\.key).joined() }
 
-    @Test("rows are found by key, by index and in the order in which they came")
-    func finding() throws {
-        let store = try store()
+    @Test("rows are found by key, by index and in the order in which they came", arguments: TestedStore.allCases)
+    func finding(kind: TestedStore) throws {
+        let store = try store(kind)
         store.update { tables in
             for (key, topic) in [("c", "x"), ("a", "y"), ("b", "x"), ("d", nil)] {
                 tables.put(Note(key: key, topic: topic, tags: ["all", key]))
@@ -59,9 +59,9 @@ struct TableTests {
         }
     }
 
-    @Test("a change moves a row in its indexes and leaves it in its place")
-    func changing() throws {
-        let store = try store()
+    @Test("a change moves a row in its indexes and leaves it in its place", arguments: TestedStore.allCases)
+    func changing(kind: TestedStore) throws {
+        let store = try store(kind)
         store.update { tables in
             for key in ["a", "b", "c"] { tables.put(Note(key: key, topic: "x", tags: [key, "old"])) }
             #expect(tables.change(Note.self, "b") { ($0.topic, $0.tags) = ("y", ["b", "new"]) })
@@ -77,9 +77,9 @@ struct TableTests {
         }
     }
 
-    @Test("an update that throws has changed nothing, whatever it did")
-    func undoing() throws {
-        let store = try store(#"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#)
+    @Test("an update that throws has changed nothing, whatever it did", arguments: TestedStore.allCases)
+    func undoing(kind: TestedStore) throws {
+        let store = try store(kind, #"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#)
         let (zoe, dan) = (try TableTests.person("zoe"), try TableTests.person("dan"))
         store.update { tables in
             for key in ["a", "b", "c", "d"] { tables.put(Note(key: key, topic: "x", tags: [key, "t"])) }
@@ -106,7 +106,8 @@ struct TableTests {
         store.read { tables in
             let after = [String(describing: tables.all(Note.self)), String(describing: tables.all(Account.self))]
             #expect(after == before)
-            #expect(TableTests.keys(tables.rows(Note.byTag, "t")).sorted() == ["a", "b", "c", "d"])
+            #expect(TableTests.keys(tables.rows(Note.byTag, "t")) == "abcd")
+            #expect(TableTests.keys(tables.rows(Note.byTopic, "x")) == "abcd")
             #expect(tables.rows(Note.names, limit: 9).map(\.text) == ["a", "b", "c", "d"])
             #expect(tables.first(Account.byEmail, "bob@example.com")?.id == "bob")
             #expect(tables.first(Account.byEmail, "robert@example.com") == nil)
@@ -114,9 +115,11 @@ struct TableTests {
         }
     }
 
-    @Test("rows go when their time is over and another comes, and the oldest when there are too many")
-    func dropping() throws {
-        let store = try store()
+    @Test(
+        "rows go when their time is over and another comes, and the oldest when there are too many",
+        arguments: TestedStore.allCases)
+    func dropping(kind: TestedStore) throws {
+        let store = try store(kind)
         store.update { tables in
             let now = tables.now
             tables.put(Note(key: "long", drop: now + .hours(2)))
@@ -133,12 +136,13 @@ struct TableTests {
         }
     }
 
-    @Test("what a seed brings is shared: a world's changes are its own, and places stay")
-    func seeded() throws {
+    @Test(
+        "what a seed brings is shared: a world's changes are its own, and places stay", arguments: TestedStore.allCases)
+    func seeded(kind: TestedStore) throws {
         let people = #"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#
         let seed = try Seed([SeedSource(name: "seed", text: people, directory: ".")], format: Providers.seedFormat)
         let dan = try TableTests.person("dan")
-        let (one, other) = (MemoryStore(seed), MemoryStore(seed))
+        let (one, other) = (try kind.open(seed), try kind.open(seed))
         one.update { tables in
             tables.change(Account.self, "bob") { $0.email = "robert@example.com" }
             tables.remove(Account.self, "ada")
@@ -166,9 +170,11 @@ struct TableTests {
         #expect(one.read { $0.all(Account.self).map(\.id) } == ["ada", "bob", "cleo"])
     }
 
-    @Test("a seeded row that is removed and put again stands at the end, and a page after it goes on")
-    func seededAgain() throws {
-        let store = try store(#"{"accounts":[{"id":"ada"},{"id":"bob"}]}"#)
+    @Test(
+        "a seeded row that is removed and put again stands at the end, and a page after it goes on",
+        arguments: TestedStore.allCases)
+    func seededAgain(kind: TestedStore) throws {
+        let store = try store(kind, #"{"accounts":[{"id":"ada"},{"id":"bob"}]}"#)
         store.update { tables in
             guard let ada = tables.remove(Account.self, "ada") else { return }
             tables.put(ada)
@@ -189,9 +195,9 @@ struct TableTests {
         #expect(Set(keys).count == keys.count)
     }
 
-    @Test("any sequence of changes leaves what a plain array would hold", arguments: 0..<20)
-    func anySequence(run: Int) throws {
-        let store = try store()
+    @Test("any sequence of changes leaves what a plain array would hold", arguments: 0..<20, TestedStore.allCases)
+    func anySequence(run: Int, kind: TestedStore) throws {
+        let store = try store(kind)
         var random = Randomness(seed: "tables-\(run)")
         var model: [Note] = []
         for _ in 0..<60 {
@@ -199,6 +205,8 @@ struct TableTests {
             let fails = bytes[0] % 3 == 0
             var next = model
             try? store.update { (tables) throws(Refusal) in
+                // It may be run again.
+                next = model
                 for step in stride(from: 1, to: 37, by: 3) {
                     let key = String(bytes[step] % 30)
                     let note = Note(

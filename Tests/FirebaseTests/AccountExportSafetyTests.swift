@@ -187,9 +187,9 @@ struct AccountExportSafetyTests {
         #expect(error?.description == "\(folder.path)/accounts-.json: $: no tenant can be called \"\"")
     }
 
-    private func start(_ folder: ExportFolder) throws -> RunningServer {
+    private func start(_ folder: ExportFolder) throws -> TestServer {
         var options = RunningServer.Options()
         options.importDirectory = folder.path
-        return try RunningServer.start(seeds: [.firebaseProject("demo-imported")], options: options)
+        return try TestServer.start(seeds: [.firebaseProject("demo-imported")], options: options)
     }
 }

@@ -62,19 +62,19 @@ struct AccountExportTests {
     init() throws { folder = try ExportFolder() }
 
     private func start(_ directory: String? = nil, seeds: [SeedInput] = [.firebaseProject(project)]) throws
-        -> RunningServer
+        -> TestServer
     {
         var options = RunningServer.Options()
         options.importDirectory = directory ?? folder.path
-        return try RunningServer.start(seeds: seeds, options: options)
+        return try TestServer.start(seeds: seeds, options: options)
     }
 
-    private func signIn(_ server: RunningServer, _ body: [String: String], world: String = "") throws -> Answer {
+    private func signIn(_ server: TestServer, _ body: [String: String], world: String = "") throws -> Answer {
         try TestClient(port: server.port).post(
             "\(world)/identitytoolkit.googleapis.com/v1/accounts:signInWithPassword?key=any", json: body)
     }
 
-    private func users(_ server: RunningServer) throws -> [[String: Any]] {
+    private func users(_ server: TestServer) throws -> [[String: Any]] {
         let answer = try TestClient(port: server.port).request(
             "POST", "/identitytoolkit.googleapis.com/v1/projects/\(AccountExportTests.project)/accounts:query",
             headers: ["Authorization": "Bearer owner"])
@@ -232,7 +232,7 @@ struct AccountExportTests {
         let fixture = try FirebaseFixture()
         let error = #expect(throws: StartError.self) { try fixture.server.export(to: "\(folder.path)/file/below") }
         #expect(error?.description.contains("can't be made") == true)
-        let other = try RunningServer.start(seeds: [.json("{}")])
+        let other = try TestServer.start(seeds: [.json("{}")])
         defer { other.stop() }
         #expect(throws: StartError.self) { try other.export(to: folder.path) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file"])

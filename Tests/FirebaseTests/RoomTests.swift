@@ -81,7 +81,7 @@ struct RoomTests {
         #expect(allowance.count == 2)
     }
 
-    @Test("the refusal is Firebase's, with a diagnosis")
+    @Test("the refusal is Firebase's, with a diagnosis", .oneProcess("health counts what its process holds"))
     func refusal() throws {
         let fixture = try FirebaseFixture()
         for number in 0...UnseededPool.limit {

@@ -60,7 +60,7 @@ struct UnknownKeyTests {
 
     @Test("a default project that no seed has exists by the real host name, too")
     func unseededDefault() throws {
-        let server = try RunningServer.start(seeds: [.builtIn, .firebaseProject("my-app")])
+        let server = try TestServer.start(seeds: [.builtIn, .firebaseProject("my-app")])
         defer { server.stop() }
         let answer = try TestClient(port: server.port).request(
             "POST", "/v1/accounts:signUp?key=my-app", headers: ["Host": "identitytoolkit.googleapis.com"])
@@ -128,7 +128,7 @@ struct UnknownKeyTests {
     func said() throws {
         let lines = Mutex<[String]>([])
         let handler = LineHandler { line in lines.withLock { $0.append(line) } }
-        let server = try RunningServer.start(
+        let server = try TestServer.start(
             options: RunningServer.Options(logger: Logger(label: "test") { _ in handler }))
         defer { server.stop() }
         let client = TestClient(port: server.port)

@@ -124,6 +124,19 @@ import Testing
         #expect(answer.text.contains("none that this world has given out"))
     }
 
+    @Test("an address is one, although a sign-in brought it") func address() throws {
+        let order: [String: Any] = ["provider": "apple", "outcome": "approve", "account": "grace", "shareEmail": false]
+        try #require(fixture.call("outcomes", order).status == 201)
+        let answer = try fixture.call(
+            "apple/authorizations", ["client": "com.example.app", "scopes": ["email"], "account": "grace"])
+        let hidden = try #require(answer.json["email"] as? String)
+        for (address, kind) in [(hidden, "a private relay address"), ("ada@example.com", "an ordinary address")] {
+            let explained = try fixture.call("explain", ["value": address])
+            #expect(explained.json["kind"] as? String == "An e-mail address" && explained.text.contains(kind))
+            #expect(explained.json["sound"] as? Bool == true && !explained.text.contains("expired"))
+        }
+    }
+
     @Test(
         "what can't be explained is refused",
         arguments: ["{}", #"{"value":""}"#, #"{"value":7}"#, #"{"value":"x","more":1}"#])

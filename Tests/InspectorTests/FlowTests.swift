@@ -168,7 +168,8 @@ import Understudy
     @Test("one sign-in's page hears of it alone") func single() throws {
         let authorized = try Site.authorizations[1].call(fixture.client, "")
         let id = try #require(authorized.header("Understudy-Request"))
-        let wire = try stream("flow=\(id)&after=1000000")
+        let end = try #require(try fixture.page().text.firstMatch(of: /data-after="(\d+)"/)?.1)
+        let wire = try stream("flow=\(id)&after=\(end)")
         _ = try Site.signIn(at: "apple", fixture.client)
         _ = try Site.redeem(Site.code(authorized), at: "github", fixture.client)
         let event = try rows(wire)

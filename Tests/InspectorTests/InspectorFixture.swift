@@ -5,11 +5,11 @@ import Testing
 
 /// A daemon whose inspector is looked at.
 final class InspectorFixture: Sendable {
-    let server: RunningServer
+    let server: TestServer
     let client: TestClient
 
     init(options: RunningServer.Options = RunningServer.Options()) throws {
-        server = try RunningServer.start(options: options)
+        server = try TestServer.start(options: options)
         client = TestClient(port: server.port)
     }
 

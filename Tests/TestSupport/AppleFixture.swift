@@ -12,12 +12,12 @@ package final class AppleFixture: Sendable {
     package static let returnURL = "https://example.com/callback"
     package static let issuer = "https://appleid.apple.com"
 
-    package let server: RunningServer
+    package let server: TestServer
     package let client: TestClient
 
     package init(seed: String? = nil, seeds: [SeedInput]? = nil) throws {
         let inputs = seeds ?? [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
-        server = try RunningServer.start(seeds: inputs)
+        server = try TestServer.start(seeds: inputs)
         client = TestClient(port: server.port)
     }
 

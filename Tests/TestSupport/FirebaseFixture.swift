@@ -14,11 +14,11 @@ package final class FirebaseFixture: Sendable {
     /// Another app of the seed's team, for audiences that the project doesn't take.
     package static let otherApp = "com.example.app.watch"
 
-    package let server: RunningServer
+    package let server: TestServer
     package let client: TestClient
 
     package init(seed: String? = nil) throws {
-        server = try RunningServer.start(
+        server = try TestServer.start(
             seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []))
         client = TestClient(port: server.port)
     }

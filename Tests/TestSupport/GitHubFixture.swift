@@ -18,11 +18,11 @@ package final class GitHubFixture: Sendable {
     package static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
     package static let issuer = "https://github.com/login/oauth"
 
-    package let server: RunningServer
+    package let server: TestServer
     package let client: TestClient
 
     package init(seed: String? = nil) throws {
-        server = try RunningServer.start(
+        server = try TestServer.start(
             seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []))
         client = TestClient(port: server.port)
     }

@@ -12,7 +12,7 @@ package final class OpenIDFixture: Sendable {
     package static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     package static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
-    package let server: RunningServer
+    package let server: TestServer
     package let client: TestClient
     package let base: String
 
@@ -24,7 +24,7 @@ package final class OpenIDFixture: Sendable {
     }
 
     package init(seed: String, base: String = "/oidc/corp") throws {
-        server = try RunningServer.start(
+        server = try TestServer.start(
             seeds: [.builtIn, .json(seed, directory: "\(Repository.root)/seed-data")])
         client = TestClient(port: server.port)
         self.base = base

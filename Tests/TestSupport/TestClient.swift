@@ -141,6 +141,20 @@ package final class Wire {
         return true
     }
 
+    /// The next line without its end; `nil` when the connection closes before one is whole.
+    package func nextLine() -> String? {
+        while true {
+            if let end = received.firstIndex(of: 0x0A) {
+                defer { received.removeFirst(end + 1) }
+                return String(decoding: received[..<end].filter { $0 != 0x0D }, as: UTF8.self)
+            }
+            guard fill() else { return nil }
+        }
+    }
+
+    /// Says that nothing more is sent.
+    package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Everything until the connection closes.
     package func rest() -> [UInt8] {
         while fill() {}
@@ -237,9 +251,12 @@ package struct TestClient: Sendable {
         return try request("POST", path, headers: type, body: Array(TestClient.encode(form).utf8))
     }
 
-    package func post(_ path: String, json: Any, method: String = "POST") throws -> Answer {
+    package func post(
+        _ path: String, json: Any, method: String = "POST", headers: [String: String] = [:]
+    ) throws -> Answer {
         let data = try JSONSerialization.data(withJSONObject: json, options: [.fragmentsAllowed])
-        return try request(method, path, headers: ["Content-Type": "application/json"], body: Array(data))
+        let type = ["Content-Type": "application/json"].merging(headers) { $1 }
+        return try request(method, path, headers: type, body: Array(data))
     }
 
     package static func encode(_ form: [String: String]) -> String {

@@ -145,7 +145,7 @@ struct RequestBudgetTests {
     func masks() throws {
         var options = RunningServer.Options()
         options.masksSecrets = true
-        let server = try RunningServer.start(seeds: [.builtIn], options: options)
+        let server = try TestServer.start(seeds: [.builtIn], options: options)
         defer { server.stop() }
         let client = TestClient(port: server.port)
         let codes = (0..<200).map { "code=secret-\($0)-code" }.joined(separator: "&")

@@ -49,7 +49,7 @@ struct SignInPageTests {
 
     @Test("the provider is named in title and heading, and each looks like nobody else", arguments: places)
     func look(place: Place) throws {
-        let server = try RunningServer.start()
+        let server = try TestServer.start()
         defer { server.stop() }
         let browser = TestBrowser(TestClient(port: server.port))
         let page = try browser.get(place.address)
@@ -66,7 +66,7 @@ struct SignInPageTests {
 
     @Test("somebody who isn't among the people is made on the spot, and signs in", arguments: places)
     func newPerson(place: Place) throws {
-        let server = try RunningServer.start()
+        let server = try TestServer.start()
         defer { server.stop() }
         let client = TestClient(port: server.port)
         let browser = TestBrowser(client)

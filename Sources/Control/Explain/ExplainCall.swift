@@ -31,7 +31,7 @@ extension ControlAPI {
 
     /// What a world knows of a value that a person has given.
     package func explain(_ value: String, rawNonce: String?, in world: World) async -> PastedValue {
-        let reader = ValueReader(world, providers: providers)
+        let reader = ValueReader(world, by: self)
         return await world.recording.search { reader.explain(value, rawNonce: rawNonce) }
     }
 }

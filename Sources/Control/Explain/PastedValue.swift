@@ -37,12 +37,21 @@ extension ValueReader {
             let kind = returned.address == nil ? "What a sign-in brought back" : "A callback URL"
             return PastedValue(kind, read(returned, in: search))
         }
+        if let address = explain(address: text) { return address }
         let form = providers.lazy.compactMap { type(of: $0).explain(token: bare, meantAsIDToken: false) }.first
         if form != nil || issued(bare) != nil || search.maker(of: bare) != nil {
             let known = issuedFindings(bare, name: nil, returnedTo: nil, search)
             return PastedValue("A code or a token", (form ?? []) + [ExplainedPart("In this world", known)])
         }
         return seeded(text) ?? explain(nonce: text, search)
+    }
+
+    /// Sign-ins carry addresses, too: they would count as something that was given out.
+    private func explain(address: String) -> PastedValue? {
+        guard TextRule.email.holds(address) else { return nil }
+        let kind = providers.lazy.compactMap { type(of: $0).kind(ofEmail: address.lowercased()) }.first
+        let finding = ExplainedPart.Finding(holds: nil, "it is \(kind ?? "an ordinary address"), no code and no token")
+        return PastedValue("An e-mail address", [ExplainedPart("Address", [finding])])
     }
 
     /// What the seed calls so: a client, or a client's secret.

@@ -82,13 +82,16 @@ package struct TokenSurroundings: Sendable {
 package struct ValueReader: Sendable {
     package let world: World
     package let providers: [any Provider]
+    private let finder: OperationFinder
     /// The moment by which times are judged.
     package let now: Instant
     /// Each provider with its hosts. Listing them costs something, so it is done once.
     private let hosts: [(provider: any Provider, names: Set<String>)]
 
     /// `moment` is that of an exchange, whose tokens may have expired since; without one, times are judged as of now.
-    package init(_ world: World, providers: [any Provider], at moment: Instant? = nil) {
+    package init(_ world: World, by control: ControlAPI, at moment: Instant? = nil) {
+        let providers = control.providers
+        finder = control.finder.value
         self.world = world
         self.providers = providers
         now = moment ?? world.now
@@ -120,7 +123,7 @@ package struct ValueReader: Sendable {
     }
 
     /// Who answered an exchange.
-    package func provider(of exchange: RecordedExchange) -> (any Provider)? { providers.answering(exchange) }
+    package func provider(of exchange: RecordedExchange) -> (any Provider)? { finder.find(exchange).provider }
 
     /// The clients that the seed has at a provider; of all providers without one.
     func clients(of provider: (any Provider)?) -> [SeededClient] {

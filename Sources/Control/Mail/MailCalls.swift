@@ -2,71 +2,135 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// GET and DELETE /_understudy/v1/mail, GET and DELETE mail/ID, GET mail/ID/raw: what was sent to people, or would have been.
+// GET and DELETE /_understudy/v1/mail, GET and DELETE mail/ID, GET mail/ID/raw, GET mail/ID/attachments/N: what was sent to people,
+// or would have been.
 //
-// Query: to, subject, kind, after and limit filter; wait (at most a minute) waits for a message to come. Accept:
+// Query: from, to, subject, text, kind, after and limit filter; wait (at most a minute) waits for a message to come. Accept:
 // text/event-stream asks for one event a message.
 
 extension ControlAPI {
     var mailOperations: [Operation] {
         [
             .control("GET", "mail") { await mail($0) },
+            .control("POST", "mail") { await sendMail($0) },
             .control("DELETE", "mail") { deleteMail($0) },
-            .control("GET", "mail/:id") { message($0) },
+            .control("GET", "mail/:id") { await message($0) },
             .control("DELETE", "mail/:id") { deleteMessage($0) },
-            .control("GET", "mail/:id/raw") { rawMessage($0) },
+            .control("GET", "mail/:id/raw") { await rawMessage($0) },
+            .control("GET", "mail/:id/attachments/:number") { await attachment($0) },
+            .control("POST", "mail/:id/replies") { await reply($0) },
         ]
     }
 
     private func mail(_ exchange: Exchange) async -> Response {
         let query: MailQuery
-        do { query = try MailQuery(exchange.request) } catch { return error.response }
+        do { query = try MailQuery(exchange.request, isMasked: masksSecrets) } catch { return error.response }
         let world = exchange.world
         if exchange.request.header("Accept")?.contains("text/event-stream") ?? false {
-            guard let lease = listen(exchange) else { return tooManyListeners() }
+            guard let lease = listenerLease() else { return tooManyListeners() }
             return mailStream(exchange, query, lease)
         }
         guard let wait = query.wait else {
-            return await world.recording.search { [self] in answer(query.find(in: world), query, world) }
+            return await world.budget.recordings.search { [self] in answer(query.find(in: world), query, exchange) }
         }
-        guard let lease = listen(exchange) else { return tooManyListeners() }
+        guard let lease = listenerLease() else { return tooManyListeners() }
         let found = await MailWaiter(world, query, lease).found(within: wait.duration)
-        return answer(found, query, world)
+        return await world.budget.recordings.search { [self] in answer(found, query, exchange) }
     }
 
     /// How many bytes one answer holds, about. A client asks for the rest with `after`.
     private static let mailPageSize = 2 << 20
 
-    private func answer(_ found: [InboxMessage], _ query: MailQuery, _ world: World) -> Response {
+    private func answer(_ found: [InboxMessage], _ query: MailQuery, _ exchange: Exchange) -> Response {
         var size = 0
         let page = found.prefix { row in
-            defer { size += row.message.size }
+            // As JSON, a text is longer.
+            defer { size += min(row.message.size, 2 * MailDocument.listLimit) }
             return size < ControlAPI.mailPageSize
         }
-        var object = JSONObject([("messages", .array(page.map { MailDocument(row: shown($0)).json }))])
+        var object = JSONObject([("messages", .array(page.map { document($0, exchange, isListed: true).json }))])
         object["last"] = page.last.map { .string($0.id) }
         if page.count < found.count { object["more"] = true }
-        let dropped = world.read { $0.inbox.dropped }
+        let dropped = exchange.world.read { $0.inbox.dropped }
         if dropped > 0 { object["dropped"] = .integer(Int64(dropped)) }
         return ControlAnswer.ok(.object(object))
     }
 
-    private func message(_ exchange: Exchange) -> Response {
-        guard let row = row(exchange) else { return noSuchMessage(exchange) }
-        return ControlAnswer.ok(MailDocument(row: shown(row)).json)
+    func document(_ row: InboxMessage, _ exchange: Exchange, isListed: Bool) -> MailDocument {
+        MailDocument(
+            message: shown(row), isListed: isListed, base: "\(exchange.address.ownBase)\(ControlAPI.root)/mail",
+            handedOn: worlds.budget.mailRoutes.forwarding?.handedOn(row.id, in: exchange.world))
     }
 
-    private func rawMessage(_ exchange: Exchange) -> Response {
+    private func message(_ exchange: Exchange) async -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
-        guard row.message.kind == .mail else {
-            return ControlAnswer.error(404, "notMail", "\(row.id) is a text message: only an e-mail has a raw form")
+        return await exchange.world.budget.recordings.search { [self] in
+            ControlAnswer.ok(document(row, exchange, isListed: false).json)
         }
+    }
+
+    private func rawMessage(_ exchange: Exchange) async -> Response {
+        guard let row = row(exchange) else { return noSuchMessage(exchange) }
+        guard row.message.kind == .mail else { return notMail(row, "has a raw form") }
+        let form = exchange.request.queryForm["as"]
+        guard form == nil || form == "sent" || form == "forwarded" else {
+            return ControlAnswer.error(
+                400, "invalidQuery", "found \(Diagnosis.quote(form ?? "")), expected \"sent\" or \"forwarded\"",
+                path: "$.as")
+        }
+        let wantsForwarded = form == "forwarded"
+        guard !wantsForwarded || row.message.relay?.forwardedTo != nil else {
+            return ControlAnswer.error(
+                404, "notForwarded", "no relay forwarded \(row.id): it has no other form than the one that was sent")
+        }
+        let body = await exchange.world.budget.recordings.search { [self] in
+            let shown = masksSecrets ? shown(row).row : row
+            return wantsForwarded ? shown.forwarded ?? [] : shown.raw
+        }
+        return ControlAPI.file(body, type: "message/rfc822", name: "\(row.id).eml")
+    }
+
+    private func attachment(_ exchange: Exchange) async -> Response {
+        guard let row = row(exchange) else { return noSuchMessage(exchange) }
+        guard !masksSecrets else {
+            return ControlAnswer.error(
+                403, "masked", "what attachments hold isn't shown, because the daemon runs with --mask-secrets")
+        }
+        let number = exchange.parameters["number"].flatMap { Int($0) } ?? 0
+        let found = await exchange.world.budget.recordings.search { row.attachment(number) }
+        guard let (attachment, bytes) = found else {
+            return ControlAnswer.error(
+                404, "noSuchAttachment", "\(row.id) has \(row.message.attachments.count) attachments, counted from 1")
+        }
+        let name = attachment.name ?? "\(row.id)-\(number)"
+        return ControlAPI.file(bytes, type: ControlAPI.harmless(attachment.type), name: name)
+    }
+
+    /// What a browser can do no harm with, or no type at all.
+    private static func harmless(_ type: String) -> String {
+        let known: Set<String> = [
+            "application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp", "message/rfc822", "text/calendar",
+            "text/csv", "text/plain",
+        ]
+        return known.contains(type) ? type : "application/octet-stream"
+    }
+
+    /// A file to be saved: nothing that a mail holds is opened as a page of this address.
+    private static func file(_ bytes: [UInt8], type: String, name: String) -> Response {
+        let plain = String(
+            decoding: name.unicodeScalars.map { scalar -> UInt8 in
+                let isPlain = (0x20..<0x7F).contains(scalar.value) && !"\"\\/%".unicodeScalars.contains(scalar)
+                return isPlain ? UInt8(scalar.value) : UInt8(ascii: "_")
+            }, as: UTF8.self)
+        // https://www.rfc-editor.org/rfc/rfc6266#section-4.3
+        let whole = plain == name ? "" : "; filename*=UTF-8''\(PercentCoding.encode(Array(name.utf8)))"
         return Response(
             status: 200,
             headers: [
-                (name: "Content-Type", value: "message/rfc822"), (name: "X-Content-Type-Options", value: "nosniff"),
-                (name: "Content-Disposition", value: "attachment; filename=\"\(row.id).eml\""),
-            ], body: shown(row).raw)
+                (name: "Content-Type", value: type), (name: "X-Content-Type-Options", value: "nosniff"),
+                (name: "Content-Security-Policy", value: "default-src 'none'; sandbox"),
+                (name: "Content-Disposition", value: "attachment; filename=\"\(plain)\"\(whole)"),
+            ], body: bytes)
     }
 
     private func deleteMessage(_ exchange: Exchange) -> Response {
@@ -79,11 +143,15 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    private func row(_ exchange: Exchange) -> InboxMessage? {
+    func row(_ exchange: Exchange) -> InboxMessage? {
         exchange.world.read { $0.find(InboxMessage.self, exchange.parameters["id"] ?? "") }
     }
 
-    private func noSuchMessage(_ exchange: Exchange) -> Response {
+    func notMail(_ row: InboxMessage, _ what: String) -> Response {
+        ControlAnswer.error(404, "notMail", "\(row.id) is a text message: only an e-mail \(what)")
+    }
+
+    func noSuchMessage(_ exchange: Exchange) -> Response {
         let id = Diagnosis.quote(exchange.parameters["id"] ?? "")
         return ControlAnswer.error(
             404, "noSuchMessage",

@@ -4,72 +4,126 @@ import JSON
 
 /// A message as the control API shows it.
 struct MailDocument {
-    let row: InboxMessage
+    let message: ShownMessage
+    /// In lists, long texts are cut, so that an answer's length is bounded.
+    var isListed = false
+    /// The address of the message's own documents, without its ID.
+    let base: String
+    let handedOn: HandedOn?
+
+    private var row: InboxMessage { message.row }
 
     var json: JSONValue {
-        let message = row.message
+        let (mail, content) = (row.message, message.content)
+        var cut = Cut(left: isListed ? MailDocument.listLimit : .max)
         var object = JSONObject([
-            ("id", .string(row.id)), ("kind", .string(message.kind.rawValue)),
-            ("from", .string(message.from.address)), ("to", .string(message.to.address)),
-            (
-                "envelope",
-                [
-                    "from": .string(message.envelope.from),
-                    "to": .array(message.envelope.to.map { .string($0) }),
-                ]
-            ),
+            ("id", .string(row.id)), ("kind", .string(mail.kind.rawValue)),
+            ("from", .string(mail.from.address)), ("to", .string(mail.to.address)),
+            ("envelope", ["from": .string(mail.envelope.from), "to": MailDocument.list(mail.envelope.to)]),
         ])
-        object["subject"] = message.subject.map { .string($0) }
-        object["text"] = message.text.map { .string($0) }
-        object["html"] = message.html.map { .string($0) }
-        object["links"] = .array(message.links.map { .string($0) })
-        object["codes"] = .array(message.codes.map { .string($0) })
-        if let relay = message.relay { object["relay"] = MailDocument.json(relay) }
-        object["time"] = .string(row.time.text)
-        object["request"] = message.request.map { .string($0) }
-        let headers = row.headers.map { field -> JSONValue in
-            ["name": .string(field.name), "value": .string(field.value)]
+        if !mail.cc.isEmpty { object["cc"] = MailDocument.list(mail.cc.map(\.address)) }
+        object["subject"] = mail.subject.map { .string($0) }
+        object["text"] = content.text.map { .string(cut.take($0)) }
+        object["html"] = content.html.map { .string(cut.take($0)) }
+        object["links"] = MailDocument.list(cut.take(mail.links))
+        object["codes"] = MailDocument.list(mail.codes)
+        if !mail.attachments.isEmpty { object["attachments"] = attachments }
+        if let relay = mail.relay { object["relay"] = MailDocument.json(relay) }
+        if !mail.authentication.isEmpty {
+            object["authentication"] = .array(mail.authentication.map { MailDocument.json($0) })
         }
-        if !headers.isEmpty { object["headers"] = .array(headers) }
+        object["handedOn"] = handedOn.map { MailDocument.json($0) }
+        object["time"] = .string(row.time.text)
+        object["request"] = mail.request.map { .string($0) }
+        if !content.headers.isEmpty {
+            object["headers"] = .array(
+                content.headers.prefix(isListed ? 100 : .max).map { field in
+                    ["name": .string(cut.take(field.name)), "value": .string(cut.take(field.value))]
+                })
+        }
+        if !content.notes.isEmpty { object["notes"] = MailDocument.list(content.notes) }
+        if cut.isCut || (isListed && content.headers.count > 100) { object["cut"] = true }
         return .object(object)
     }
+
+    private var attachments: JSONValue {
+        .array(
+            row.message.attachments.enumerated().map { index, attachment in
+                var object = JSONObject()
+                object["name"] = attachment.name.map { .string($0) }
+                object["type"] = .string(attachment.type)
+                object["size"] = .integer(Int64(attachment.size))
+                object["contentId"] = attachment.contentID.map { .string($0) }
+                if message.isMasked {
+                    object["withheld"] = true
+                } else {
+                    object["url"] = .string("\(base)/\(row.id)/attachments/\(index + 1)")
+                }
+                return .object(object)
+            })
+    }
+
+    private static func list(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
 
     private static func json(_ relay: SentMessage.Relay) -> JSONValue {
         var object = JSONObject([("address", .string(relay.address)), ("title", .string(relay.title))])
         object["forwardedTo"] = relay.forwardedTo.map { .string($0) }
+        object["sender"] = relay.sender.map { .string($0) }
         object["refusal"] = relay.refusal.map { .string($0) }
         object["reason"] = relay.reason.map { .string($0) }
         return .object(object)
     }
-}
 
-extension ControlAPI {
-    /// The message as it is shown: with `--mask-secrets` without its codes, wherever they occur in it.
-    package func shown(_ row: InboxMessage) -> InboxMessage {
-        guard masksSecrets else { return row }
-        let mask = Mask(row.message)
-        var (row, message) = (row, row.message)
-        message.subject = message.subject.map { mask.apply(to: $0) }
-        message.text = message.text.map { mask.apply(to: $0) }
-        message.html = message.html.map { mask.apply(to: $0) }
-        message.links = message.links.map { mask.apply(toEncoded: $0) }
-        message.codes = message.codes.map { mask.apply(to: $0) }
-        row.message = message
-        return row
+    private static func json(_ result: MailAuthentication) -> JSONValue {
+        var object = JSONObject([("method", .string(result.method)), ("result", .string(result.result))])
+        object["domain"] = result.domain.map { .string($0) }
+        object["selector"] = result.selector.map { .string($0) }
+        object["algorithm"] = result.algorithm.map { .string($0) }
+        object["aligned"] = .bool(result.isAligned)
+        object["reason"] = result.reason.map { .string($0) }
+        return .object(object)
     }
+
+    private static func json(_ handedOn: HandedOn) -> JSONValue {
+        var object = JSONObject([("state", .string(handedOn.state.rawValue))])
+        object["error"] = handedOn.error.map { .string($0) }
+        return .object(object)
+    }
+
+    /// How many bytes of a message's texts a list shows.
+    static let listLimit = 128 << 10
 }
 
-extension Mask {
-    /// The secrets of a message: its codes, and what its links carry.
-    init(_ message: SentMessage) {
-        var values = Set(message.codes)
-        for link in message.links {
-            guard let mark = link.firstIndex(of: "?") else { continue }
-            let query = link[mark...].dropFirst().prefix { $0 != "#" }
-            for field in Form(parsing: Array(query.utf8)).fields where Mask.isSecret(field.name) {
-                values.insert(field.value)
-            }
+/// Cuts texts that are too long together.
+private struct Cut {
+    var left: Int
+    private(set) var isCut = false
+
+    init(left: Int) { self.left = left }
+
+    mutating func take(_ text: String) -> String {
+        guard text.utf8.count > left else {
+            left -= text.utf8.count
+            return text
         }
-        self.init(values)
+        isCut = true
+        var end = text.utf8.index(text.startIndex, offsetBy: left)
+        while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+        left = 0
+        return String(text[..<end])
+    }
+
+    /// Whole texts, as many as there is room for.
+    mutating func take(_ texts: [String]) -> [String] {
+        var taken: [String] = []
+        for text in texts {
+            guard text.utf8.count <= left else {
+                isCut = true
+                break
+            }
+            left -= text.utf8.count
+            taken.append(text)
+        }
+        return taken
     }
 }

@@ -7,19 +7,27 @@ import Time
 struct MailQuery: Sendable {
     /// In lower case; `*` stands for any characters.
     let recipient: String?
+    /// The same for who it is from, by its header or its envelope.
+    let sender: String?
     /// In lower case.
     let subject: String?
+    /// What the text or the HTML holds, in lower case.
+    let text: String?
     let kind: SentMessage.Kind?
     /// The number of the message after which to begin.
     let after: Int?
     let limit: Int?
     let wait: TimeSpan?
+    /// Whether secrets are masked: then what is masked can't be searched for.
+    private let isMasked: Bool
 
     private static let waitLimit = TimeSpan.minutes(1)
 
     private struct Parameters: SchemaObject {
         let to: String?
+        let from: String?
         let subject: String?
+        let text: String?
         let kind: SentMessage.Kind?
         let after: String?
         let limit: String?
@@ -28,6 +36,8 @@ struct MailQuery: Sendable {
         init(_ fields: inout Fields) {
             to = fields.optional(
                 "to", .text(.nonEmpty), "An address or a phone number; \"*\" stands for any characters.")
+            from = fields.optional("from", .text(.nonEmpty), "The same for who sent it.")
+            text = fields.optional("text", .text(.nonEmpty), "What the text or the HTML contains, in any case.")
             subject = fields.optional("subject", .text(.nonEmpty), "What the subject contains, in any case.")
             kind = fields.optional("kind", .choice(SentMessage.Kind.self), "E-mails or text messages.")
             after = fields.optional("after", .text(.nonEmpty), "The ID of the message after which to begin.")
@@ -37,7 +47,8 @@ struct MailQuery: Sendable {
     }
 
     /// - Throws: What is wrong with the query.
-    init(_ request: Request) throws(ControlRefusal) {
+    init(_ request: Request, isMasked: Bool) throws(ControlRefusal) {
+        self.isMasked = isMasked
         let form = JSONObject(request.queryForm.fields.map { ($0.name, .string($0.value)) })
         let parameters: Parameters
         do throws(Issues) { parameters = try Parameters(checking: LocatedJSON(.object(form), file: "query")) } catch {
@@ -45,7 +56,9 @@ struct MailQuery: Sendable {
         }
         // A plus sign that isn't encoded comes as a space, and neither addresses nor numbers have spaces.
         recipient = parameters.to.map { $0.replacing(" ", with: "+").lowercased() }
+        sender = parameters.from.map { $0.replacing(" ", with: "+").lowercased() }
         subject = parameters.subject?.lowercased()
+        text = parameters.text?.lowercased()
         kind = parameters.kind
         limit = try ControlAPI.count("limit", parameters.limit, upTo: Inbox.countLimit)
         wait = parameters.wait
@@ -64,11 +77,23 @@ struct MailQuery: Sendable {
         ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: path))
     }
 
+    /// Where a text is asked for, it reads the mail: not under a world's lock.
     func matches(_ row: InboxMessage) -> Bool {
         if let kind, row.message.kind != kind { return false }
-        if let subject, !(row.message.subject?.lowercased().contains(subject) ?? false) { return false }
-        guard let recipient else { return true }
-        return row.recipients.contains { Glob.matches(recipient, $0) }
+        let mask = isMasked && (subject ?? text) != nil ? Mask(row.message) : nil
+        func holds(_ text: String?, _ wanted: String) -> Bool {
+            guard let text else { return false }
+            return (mask?.apply(to: text) ?? text).lowercased().contains(wanted)
+        }
+        if let subject, !holds(row.message.subject, subject) { return false }
+        if let recipient, !row.recipients.contains(where: { Glob.matches(recipient, $0) }) { return false }
+        if let sender {
+            let senders = [row.message.from.address, row.message.envelope.from].map { $0.lowercased() }
+            guard senders.contains(where: { Glob.matches(sender, $0) }) else { return false }
+        }
+        guard let text else { return true }
+        let content = row.content
+        return holds(content.text, text) || holds(content.html, text)
     }
 
     /// The messages that it asks for, the oldest first. With `limit` these are the latest ones; with `limit` and `after`, the next

@@ -8,13 +8,9 @@ import Synchronization
 extension ControlAPI {
     func mailStream(_ exchange: Exchange, _ query: MailQuery, _ lease: Allowance.Lease) -> Response {
         let reader = MailReader(exchange.world, query: query, budget: worlds.budget, lease: lease) { [self] row in
-            "id: \(row.id)\nevent: message\ndata: \(MailDocument(row: shown(row)).json.text)\n\n"
+            "id: \(row.id)\nevent: message\ndata: \(document(row, exchange, isListed: true).json.text)\n\n"
         }
-        var response = Response(
-            status: 200, contentType: "text/event-stream", headers: [(name: "Cache-Control", value: "no-store")],
-            body: "")
-        response.delivery = .stream(reader.begin())
-        return response
+        return exchange.events(reader.begin())
     }
 }
 
@@ -61,14 +57,13 @@ private final class MailReader: Sendable {
         let stream = EventStream(whenDrained: { [self] in queue.async { [self] in advance() } })
         link.withLock { $0.stream = stream }
         budget.streams.add(stream)
-        world.streams.add(stream)
         let number = world.inboxListeners.listen { [self] in advance() }
         stream.whenClosed { [self] in
             world.inboxListeners.stopListening(number)
             state.withLock { $0.lease = nil }
         }
         queue.async { [self] in start() }
-        stream.keepAlive(StreamChunk(Array(":\n\n".utf8), in: budget.streams))
+        stream.keepAlive(in: budget)
         return stream
     }
 
@@ -88,26 +83,23 @@ private final class MailReader: Sendable {
         while stream.backlog < MailReader.ahead {
             let seen = state.withLock { $0.seen }
             guard let seen else { return }
-            let rows = world.read { $0.messages(after: seen, limit: MailReader.step) }
-            guard !rows.isEmpty else { return }
+            // A store that fails now may work again when somebody next has something to tell.
+            let rows = try? StoreCall.checked { world.read { $0.messages(after: seen, limit: MailReader.step) } }
+            guard let rows, !rows.isEmpty else { return }
             for row in rows {
                 guard stream.backlog < MailReader.ahead else { break }
                 state.withLock { $0.seen = row.number }
                 guard query.matches(row) else { continue }
                 guard stream.send(StreamChunk(Array(event(row).utf8), in: budget.streams)) else { return }
             }
-            let gone = budget.streams.enforce()
-            if gone > 0 {
-                budget.notices.tell(
-                    .streams,
-                    "event streams are behind by more than \(budget.streams.limit) bytes: the slowest are let go")
-            }
+            budget.enforceStreams()
         }
     }
 
     /// Tells that messages were deleted. `false` when nobody reads any more, or nothing has been read yet.
     private func noteDeletions(_ stream: EventStream) -> Bool {
-        let inbox = world.read { $0.inbox }
+        // What can't be read hasn't been deleted.
+        guard let inbox = try? StoreCall.checked({ world.read { $0.inbox } }) else { return false }
         let isNews: Bool? = state.withLock { state in
             guard let seen = state.seen else { return nil }
             // After a reset the numbers begin again.

@@ -6,7 +6,7 @@ import Synchronization
 final class MailWaiter: Sendable {
     private struct State {
         var isSettled = false
-        var done: (@Sendable ([InboxMessage]) -> Void)?
+        var done: (@Sendable () -> Void)?
         var number: Int?
         /// The number of the last message that was looked at.
         var seen: Int
@@ -28,18 +28,19 @@ final class MailWaiter: Sendable {
     func found(within limit: Duration) async -> [InboxMessage] {
         let queue = world.recording.store.queue
         let timer = Timer.after(limit) { [self] in queue.async { [self] in settle() } }
-        let found = await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                queue.async { [self] in begin { continuation.resume(returning: $0) } }
+                queue.async { [self] in begin { continuation.resume() } }
             }
         } onCancel: {
             timer.fireNow()
         }
         timer.cancel()
-        return found
+        // Here, where a store that fails is told to the request.
+        return query.find(in: world)
     }
 
-    private func begin(_ done: @escaping @Sendable ([InboxMessage]) -> Void) {
+    private func begin(_ done: @escaping @Sendable () -> Void) {
         let number = world.inboxListeners.listen { [self] in look() }
         let isSettled = state.withLock { state in
             (state.number, state.done) = (number, done)
@@ -47,7 +48,7 @@ final class MailWaiter: Sendable {
         }
         guard !isSettled else {
             world.inboxListeners.stopListening(number)
-            return done(query.find(in: world))
+            return done()
         }
         look()
     }
@@ -55,7 +56,8 @@ final class MailWaiter: Sendable {
     private func look() {
         let seen = state.withLock { $0.isSettled ? nil : $0.seen }
         guard let seen else { return }
-        let (fresh, last) = world.read { ($0.messages(after: seen), $0.inbox.last) }
+        let found = try? StoreCall.checked { world.read { ($0.messages(after: seen), $0.inbox.last) } }
+        guard let (fresh, last) = found else { return }
         // After a reset the numbers begin again.
         state.withLock { $0.seen = max(min(seen, last), fresh.last?.number ?? 0) }
         if fresh.contains(where: { query.matches($0) }) { settle() }
@@ -68,6 +70,6 @@ final class MailWaiter: Sendable {
         }
         guard let done else { return }
         if let number { world.inboxListeners.stopListening(number) }
-        done(query.find(in: world))
+        done()
     }
 }

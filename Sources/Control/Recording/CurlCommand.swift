@@ -18,6 +18,11 @@ package struct CurlCommand: Sendable {
         "accept-encoding", "upgrade-insecure-requests", "priority",
     ]
 
+    init(_ text: String, _ remarks: [String]) {
+        self.text = text
+        self.remarks = remarks
+    }
+
     /// `base` is where the exchange's host is found at this daemon, without a slash at the end; `file` the name under which a
     /// body that is too long is saved.
     package init(_ document: ExchangeDocument, base: String, file: String) {

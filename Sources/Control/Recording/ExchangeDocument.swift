@@ -25,7 +25,7 @@ package struct ExchangeDocument: Sendable {
     /// A form, a query or a URL.
     package func shown(encoded text: String) -> String { mask?.apply(toEncoded: text) ?? text }
 
-    private func shown(body text: String, type: String?) -> String {
+    func shown(body text: String, type: String?) -> String {
         let isForm = type?.mediaType == "application/x-www-form-urlencoded" && !Array(text.utf8).holdsJSON
         return isForm ? shown(encoded: text) : shown(text)
     }
@@ -48,6 +48,7 @@ package struct ExchangeDocument: Sendable {
         object["path"] = .string(shown(encoded: exchange.path))
         object["method"] = .string(exchange.request.method)
         object["client"] = known.client.map { .string($0) }
+        object["mail"] = mail
         object["status"] = .integer(Int64(exchange.response.status))
         object["diagnosis"] = diagnosis.map { .string($0) }
         object["fault"] = exchange.fault.map { .string(shown($0)) }
@@ -72,12 +73,24 @@ package struct ExchangeDocument: Sendable {
         return .object(object)
     }
 
+    /// The envelope of mail, and where it lies in the inbox.
+    private var mail: JSONValue? {
+        guard let mail = known.exchange.mail else { return nil }
+        var object = JSONObject()
+        object["from"] = mail.sender.map { .string($0) }
+        object["to"] = .array(mail.recipients.map { .string($0) })
+        object["user"] = mail.user.map { .string($0) }
+        object["tls"] = .bool(mail.isSecure)
+        object["messages"] = .array(mail.messages.map { .string($0) })
+        return .object(object)
+    }
+
     private var target: String {
         let request = known.exchange.request
         return request.path + (request.query.map { "?\($0)" } ?? "")
     }
 
-    private func headers(_ headers: [(name: String, value: String)]) -> JSONValue {
+    func headers(_ headers: [(name: String, value: String)]) -> JSONValue {
         .array(shown(headers: headers).map { ["name": .string($0.name), "value": .string($0.value)] })
     }
 
@@ -140,85 +153,6 @@ package struct ExchangeDocument: Sendable {
             [
                 "place": .string(found.finding.place), "header": .object(found.token.header),
                 "claims": .object(found.token.claims), "signed": .bool(!found.token.signature.isEmpty),
-            ]
-        }
-    }
-
-    // MARK: - HAR
-
-    /// <http://www.softwareishard.com/blog/har-12-spec/#entries>
-    var harEntry: JSONValue {
-        let exchange = known.exchange
-        let base = "https://\(exchange.host ?? "localhost")"
-        let query = exchange.request.queryForm.fields.map { field -> JSONValue in
-            ["name": .string(field.name), "value": .string(shown(field.value))]
-        }
-        var request = JSONObject([
-            ("method", .string(exchange.request.method)),
-            ("url", .string(base + shown(encoded: exchange.path + (exchange.request.query.map { "?\($0)" } ?? "")))),
-            ("httpVersion", "HTTP/1.1"), ("cookies", []), ("headers", headers(exchange.request.headers)),
-            ("queryString", .array(query)), ("headersSize", -1),
-            ("bodySize", .integer(Int64(exchange.requestBodySize))),
-        ])
-        if !exchange.request.body.isEmpty {
-            request["postData"] = [
-                "mimeType": .string(exchange.request.header("Content-Type") ?? ""),
-                "text": .string(
-                    harText(exchange.request.body, exchange.requestBodySize, exchange.request.header("Content-Type"))),
-            ]
-        }
-        let response: JSONValue = [
-            "status": .integer(Int64(exchange.response.status)), "statusText": "", "httpVersion": "HTTP/1.1",
-            "cookies": [], "headers": headers(exchange.response.headers),
-            "content": [
-                "size": .integer(Int64(exchange.responseBodySize)),
-                "mimeType": .string(exchange.response.header("Content-Type") ?? ""),
-                "text": .string(
-                    harText(
-                        exchange.response.body, exchange.responseBodySize, exchange.response.header("Content-Type"))),
-            ],
-            "redirectURL": .string(shown(encoded: exchange.response.header("Location") ?? "")), "headersSize": -1,
-            "bodySize": .integer(Int64(exchange.responseBodySize)),
-        ]
-        let milliseconds = Double(exchange.duration) / 1000
-        var entry = JSONObject([
-            ("startedDateTime", .string(Instant.text(microseconds: exchange.began))),
-            ("time", .number(milliseconds)), ("request", .object(request)), ("response", response), ("cache", [:]),
-            ("timings", ["send": 0, "wait": .number(milliseconds), "receive": 0]),
-        ])
-        entry["comment"] = diagnosis.map { .string($0) }
-        return .object(entry)
-    }
-
-    private func harText(_ body: [UInt8], _ size: Int, _ type: String?) -> String {
-        isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
-    }
-
-    /// `goesOnAfter` is the last exchange of this page, if another page follows. `worlds` makes each world a page of the
-    /// archive: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
-    static func har(
-        _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
-    ) -> JSONValue {
-        var log = JSONObject([
-            ("version", "1.2"), ("creator", ["name": "Understudy", "version": .string(version)]),
-        ])
-        if worlds { log["pages"] = .array(pages(documents)) }
-        log["entries"] = .array(
-            documents.map { document in
-                guard worlds, case .object(var entry) = document.harEntry else { return document.harEntry }
-                entry["pageref"] = .string(document.known.exchange.world)
-                return .object(entry)
-            })
-        log["comment"] = last.map { .string("there are more: ask for those after=\($0)") }
-        return ["log": .object(log)]
-    }
-
-    private static func pages(_ documents: [ExchangeDocument]) -> [JSONValue] {
-        var seen: Set<String> = []
-        return documents.map(\.known.exchange).filter { seen.insert($0.world).inserted }.map { exchange in
-            [
-                "startedDateTime": .string(Instant.text(microseconds: exchange.began)), "id": .string(exchange.world),
-                "title": .string("the world \(exchange.world)"), "pageTimings": [:],
             ]
         }
     }

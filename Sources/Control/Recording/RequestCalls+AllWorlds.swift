@@ -19,12 +19,23 @@ struct RecordingAccount {
         let gone = worlds.budget.recordings.refusedByGoneWorlds.filter { Glob.matches(pattern, $0.world) }
         var all = gone.map { KnownExchange(exchange: $0, flow: $0.id, client: $0.client) }
         self.gone = Set(gone.map(\.id))
-        for entry in worlds.all where Glob.matches(pattern, entry.world.name) {
-            all += entry.world.recording.known().exchanges
-        }
+        for recording in worlds.recordings(named: pattern) { all += recording.known().exchanges }
         // The recording may have been emptied in between.
         var seen: Set<String> = []
-        exchanges = all.filter { seen.insert($0.exchange.id).inserted }.sorted { $0.exchange.order < $1.exchange.order }
+        let isShared = worlds.budget.recordings.sharedRecordings != nil
+        exchanges = all.filter { seen.insert($0.exchange.id).inserted }.sorted {
+            isShared ? $0.exchange.answered < $1.exchange.answered : $0.exchange.order < $1.exchange.order
+        }
+    }
+}
+
+extension WorldRegistry {
+    /// Those of worlds whose name fits.
+    fileprivate func recordings(named pattern: String) -> [Recording] {
+        if let shared = budget.recordings.sharedRecordings {
+            return shared.filter { Glob.matches(pattern, $0.world) }
+        }
+        return all.map(\.world).filter { Glob.matches(pattern, $0.name) }.map(\.recording)
     }
 }
 
@@ -48,8 +59,7 @@ extension ControlAPI {
         var object = JSONObject([("requests", .array(requests))])
         object["last"] = page.last.map { .string($0.exchange.id) }
         if page.count < found.count { object["more"] = true }
-        let dropped = worlds.all.filter { Glob.matches(names, $0.world.name) }
-            .reduce(0) { $0 + $1.world.recording.dropped }
+        let dropped = worlds.recordings(named: names).reduce(0) { $0 + $1.dropped }
         if dropped > 0 { object["dropped"] = .integer(Int64(dropped)) }
         return ControlAnswer.ok(.object(object))
     }

@@ -30,17 +30,19 @@ extension ControlAPI {
         let query: Query
         do { query = try read(exchange.request) } catch { return error.response }
         if let worlds = query.worlds {
-            return await exchange.world.recording.search { [self] in answer(query, of: worlds) }
+            return await exchange.world.budget.recordings.searchAll { [self] in answer(query, of: worlds) }
         }
         let recording = exchange.world.recording
         if exchange.request.header("Accept")?.contains("text/event-stream") ?? false {
-            guard let lease = listen(exchange) else { return tooManyListeners() }
+            guard let lease = listenerLease() else { return tooManyListeners() }
+            await recording.refresh()
             return stream(exchange, query, lease)
         }
         guard let wait = query.wait else {
             return await recording.search { [self] in answer(find(query, in: recording), query, recording) }
         }
-        guard let lease = listen(exchange) else { return tooManyListeners() }
+        guard let lease = listenerLease() else { return tooManyListeners() }
+        await recording.refresh()
         let waiter = Waiter(
             recording, lease: lease, count: query.count, matches: { query.matches($0) },
             find: { [self] in find(query, in: recording) })
@@ -84,7 +86,7 @@ extension ControlAPI {
     }
 
     /// A place among the event streams and waiting requests; `nil` when all are taken.
-    func listen(_ exchange: Exchange) -> Allowance.Lease? {
+    package func listenerLease() -> Allowance.Lease? {
         let lease = worlds.budget.listeners.take()
         if lease == nil {
             worlds.budget.notices.tell(
@@ -93,7 +95,7 @@ extension ControlAPI {
         return lease
     }
 
-    func tooManyListeners() -> Response {
+    package func tooManyListeners() -> Response {
         ControlAnswer.error(
             503, "tooManyListeners",
             "there are \(worlds.budget.listeners.limit) event streams and waiting requests already: close some of them")
@@ -105,6 +107,11 @@ extension ControlAPI {
         do { query = try read(exchange.request) } catch { return error.response }
         guard let pattern = query.worlds else {
             exchange.world.recording.clear(forgetting: true)
+            return Response(status: 204)
+        }
+        guard !exchange.world.recording.isShared else {
+            worlds.budget.recordings.clearShared(forgetting: true) { Glob.matches(pattern, $0) }
+            if pattern == "*" { worlds.budget.recordings.forgetGoneWorlds() }
             return Response(status: 204)
         }
         for entry in worlds.all where Glob.matches(pattern, entry.world.name) {

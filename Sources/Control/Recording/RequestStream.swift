@@ -10,13 +10,7 @@ extension ControlAPI {
     func stream(_ exchange: Exchange, _ query: Query, _ lease: Allowance.Lease) -> Response {
         let reader = RecordingReader(
             exchange.world.recording, query: query, masksSecrets: masksSecrets, budget: worlds.budget, lease: lease)
-        var response = Response(
-            status: 200, contentType: "text/event-stream", headers: [(name: "Cache-Control", value: "no-store")],
-            body: "")
-        let stream = reader.begin()
-        exchange.world.streams.add(stream)
-        response.delivery = .stream(stream)
-        return response
+        return exchange.events(reader.begin())
     }
 }
 
@@ -69,7 +63,7 @@ private final class RecordingReader: Sendable {
             state.withLock { $0.lease = nil }
         }
         recording.store.queue.async { [self] in start() }
-        stream.keepAlive(StreamChunk(Array(":\n\n".utf8), in: budget.streams))
+        stream.keepAlive(in: budget)
         return stream
     }
 
@@ -104,12 +98,7 @@ private final class RecordingReader: Sendable {
             }
             let reached = next
             state.withLock { $0.next = reached }
-            let gone = budget.streams.enforce()
-            if gone > 0 {
-                budget.notices.tell(
-                    .streams,
-                    "event streams are behind by more than \(budget.streams.limit) bytes: the slowest are let go")
-            }
+            budget.enforceStreams()
         }
     }
 

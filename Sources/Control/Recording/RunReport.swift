@@ -11,6 +11,7 @@ package struct RunReport {
 
     /// Searches the recordings, which takes a while: don't call it on a worker.
     package init(_ worlds: WorldRegistry, masksSecrets: Bool, version: String) {
+        worlds.budget.recordings.refreshAll()
         documents = RecordingAccount(worlds).exchanges.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
         self.version = version
     }

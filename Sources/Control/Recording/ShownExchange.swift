@@ -20,20 +20,4 @@ extension ControlAPI {
         let documents = known.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
         return ControlAnswer.ok(ExchangeDocument.har(documents, version: version, goesOnAfter: nil))
     }
-
-    /// A place among the event streams and waiting requests, for a page that follows the recording; `nil` when all are taken.
-    package func listenerLease() -> Allowance.Lease? {
-        let budget = worlds.budget
-        let lease = budget.listeners.take()
-        if lease == nil {
-            budget.notices.tell(
-                .listeners, "more than \(budget.listeners.limit) event streams and waiting requests: refused")
-        }
-        return lease
-    }
-
-    /// Whether the world of this name still has this recording: it has another one when it was deleted and made again.
-    package func isCurrent(_ recording: Recording, of world: String) -> Bool {
-        worlds.existing(world)?.recording === recording
-    }
 }

@@ -20,6 +20,10 @@ package final class Notices: Sendable {
         case worlds
         case projects
         case keys
+        case mailServer
+        case refusedMail
+        case mailQueue
+        case stores
     }
 
     package init(_ logger: Logger) { self.logger = logger }
@@ -33,6 +37,9 @@ package final class Notices: Sendable {
         }
         if isDue { logger.warning("\(message())") }
     }
+
+    /// Says something that can't be repeated.
+    package func warn(_ message: String) { logger.warning("\(message)") }
 
     /// Says something a single time while the process runs. Of ever new messages, those after the first 200 aren't said.
     package func tellOnce(_ message: String) {

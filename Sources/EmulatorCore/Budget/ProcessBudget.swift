@@ -7,6 +7,7 @@ package final class ProcessBudget: Sendable {
     package let recordings: RecordingStore
     package let streams = StreamBudget()
     package let mail = MailBudget()
+    package let mailRoutes = MailRoutes()
     /// Event streams and requests that wait for exchanges.
     package let listeners = Allowance(limit: 1_000)
     /// Seeds that worlds got while the daemon runs.
@@ -17,13 +18,15 @@ package final class ProcessBudget: Sendable {
     package let usersOfWorld: Int
     package let notices: Notices
 
-    /// `recordingLimit` in bytes. `keepingRefusals` keeps what worlds have refused that go.
+    /// `recordingLimit` in bytes. `keepingRefusals` keeps what worlds have refused that go. `recordings` keeps what other daemons
+    /// record in the same worlds, too.
     package init(
         recordingLimit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false, usersOfWorld: Int = 500_000,
-        logger: Logger? = nil
+        recordings keeper: (any RecordingKeeper)? = nil, logger: Logger? = nil
     ) {
         self.usersOfWorld = usersOfWorld
         notices = Notices(logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() })
-        recordings = RecordingStore(limit: recordingLimit, keepingRefusals: keepingRefusals, notices: notices)
+        recordings = RecordingStore(
+            limit: recordingLimit, keepingRefusals: keepingRefusals, keeper: keeper, notices: notices)
     }
 }

@@ -128,12 +128,17 @@ package struct Address: Sendable, Equatable {
         }
     }
 
+    /// By which name the daemon's other ports are reached, from where this request came.
+    package var daemonName: String {
+        let sent = String(authority.dropLast(portSuffix.count))
+        let isOwnName = Address.hostName(of: authority).hasSuffix(".localhost") || form == .real
+        return isOwnName || sent.isEmpty ? "localhost" : sent
+    }
+
     /// Where another world is reached, from where this request came: at a port of that world's own, or at the daemon's port
     /// `main`.
     package func base(ofWorld name: String, isUnnamed: Bool, port: UInt16?, main: UInt16?) -> String {
-        let sent = String(authority.dropLast(portSuffix.count))
-        let isOwnName = Address.hostName(of: authority).hasSuffix(".localhost") || form == .real
-        let hostName = isOwnName || sent.isEmpty ? "localhost" : sent
+        let hostName = daemonName
         if let port { return "http://\(hostName):\(port)" }
         let place = worldPlace == .connection ? main.map { "http://\(hostName):\($0)" } : nil
         return (place ?? "\(scheme)://\(hostName)\(portSuffix)") + (isUnnamed ? "" : "/~\(name)")

@@ -44,6 +44,9 @@ package enum ControlAnswer {
 
 /// A refusal, as the response to send.
 package struct ControlRefusal: Error, Sendable {
+    /// Why an exchange may not control the daemon; `nil` when it may. Told whether it is a call of the control API.
+    package typealias Check = @Sendable (Exchange, _ isControl: Bool) -> Response?
+
     package let response: Response
 
     package init(_ response: Response) { self.response = response }

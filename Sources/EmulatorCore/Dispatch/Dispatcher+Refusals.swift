@@ -93,6 +93,17 @@ extension Dispatcher {
         }
     }
 
+    /// What a browser's script may read of the answer stays as it was.
+    static func storeFailed(_ failure: StoreFailure, instead response: Response) -> Response {
+        var refusal = problem(503, "store \(failure.kind.rawValue)", failure.diagnosis)
+        refusal.headers += response.headers.filter { header in
+            let name = header.name.lowercased()
+            return name == "vary" || name.hasPrefix("access-control-")
+        }
+        refusal.headers.append((name: "Retry-After", value: "1"))
+        return refusal
+    }
+
     private static func problem(_ status: Int, _ message: String, _ diagnosis: Diagnosis) -> Response {
         let body: JSONValue = ["error": ["code": .string(message), "message": .string(diagnosis.line)]]
         return Response(status: status, contentType: "application/json", body: body.text).diagnosed(diagnosis)

@@ -1,15 +1,17 @@
 import Dispatch
+import HTTPServer
 import Synchronization
 
 extension Dispatcher {
     /// Plays the scenarios with which worlds begin in the default world, and says in a line why one can't be played; `nil` when
     /// all can. Waits for it.
     package func prepareDefaultWorld() -> String? {
-        guard !scenarios.isEmpty, case .mine = worlds.main.preparation.take(then: {}) else { return nil }
+        let world = worlds.main
+        guard !scenarios.isEmpty, !world.isPrepared, case .mine = world.preparation.take(then: {}) else { return nil }
         let isDone = DispatchSemaphore(value: 0)
         let outcome = StartOutcome()
         Task.atOnce(executorPreference: OperationExecutor.shared) { [self] in
-            let failure = await play(scenarios, in: worlds.main)
+            let failure = await prepare(world)
             outcome.failure.withLock { $0 = failure }
             isDone.signal()
         }
@@ -17,9 +19,30 @@ extension Dispatcher {
         return outcome.failure.withLock { $0 }
     }
 
-    /// Plays scenarios in a world that begins, whose other requests wait for that. Returns why those that can't be played
-    /// can't.
-    func play(_ scenarios: [ChosenScenario], in world: World) async -> String? {
+    /// Plays the scenarios in a world that begins, whose other requests wait for that; where another replica does, waits for it.
+    /// Returns why those that can't be played can't.
+    func prepare(_ world: World) async -> String? {
+        defer { world.preparation.finish() }
+        guard world.state.isShared else { return await play(in: world) }
+        var preparation = SharedPreparation(world, by: worlds.stores.replica)
+        while true {
+            switch preparation.next() {
+            case .done, .failed: return nil
+            case .mine:
+                let pulse = preparation.begin()
+                let failure = await play(in: world)
+                pulse.stop()
+                preparation.finish()
+                return failure
+            case .wait:
+                await withCheckedContinuation { continuation in
+                    Timer.after(.milliseconds(50)) { continuation.resume() }
+                }
+            }
+        }
+    }
+
+    private func play(in world: World) async -> String? {
         var failures: [String] = []
         for chosen in scenarios {
             do throws(Scenario.Failure) {
@@ -28,7 +51,6 @@ extension Dispatcher {
                 failures.append("the scenario \"\(chosen.scenario.name)\" can't be played: \(error.description)")
             }
         }
-        world.preparation.finish()
         return failures.isEmpty ? nil : failures.joined(separator: "\n")
     }
 }

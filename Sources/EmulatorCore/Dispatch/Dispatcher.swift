@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import Logging
+import Platform
 import Synchronization
 import Time
 
@@ -10,38 +11,51 @@ package final class Dispatcher: Sendable {
 
     let operations: OperationTable
     let worlds: WorldRegistry
-    private let logger: Logger
-    private let counter = Atomic<Int>(0)
+    private let providers: [any Provider]
+    let logger: Logger
+    private let numbers: ExchangeNumbers
     private let requests = Atomic<Int>(0)
     /// Run in every new world before anything else.
     let scenarios: [ChosenScenario]
+    /// What isn't recorded of the requests that show it.
+    private let controlToken: ControlToken?
 
     /// `own` are the operations that belong to no provider: the daemon's pages and the control API. `controlRefusal` says
-    /// why a request may not call the control API, the providers' calls included.
+    /// why an exchange may not control the daemon.
     package init(
         providers: [any Provider], own: [Operation],
-        controlRefusal: @escaping @Sendable (Request) -> Response? = { _ in nil }, worlds: WorldRegistry,
+        controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil }, worlds: WorldRegistry,
         scenarios: [ChosenScenario] = [], logger: Logger
     ) {
         operations = OperationTable(providers: providers, own: own, control: controlRefusal)
+        controlToken = nil
+        self.providers = providers
         self.worlds = worlds
+        numbers = ExchangeNumbers(replica: worlds.stores.replica)
         self.scenarios = scenarios
         self.logger = logger
     }
 
     /// Worlds without a seed of their own are answered by what plays the daemon's.
     package init(
-        _ played: PlayedSeed, worlds: WorldRegistry, scenarios: [ChosenScenario] = [], logger: Logger
+        _ played: PlayedSeed, worlds: WorldRegistry, scenarios: [ChosenScenario] = [],
+        controlToken: ControlToken? = nil, logger: Logger
     ) {
+        self.controlToken = controlToken
         operations = played.operations
+        providers = played.providers
         self.worlds = worlds
+        numbers = ExchangeNumbers(replica: worlds.stores.replica)
         self.scenarios = scenarios
         self.logger = logger
     }
 
-    private func operations(of world: World?) -> OperationTable { world?.own?.played.operations ?? operations }
+    func operations(of world: World?) -> OperationTable { world?.own?.played.operations ?? operations }
 
-    private func nextID() -> String { "r\(counter.wrappingAdd(1, ordering: .relaxed).newValue)" }
+    /// Those of the world's own seed, or of the daemon's.
+    func providers(of world: World) -> [any Provider] { world.own?.played.providers ?? providers }
+
+    func nextID() -> String { "r\(numbers.next)" }
 
     /// Headers for what the server refuses itself, such as a request that is too large to be read.
     package func refusalHeaders(reason: String) -> [(name: String, value: String)] {
@@ -60,17 +74,26 @@ package final class Dispatcher: Sendable {
         let world: World
         /// Microseconds since 1970.
         let began: Int64
+        let storeCall: StoreCall?
     }
 
     /// How many requests have come from outside.
     package var requestCount: Int { requests.load(ordering: .relaxed) }
 
+    /// Something has come from outside.
+    func count() { requests.wrappingAdd(1, ordering: .relaxed) }
+
     package func handle(_ request: Request) -> Reply {
-        requests.wrappingAdd(1, ordering: .relaxed)
-        return handle(request, from: nil)
+        count()
+        guard worlds.stores.waits else { return handle(request, from: nil) }
+        return .later { [self] done in
+            worlds.stores.threads.run { [self] in
+                StoreCall.within(StoreCall()) { handle(request, from: nil).deliver(done) }
+            }
+        }
     }
 
-    private func handle(_ request: Request, from parent: String?) -> Reply {
+    func handle(_ request: Request, from parent: String?) -> Reply {
         let id = nextID()
         let began = MachineClock.microseconds
         let named: NamedWorld
@@ -83,16 +106,15 @@ package final class Dispatcher: Sendable {
         let address = Address(
             request, in: named, alias: { operations.alias(of: $0) }, knows: { operations.serves($0) })
         guard let world = found else {
-            return .now(identified(Dispatcher.noWorld(named.name), request, at: address, id: id))
+            return .now(identified(noWorld(named.name), request, at: address, id: id))
         }
         if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
         let context = RequestContext(
-            request: request, id: id, parent: parent, address: address, world: world, began: began)
+            request: request, id: id, parent: parent, address: address, world: world, began: began,
+            storeCall: worlds.stores.waits ? StoreCall.current : nil)
         // Requests that the daemon sends itself don't wait for the scenarios: they are part of them, or of a request that
         // has waited.
-        guard !scenarios.isEmpty, parent == nil, !world.preparation.isDone else {
-            return answer(context)
-        }
+        guard !scenarios.isEmpty, parent == nil, !world.isPrepared else { return answer(context) }
         return prepared(context)
     }
 
@@ -116,13 +138,15 @@ package final class Dispatcher: Sendable {
     /// Runs the scenarios first, or waits until they have run.
     private func prepared(_ context: RequestContext) -> Reply {
         .later { [self] done in
-            let goOn: @Sendable () -> Void = { [self] in answer(context).deliver(done) }
+            let goOn: @Sendable () -> Void = { [self] in
+                StoreCall.within(context.storeCall) { answer(context).deliver(done) }
+            }
             switch context.world.preparation.take(then: goOn) {
             case .wait: return
             case .go: goOn()
             case .mine:
                 Task.atOnce(executorPreference: OperationExecutor.shared) { [self] in
-                    if let failure = await play(scenarios, in: context.world) { logger.error("\(failure)") }
+                    if let failure = await prepare(context.world) { logger.error("\(failure)") }
                     goOn()
                 }
             }
@@ -171,7 +195,11 @@ package final class Dispatcher: Sendable {
             return .now(complete(refusal, context, nil, client: nil))
         }
         guard operation.traits != nil else {
-            return serve(exchange, by: operation).map { [self] in identified($0, request, at: address, id: context.id) }
+            return serve(exchange, by: operation).map { [self] response in
+                // What has found out about the store by itself says more of it.
+                let answer = operation.isControl && response.status == 503 ? response : answered(response, context)
+                return identified(answer, request, at: address, id: context.id)
+            }
         }
         // Asked before the handler runs, which may revoke the credentials that tell the client.
         let client = entry.provider?.client(of: exchange)
@@ -200,7 +228,7 @@ package final class Dispatcher: Sendable {
     private func exchange(_ context: RequestContext, _ parameters: [String: String] = [:]) -> Exchange {
         Exchange(
             request: context.request, address: context.address, world: context.world, id: context.id,
-            parameters: parameters, network: self)
+            parameters: parameters, network: self, isInternal: context.parent != nil, storeCall: context.storeCall)
     }
 
     /// The refusal of the first provider that has one.
@@ -214,28 +242,46 @@ package final class Dispatcher: Sendable {
     /// Methods whose requests change nothing, unless they issue a code or token.
     private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
 
+    /// The response, or the refusal that takes its place when the world's store has failed: what was read then isn't true.
+    private func answered(_ response: Response, _ context: RequestContext) -> Response {
+        guard let failure = context.storeCall?.failure else { return response }
+        return refusal(of: failure, instead: response)
+    }
+
+    private func refusal(of failure: StoreFailure, instead response: Response) -> Response {
+        worlds.budget.notices.tell(.stores, failure.diagnosis.line)
+        return Dispatcher.storeFailed(failure, instead: response)
+    }
+
+    /// There is no such world, or it can't be had from the store.
+    private func noWorld(_ name: String) -> Response {
+        let response = Dispatcher.noWorld(name)
+        guard worlds.stores.waits, let failure = StoreCall.current?.failure else { return response }
+        return refusal(of: failure, instead: response)
+    }
+
     /// Adds the request's ID to the answer, records and logs the exchange, and settles the ordered fault.
     private func complete(
         _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
     ) -> Response {
-        var response = response
-        if let fault {
-            context.world.finish(fault)
-            if fault.isUsed, response.header(Diagnosis.headerName) == nil {
+        StoreCall.within(context.storeCall) {
+            if let fault { context.world.finish(fault) }
+            let time = context.world.now
+            var response = answered(response, context)
+            if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
                 response = response.diagnosed(fault.diagnosis)
             }
+            response = identified(response, context.request, at: context.address, id: context.id)
+            context.world.recording.add(
+                RecordedExchange(
+                    id: context.id, parent: context.parent, world: context.world.name, host: context.address.host,
+                    path: context.address.path, client: client,
+                    request: controlToken?.withheld(from: context.request) ?? context.request, response: response,
+                    time: time, began: context.began,
+                    duration: MachineClock.microseconds - context.began,
+                    fault: fault.flatMap { $0.isUsed ? $0.fault.summary : nil }))
+            return response
         }
-        response = identified(response, context.request, at: context.address, id: context.id)
-        context.world.recording.add(
-            RecordedExchange(
-                id: context.id, parent: context.parent, world: context.world.name, host: context.address.host,
-                path: context.address.path,
-                client: client,
-                request: context.request, response: response,
-                time: context.world.now, began: context.began,
-                duration: MachineClock.microseconds - context.began,
-                fault: fault.flatMap { $0.isUsed ? $0.fault.summary : nil }))
-        return response
     }
 
     private func identified(_ response: Response, _ request: Request, at address: Address, id: String) -> Response {
@@ -257,25 +303,5 @@ package final class Dispatcher: Sendable {
             }
         }
         return response
-    }
-}
-
-extension Dispatcher {
-    /// Whether the daemon's seed has the host played.
-    package func plays(_ host: String) -> Bool { operations.serves(host) }
-}
-
-extension Dispatcher: Network {
-    package func makeID() -> String { nextID() }
-
-    package func plays(_ host: String, in world: World) -> Bool { operations(of: world).serves(host) }
-
-    package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
-
-    package func log(_ message: String, detail: String, for exchange: Exchange) {
-        var metadata: Logger.Metadata = ["request": "\(exchange.id)"]
-        if exchange.address.world != worlds.unnamed { metadata["world"] = "\(exchange.address.world)" }
-        logger.info("\(message)", metadata: metadata)
-        logger.debug("\(detail)", metadata: metadata)
     }
 }

@@ -11,11 +11,26 @@ package struct Exchange: Sendable {
     /// The fault that was ordered for this request, if any.
     package internal(set) var appliedFault: AppliedFault?
     let network: any Network
+    /// Whether the daemon sent itself the request, for another one or for a scenario.
+    package let isInternal: Bool
+    /// `nil` with a store that can't fail.
+    let storeCall: StoreCall?
 
     package init(
         request: Request, address: Address, world: World, id: String, parameters: [String: String] = [:],
         network: any Network
     ) {
+        self.init(
+            request: request, address: address, world: world, id: id, parameters: parameters, network: network,
+            isInternal: false, storeCall: nil)
+    }
+
+    init(
+        request: Request, address: Address, world: World, id: String, parameters: [String: String],
+        network: any Network, isInternal: Bool, storeCall: StoreCall?
+    ) {
+        self.isInternal = isInternal
+        self.storeCall = storeCall
         self.request = request
         self.address = address
         self.world = world
@@ -23,4 +38,7 @@ package struct Exchange: Sendable {
         self.parameters = parameters
         self.network = network
     }
+
+    /// Whether the worlds' store has failed for this request, whose answer is replaced by that then.
+    package var storeHasFailed: Bool { storeCall?.failure != nil }
 }

@@ -30,6 +30,8 @@ package struct Operation: Sendable {
     package let keys: [KeyOwner]
     /// What can be ordered to go wrong here; `nil` where nothing can, which isn't recorded either.
     package let traits: OperationTraits?
+    /// Whether it is for those who control the daemon, though it isn't part of the control API.
+    package private(set) var isManagement = false
     private(set) var handler: Handler
 
     package init(
@@ -88,15 +90,26 @@ extension Operation {
         hosts.isEmpty && (path == Operation.controlRoot || path.hasPrefix("\(Operation.controlRoot)/"))
     }
 
+    /// The same operation, for those only who control the daemon: what a test asks beside the app that is tested.
+    package var managing: Operation {
+        var managing = self
+        managing.isManagement = true
+        return managing
+    }
+
+    /// Whether somebody has to be allowed to control the daemon for it.
+    var isGuarded: Bool { isControl || isManagement }
+
     /// The same operation, whose handler runs only if `refusal` returns `nil`.
-    func guarded(by refusal: @escaping @Sendable (Request) -> Response?) -> Operation {
+    func guarded(by refusal: @escaping ControlRefusal.Check) -> Operation {
         var guarded = self
+        let isControl = isControl
         switch handler {
         case .direct(let respond):
-            guarded.handler = .direct { exchange in refusal(exchange.request) ?? respond(exchange) }
+            guarded.handler = .direct { exchange in refusal(exchange, isControl) ?? respond(exchange) }
         case .task(let respond):
             guarded.handler = .task { exchange in
-                if let response = refusal(exchange.request) { return response }
+                if let response = refusal(exchange, isControl) { return response }
                 return await respond(exchange)
             }
         }
@@ -109,10 +122,12 @@ extension Operation {
 extension Operation {
     /// Runs the handler, on this thread for as long as it doesn't have to wait.
     func run(_ exchange: Exchange) -> Reply {
-        let reply: Reply
-        switch handler {
-        case .direct(let respond): reply = .now(respond(exchange))
-        case .task(let respond): reply = .running { await respond(exchange) }
+        // It may run on another thread than the one on which its request came.
+        let reply = StoreCall.within(exchange.storeCall) { () -> Reply in
+            switch handler {
+            case .direct(let respond): .now(respond(exchange))
+            case .task(let respond): .running { await respond(exchange) }
+            }
         }
         guard cors == .any, let origin = exchange.request.header("Origin") else { return reply }
         return reply.map { response in

@@ -37,15 +37,16 @@ struct OperationTable: Sendable {
     /// By their prefix.
     private var aliases: [String: HostAlias] = [:]
 
-    /// `own` belongs to no provider. A call of the control API runs only if `refusal` returns `nil`.
+    /// `own` belongs to no provider. A call of the control API, and what else controls the daemon, runs only if
+    /// `refusal` returns `nil`.
     init(
         providers: [any Provider], own operations: [Operation],
-        control refusal: @escaping @Sendable (Request) -> Response?,
+        control refusal: @escaping ControlRefusal.Check,
         refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)? = nil
     ) {
         self.refusePage = refusePage
         func add(_ operation: Operation, of provider: (any Provider)?) {
-            let entry = Entry(operation.isControl ? operation.guarded(by: refusal) : operation, of: provider)
+            let entry = Entry(operation.isGuarded ? operation.guarded(by: refusal) : operation, of: provider)
             if operation.hosts.isEmpty { own.add(operation.method, operation.path, entry) }
             for host in operation.hosts {
                 let served = hosts[host] ?? Host()

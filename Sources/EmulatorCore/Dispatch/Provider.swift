@@ -7,6 +7,10 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     static var section: (any SeedSection.Type)? { get }
     /// Its part of an account; `nil` for a provider at which people have none, and so authorize nothing.
     static var profile: (any AccountProfile.Type)? { get }
+    /// The types of all rows that it puts into a world's tables, and of the values that it keeps in a world. Providers that share
+    /// tables each declare them.
+    static var rows: [any Row.Type] { get }
+    static var values: [any WorldValue.Type] { get }
     /// What programs recognize the provider's own emulator by, among what `/` answers at the daemon's address.
     static var emulatorStatus: JSONObject { get }
 
@@ -76,6 +80,9 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     func seedExtended(in world: World, after earlier: Seed)
     /// An account has just been removed from the exchange's world.
     func accountDeleted(_ account: String, in exchange: Exchange)
+    /// What becomes of a mail to an address that it gave to somebody who hides the own one; `nil` when the address isn't one of the
+    /// provider's relay.
+    func relay(_ mail: MailInTransit) -> RelayVerdict?
 
     // MARK: For people who look
 
@@ -95,6 +102,8 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
 extension Provider {
     package static var section: (any SeedSection.Type)? { nil }
     package static var profile: (any AccountProfile.Type)? { nil }
+    package static var rows: [any Row.Type] { [] }
+    package static var values: [any WorldValue.Type] { [] }
     package static var emulatorStatus: JSONObject { JSONObject() }
 
     package var endpointNames: [String: String] { [:] }
@@ -125,6 +134,8 @@ extension Provider {
     package func step(of exchange: RecordedExchange, at operation: Operation?) -> Step? { nil }
 
     package var isService: Bool { false }
+
+    package func relay(_ mail: MailInTransit) -> RelayVerdict? { nil }
 
     package func issued(_ text: String, in world: World) -> IssuedValue? { nil }
 

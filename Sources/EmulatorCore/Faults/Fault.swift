@@ -73,6 +73,7 @@ extension Fault: Codable {
 
 /// Ordered faults, first come first served.
 package struct FaultQueue: WorldValue {
+    package static let name = "faults"
     package static let limit = 1_000
     /// How many bytes the bodies of all ordered answers may have together.
     package static let bodyLimit = 8 << 20

@@ -48,6 +48,11 @@ package struct FaultEffect: SchemaObject {
     package let state: State?
     /// Whether the authorization code has been used already.
     package let isCodeUsed: Bool
+    /// What follows is for mail.
+    package let reply: SMTPAnswer?
+    /// Whether a mail is taken and gets nowhere.
+    package let isLost: Bool
+    package let bounce: Bounce?
     /// As it was ordered, with defaults.
     package let document: JSONValue
 
@@ -79,6 +84,14 @@ package struct FaultEffect: SchemaObject {
         let code = fields.optional(
             "code", .choice(["used"]), "Give out an authorization code that has been used already.")
         isCodeUsed = code != nil
+        reply = fields.optional(
+            "reply", .object(SMTPAnswer.self), "With a match of \"smtp\": answer so in place of the server's own.")
+        isLost =
+            fields.optional("lose", .boolean, "With \"smtp\": \"MESSAGE\": take the mail, and let it go astray.")
+            ?? false
+        bounce = fields.optional(
+            "bounce", .object(Bounce.self),
+            "With \"smtp\": \"MESSAGE\": take the mail, and return it to its sender later, as undeliverable.")
         self.document = .object(document)
     }
 

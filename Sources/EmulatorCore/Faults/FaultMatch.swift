@@ -12,6 +12,11 @@ package struct FaultMatch: SchemaObject {
     package let tokensOf: String?
     /// Fields of the query, the form or the JSON body that must have these values.
     package let fields: [(name: String, value: String)]
+    /// The step of SMTP for which it is; `nil` for requests.
+    package let smtp: SMTPStep?
+    /// Patterns of the envelope's sender and of a recipient, in lower case.
+    package let from: String?
+    package let to: String?
     /// As it was ordered.
     package let document: JSONValue
 
@@ -30,6 +35,18 @@ package struct FaultMatch: SchemaObject {
             fields.optional(
                 "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\".")
             ?? []
+        smtp = fields.optional(
+            "smtp", .choice(SMTPStep.self), "Mail in place of requests: at which command, or at the end of a message.")
+        from = fields.optional(
+            "from", .text(FaultMatch.address),
+            "With \"smtp\": the envelope's sender; \"*\" stands for any characters.")?.lowercased()
+        to = fields.optional(
+            "to", .text(FaultMatch.address), "With \"smtp\": a recipient; \"*\" stands for any characters.")?
+            .lowercased()
+    }
+
+    private static let address = TextRule(about: "an address or a pattern, of at most 320 bytes", pattern: ".*") {
+        $0.utf8.count <= 320
     }
 
     /// Patterns are compared with the path of every operation.
@@ -52,6 +69,7 @@ package struct FaultMatch: SchemaObject {
     func takes(
         _ exchange: Exchange, at operation: Operation, client name: () -> String?, fields sent: () -> [String: String]
     ) -> Bool {
+        guard smtp == nil else { return false }
         if let method, method != exchange.request.method { return false }
         if let tokensOf, operation.traits?.mints?.name != tokensOf { return false }
         if let host, exchange.address.host.map({ Glob.matches(host, $0) }) != true { return false }
@@ -61,5 +79,13 @@ package struct FaultMatch: SchemaObject {
             guard fields.allSatisfy({ field in sent[field.name] == field.value }) else { return false }
         }
         return client.map { $0 == name() } ?? true
+    }
+
+    /// Whether it is for this step of SMTP. With several recipients, one that fits is enough.
+    func takes(_ step: SMTPStep, from sender: String?, to recipients: [String]) -> Bool {
+        guard smtp == step else { return false }
+        if let from, sender.map({ Glob.matches(from, $0.lowercased()) }) != true { return false }
+        guard let to else { return true }
+        return recipients.contains { Glob.matches(to, $0.lowercased()) }
     }
 }

@@ -76,6 +76,10 @@ package struct OperationCatalog: Sendable {
         guard contradictions.isEmpty else { return contradictions }
         let match = FaultMatch(reading: node["match"]?.value ?? [:])
         let place = node["match"] ?? node
+        if let step = match.smtp { return OperationCatalog.issues(at: step, match, place, effect) }
+        if let name = ["from", "to"].first(where: { place[$0] != nil }) {
+            return [Issue(place[name] ?? place, "\(name) is a mail's: it goes with smtp, which is missing")]
+        }
         let atHost = entries.filter { match.takes(host: $0.host) }
         guard !atHost.isEmpty else {
             let hosts = Set(entries.compactMap(\.host)).sorted()
@@ -128,57 +132,5 @@ package struct OperationCatalog: Sendable {
                 node[member] ?? node,
                 "\(member) doesn't fit \(entry.name)\(hint); what fits there: \(entry.traits.fitting)")
         ]
-    }
-
-    /// Headers that the server writes itself. Ordered ones would be dropped.
-    private static let serverHeaders: [String: String] = {
-        let length =
-            "the server writes the length that it sends; for a body that breaks off, order \"disconnect\": \"midBody\""
-        return [
-            "content-length": length, "transfer-encoding": length,
-            "connection": "the server decides; to close the connection, order \"disconnect\"",
-        ]
-    }()
-
-    /// A header that can't be sent: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
-    private static func headerIssue(in effect: LocatedJSON) -> Issue? {
-        let separators = Array("\"(),/:;<=>?@[\\]{}".utf8)
-        for (name, node) in effect["headers"]?.members ?? [] {
-            let isName =
-                !name.isEmpty && name.utf8.allSatisfy { (0x21..<0x7F).contains($0) && !separators.contains($0) }
-            guard isName else { return Issue(node, "\(Diagnosis.quote(name)) can't be a header's name") }
-            if let reason = serverHeaders[name.lowercased()] {
-                return Issue(node, "\(name) can't be ordered: \(reason)")
-            }
-            let isValue = (node.string ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-            guard isValue else { return Issue(node, "a header's value can't hold control characters") }
-        }
-        return nil
-    }
-
-    /// Why an effect can't be carried out by any operation.
-    private static func contradictions(in effect: LocatedJSON) -> [Issue] {
-        let value = FaultEffect(reading: effect.value)
-        func has(_ name: String) -> Bool { effect[name] != nil }
-        for (part, whole) in [("headers", "status"), ("body", "status"), ("description", "error")]
-        where has(part) && !has(whole) {
-            return [Issue(effect[part] ?? effect, "\(part) goes with \(whole), which is missing")]
-        }
-        if let issue = headerIssue(in: effect) { return [issue] }
-        let replacing = ["status", "error"].filter(has) + (value.disconnect == .beforeHeaders ? ["disconnect"] : [])
-        if replacing.count > 1 {
-            return [
-                Issue(
-                    effect[replacing[1]] ?? effect,
-                    "an answer is replaced once: give \(replacing.joined(separator: " or "))")
-            ]
-        }
-        let isNothing =
-            value.answer == nil && value.delay == nil && value.disconnect == nil && value.error == nil
-            && value.token == nil && value.rotation == nil && value.keySet == nil && !value.isMalformed
-            && value.state == nil && !value.isCodeUsed
-        guard isNothing, case .object(let members) = FaultEffect.schema else { return [] }
-        let names = members.fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }
-        return [Issue(effect, "nothing would happen: give one of \(names.joined(separator: ", "))")]
     }
 }

@@ -88,7 +88,9 @@ package struct OperationTraits: Sendable {
         if effect.isMalformed, !answersJSON { return "malformedJSON" }
         if effect.state != nil, !authorizes { return "state" }
         if effect.isCodeUsed, !authorizes, !givesCodes { return "code" }
-        return nil
+        if effect.reply != nil { return "reply" }
+        if effect.isLost { return "lose" }
+        return effect.bounce == nil ? nil : "bounce"
     }
 
     /// A list of what can be ordered, for messages.

@@ -84,6 +84,23 @@ package enum File {
         }
     }
 
+    /// Reads standard input to its end. It may have `limit` bytes.
+    package static func standardInput(limit: Int) throws(Failure) -> [UInt8] {
+        let (path, what) = ("standard input", "can't be read")
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Platform.read(STDIN_FILENO, &chunk, chunk.count)
+            if count == 0 { return bytes }
+            if count > 0 {
+                bytes += chunk[..<count]
+                guard bytes.count <= limit else { throw Failure(path, what, "it has more than \(limit >> 20) MB") }
+            } else if errno != EINTR {
+                throw Failure(path, what)
+            }
+        }
+    }
+
     /// Reads a file as text, which must be UTF-8.
     package static func text(at path: String, limit: Int = File.limit) throws(Failure) -> String {
         let bytes = try read(path, limit: limit)

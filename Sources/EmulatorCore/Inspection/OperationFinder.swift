@@ -4,7 +4,7 @@ import HTTPServer
 package struct OperationFinder: Sendable {
     private let table: OperationTable
 
-    package init(providers: [any Provider]) { table = OperationTable(providers: providers, own: []) { _ in nil } }
+    package init(providers: [any Provider]) { table = OperationTable(providers: providers, own: []) { _, _ in nil } }
 
     package func plays(_ host: String) -> Bool { table.serves(host) }
 

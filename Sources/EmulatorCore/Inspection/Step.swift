@@ -48,7 +48,9 @@ extension Step {
     /// As OAuth 2.0 and OpenID Connect say it, by the operation's traits, the form's `grant_type`, and the last part of the path.
     package init(_ exchange: RecordedExchange, at operation: Operation?) {
         let traits = operation?.traits
-        if let step = Step(grantOf: exchange) {
+        if exchange.mail != nil {
+            self = Step(.other, "mail")
+        } else if let step = Step(grantOf: exchange) {
             self = step
         } else if traits?.publishes != nil {
             self = Step(.keySet, "key set")

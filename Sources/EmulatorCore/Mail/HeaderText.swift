@@ -49,7 +49,7 @@ package enum HeaderText {
 
 extension Mailbox {
     /// As in `From:`. Beyond ASCII, an address stands as it is (<https://www.rfc-editor.org/rfc/rfc6532>).
-    var headerText: String {
+    package var headerText: String {
         let address = Mailbox.headerAddress(address)
         guard let name = name.map({ HeaderText.withoutControls($0) }), !name.isEmpty else { return address }
         let isASCII = name.utf8.count <= 70 && name.utf8.allSatisfy { (0x20..<0x7F).contains($0) }

@@ -116,10 +116,21 @@ extension World {
     package func deliver(_ message: SentMessage) -> InboxMessage {
         let limit = state.inboxSize.limit
         let (row, bytes) = update { $0.deliver(message, limit: limit) }
+        // It isn't in the inbox: whoever would have sent it is refused.
+        guard StoreCall.current?.failure == nil else { return row }
         state.inboxSize.set(bytes)
+        noteChange()
         inboxListeners.tell()
+        budget.mailRoutes.forwarding?.didDeliver(row, in: self)
         return row
     }
+
+    /// Counts what a store has kept of the inbox.
+    func countInbox() { state.inboxSize.set(read { $0.inbox.bytes }) }
+
+    /// Whether there is room for a mail of so many bytes: not when the inboxes of all worlds hold twice of what they should, which
+    /// they can, since each keeps its latest mail, however large.
+    package func hasRoom(forMail bytes: Int) -> Bool { state.inboxSize.hasRoom(for: bytes) }
 
     /// Deletes a message. `false` when there is no such message.
     package func deleteMessage(_ id: String) -> Bool {
@@ -136,5 +147,14 @@ extension World {
         inboxListeners.tell()
     }
 
-    package var inboxListeners: InboxListeners { state.inboxListeners }
+    /// A number that no other inbox of this process has; the world gets a new one when it is reset.
+    package var inboxNumber: Int { state.inboxNumber.load(ordering: .relaxed) }
+
+    /// What waits to be handed on to another server is forgotten.
+    func forgetMail() {
+        let number = state.inboxNumber.exchange(WorldState.nextInboxNumber, ordering: .relaxed)
+        budget.mailRoutes.forwarding?.forget(number)
+    }
+
+    package var inboxListeners: Listeners { state.inboxListeners }
 }

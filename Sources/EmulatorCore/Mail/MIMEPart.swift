@@ -45,7 +45,7 @@ struct MIMEPart {
         let name = bytes[..<mark].reversed().drop { $0 == 0x20 || $0 == 0x09 }.reversed()
         guard !name.isEmpty, name.allSatisfy({ (0x21..<0x7F).contains($0) }) else { return nil }
         let value = bytes[mark...].dropFirst().drop { $0 == 0x20 || $0 == 0x09 }
-        return (String(decoding: Array(name), as: UTF8.self), String(decoding: value, as: UTF8.self))
+        return (String(decoding: Array(name), as: UTF8.self), Charset.text(Array(value), ""))
     }
 
     func field(_ name: String) -> String? {
@@ -104,7 +104,7 @@ struct HeaderParameters {
         var rest = Array(text.utf8.prefix(64 << 10))[...]
         value = HeaderParameters.trimmed(HeaderParameters.take(&rest, until: 0x3B)).lowercased()
         var found: [String: String] = [:]
-        var pieces: [String: [String]] = [:]
+        var pieces: [String: DividedValue] = [:]
         var count = 0
         while !rest.isEmpty, count < 100 {
             count += 1
@@ -115,11 +115,11 @@ struct HeaderParameters {
                 if found[name] == nil { found[name] = content }
                 continue
             }
-            // A value that is percent-encoded, or divided among several parameters, in this order.
-            let decoded = name.hasSuffix("*") ? HeaderParameters.decoded(content) : content
-            pieces[String(name[..<star]), default: []].append(decoded)
+            let place = name[star...].dropFirst().prefix { $0 != "*" }
+            pieces[String(name[..<star]), default: DividedValue()]
+                .add(content, at: Int(place) ?? 0, isEncoded: name.hasSuffix("*"))
         }
-        for (name, list) in pieces { found[name] = list.joined() }
+        for (name, value) in pieces { found[name] = value.text }
         parameters = found
     }
 
@@ -148,12 +148,23 @@ struct HeaderParameters {
         _ = take(&rest, until: 0x3B)
         return String(decoding: content, as: UTF8.self)
     }
+}
 
-    /// `utf-8'en'%E2%82%AC%20rates`; pieces after the first have no quotes.
-    private static func decoded(_ text: String) -> String {
-        let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-        let isWhole = parts.count == 3
-        let bytes = PercentCoding.decode(Array((isWhole ? String(parts[2]) : text).utf8)[...], plusIsSpace: false)
-        return Charset.text(bytes, isWhole ? String(parts[0]) : "")
+/// A value that is percent-encoded, or divided among several parameters: <https://www.rfc-editor.org/rfc/rfc2231#section-3>.
+private struct DividedValue {
+    private var pieces: [(place: Int, bytes: [UInt8])] = []
+    private var charset = ""
+
+    /// `utf-8'en'%E2%82%AC%20rates`; pieces after the first name no character set.
+    mutating func add(_ content: String, at place: Int, isEncoded: Bool) {
+        guard isEncoded else { return pieces.append((place, Array(content.utf8))) }
+        let parts = content.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        let isWhole = place == 0 && parts.count == 3
+        if isWhole { charset = String(parts[0]) }
+        let encoded = isWhole ? String(parts[2]) : content
+        pieces.append((place, PercentCoding.decode(Array(encoded.utf8)[...], plusIsSpace: false)))
     }
+
+    /// A character may be divided between two pieces.
+    var text: String { Charset.text(pieces.sorted { $0.place < $1.place }.flatMap(\.bytes), charset) }
 }

@@ -27,6 +27,12 @@ package final class MailBudget: Sendable {
 
         var limit: Int { budget.limitOfInbox }
 
+        /// What the inbox itself holds makes room.
+        func hasRoom(for bytes: Int) -> Bool {
+            let others = budget.bytes - held.load(ordering: .relaxed)
+            return bytes <= Inbox.sizeLimit / 128 || others <= 2 * budget.limit - min(bytes, budget.limit)
+        }
+
         /// What the world's inbox holds now. Where two say so at once, the next one corrects it.
         func set(_ bytes: Int) {
             let before = held.exchange(bytes, ordering: .relaxed)

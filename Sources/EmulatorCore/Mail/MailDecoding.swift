@@ -53,11 +53,18 @@ enum EncodedWords {
 /// How a body is written so that it passes as lines of ASCII.
 enum TransferEncoding {
     static func decode(_ body: ArraySlice<UInt8>, _ name: String) -> [UInt8] {
-        switch name.lowercased().prefix(while: { $0.isLetter || $0.isNumber || $0 == "-" }) {
+        switch plainName(name) {
         case "base64": base64(body)
         case "quoted-printable": quotedPrintable(body)
         default: Array(body)
         }
+    }
+
+    /// Whether what it stands for differs from what it is written as.
+    static func isEncoded(_ name: String) -> Bool { ["base64", "quoted-printable"].contains(plainName(name)) }
+
+    private static func plainName(_ name: String) -> String {
+        String(name.lowercased().prefix { $0.isLetter || $0.isNumber || $0 == "-" })
     }
 
     /// What isn't of the alphabet is skipped, as <https://www.rfc-editor.org/rfc/rfc2045#section-6.8> asks.
@@ -125,32 +132,4 @@ enum TransferEncoding {
         default: nil
         }
     }
-}
-
-/// The character sets that mails are still written in. Of others, what isn't ASCII is shown as if it were UTF-8.
-enum Charset {
-    /// The text, its lines ended by line feeds.
-    static func text(_ bytes: [UInt8], _ name: String) -> String {
-        let text: String
-        switch name.lowercased() {
-        case "iso-8859-1", "latin1", "windows-1252", "cp1252", "iso-8859-15":
-            var scalars = String.UnicodeScalarView()
-            for byte in bytes { scalars.append(scalar(byte)) }
-            text = String(scalars)
-        default: text = String(decoding: bytes, as: UTF8.self)
-        }
-        // Looked for among the bytes, since CR and LF together are one character.
-        return text.utf8.contains(0x0D) ? text.replacing("\r\n", with: "\n") : text
-    }
-
-    /// Of windows-1252, as browsers take all three: <https://encoding.spec.whatwg.org/#names-and-labels>.
-    private static func scalar(_ byte: UInt8) -> Unicode.Scalar {
-        guard (0x80..<0xA0).contains(byte) else { return Unicode.Scalar(byte) }
-        return windows[Int(byte) - 0x80]
-    }
-
-    private static let windows: [Unicode.Scalar] = [
-        "€", "\u{81}", "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", "\u{8D}", "Ž", "\u{8F}",
-        "\u{90}", "‘", "’", "“", "”", "•", "–", "—", "˜", "™", "š", "›", "œ", "\u{9D}", "ž", "Ÿ",
-    ]
 }

@@ -2,15 +2,31 @@
 // <https://www.rfc-editor.org/rfc/rfc2045>, <https://www.rfc-editor.org/rfc/rfc2046>
 
 extension InboxMessage {
-    package struct HeaderField: Sendable, Equatable {
+    package struct HeaderField: Codable, Sendable, Equatable {
         package let name: String
         /// As people read it.
         package let value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
     }
 
-    /// What the mail says of itself, as people read it; empty for a text message.
+    /// What a mail that is written here says of itself, as people read it; empty for a text message. `content` has those of any.
     package var headers: [HeaderField] {
         guard message.kind == .mail else { return [] }
+        if let fields = message.fields {
+            // Of the original's form, nothing holds any more.
+            let others = fields.filter { field in
+                let name = field.name.lowercased()
+                return !name.hasPrefix("content-") && name != "mime-version" && name != "dkim-signature"
+            }
+            return others + [
+                HeaderField(name: "MIME-Version", value: "1.0"),
+                HeaderField(name: "Content-Type", value: body.contentType),
+            ]
+        }
         var fields = [
             HeaderField(name: "From", value: message.from.display),
             HeaderField(name: "To", value: message.to.display),
@@ -19,7 +35,7 @@ extension InboxMessage {
         fields += [
             HeaderField(name: "Subject", value: message.subject ?? ""),
             HeaderField(name: "Date", value: time.mailDate), HeaderField(name: "Message-ID", value: messageID),
-            HeaderField(name: "MIME-Version", value: "1.0"), HeaderField(name: "Content-Type", value: contentType),
+            HeaderField(name: "MIME-Version", value: "1.0"), HeaderField(name: "Content-Type", value: body.contentType),
         ]
         return fields
     }
@@ -27,27 +43,18 @@ extension InboxMessage {
     /// The same in every run, if the world's time is.
     private var messageID: String { "<\(number).\(time.milliseconds)@\(message.from.domain ?? "localhost")>" }
 
-    private var contentType: String {
-        if message.html == nil { return "text/plain; charset=utf-8" }
-        return message.text == nil ? "text/html; charset=utf-8" : "multipart/alternative; boundary=\"\(boundary)\""
-    }
-
-    /// Quoted-printable text can't hold it: an equals sign stands there only before hexadecimal digits or at the end of a line.
-    private var boundary: String { "=_part_\(number)" }
-
-    /// The mail in the Internet Message Format; empty for a text message.
+    /// The mail in the Internet Message Format, as its sender wrote it; empty for a text message.
     package var raw: [UInt8] {
         guard message.kind == .mail else { return [] }
+        if let received = message.received { return received.raw }
         var output = ""
-        for field in headers { output += "\(field.name): \(written(field))\r\n" }
-        switch (message.text, message.html) {
-        case (let text?, let html?):
-            // The last part is the one that a reader should prefer.
-            output += "\r\n" + part("text/plain", text) + part("text/html", html) + "--\(boundary)--\r\n"
-        case (let text, let html): output += InboxMessage.encoded(text ?? html ?? "")
+        for field in headers {
+            output += message.fields == nil ? "\(field.name): \(written(field))\r\n" : HeaderRewriting.written(field)
         }
-        return Array(output.utf8)
+        return Array((output + body.written).utf8)
     }
+
+    private var body: MailBody { MailBody(text: message.text, html: message.html, boundary: "=_part_\(number)") }
 
     private func written(_ field: HeaderField) -> String {
         switch field.name {
@@ -59,13 +66,34 @@ extension InboxMessage {
         default: field.value
         }
     }
+}
+
+/// What a mail that is written here says: a text, HTML, or both as alternatives.
+struct MailBody {
+    let text: String?
+    let html: String?
+    /// Quoted-printable text can't hold it if it begins with `=_`: an equals sign stands there only before hexadecimal digits or at
+    /// the end of a line.
+    let boundary: String
+
+    var contentType: String {
+        if html == nil { return "text/plain; charset=utf-8" }
+        return text == nil ? "text/html; charset=utf-8" : "multipart/alternative; boundary=\"\(boundary)\""
+    }
+
+    /// The rest of the header, and what follows it.
+    var written: String {
+        guard let text, let html else { return encoded(text ?? html ?? "") }
+        // The last part is the one that a reader should prefer.
+        return "\r\n" + part("text/plain", text) + part("text/html", html) + "--\(boundary)--\r\n"
+    }
 
     private func part(_ type: String, _ content: String) -> String {
-        "--\(boundary)\r\nContent-Type: \(type); charset=utf-8\r\n\(InboxMessage.encoded(content))"
+        "--\(boundary)\r\nContent-Type: \(type); charset=utf-8\r\n\(encoded(content))"
     }
 
     /// The rest of a part's header, and its content, which ends with a line break.
-    private static func encoded(_ content: String) -> String {
+    private func encoded(_ content: String) -> String {
         "Content-Transfer-Encoding: quoted-printable\r\n\r\n\(QuotedPrintable.encode(content))\r\n"
     }
 }

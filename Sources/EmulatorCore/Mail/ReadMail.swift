@@ -6,31 +6,58 @@
 package struct ReadMail: Sendable {
     package struct Attachment: Codable, Sendable, Equatable {
         /// As the sender calls it; `nil` where it has no name.
-        package let name: String?
+        package var name: String?
         /// Such as `image/png`, in lower case.
         package let type: String
-        /// Bytes, decoded.
+        /// Bytes, decoded; 0 where nobody asked.
         package let size: Int
+        /// By which the mail's HTML shows it (`cid:`): <https://www.rfc-editor.org/rfc/rfc2392>.
+        package var contentID: String?
+
+        package init(name: String?, type: String, size: Int, contentID: String? = nil) {
+            self.name = name
+            self.type = type
+            self.size = size
+            self.contentID = contentID
+        }
     }
 
     /// In the order of the mail, as people read them. At most a thousand.
     package let headers: [InboxMessage.HeaderField]
+    package let from: [Mailbox]
+    package let sender: [Mailbox]
+    package let replyTo: [Mailbox]
+    package let to: [Mailbox]
+    package let cc: [Mailbox]
     /// The first part of plain text, with line feeds.
     package private(set) var text: String?
     /// The first part of HTML.
     package private(set) var html: String?
     package private(set) var attachments: [Attachment] = []
+    /// What a reader should know of how it is shown.
+    package private(set) var notes: [String] = []
+
+    private var attached: [MIMEPart] = []
+    private let measuresAttachments: Bool
 
     /// How many parts are looked at, and how deep one may lie in others.
     private static let limit = (parts: 200, depth: 8)
 
-    package init(_ raw: [UInt8]) {
+    /// How long an attachment is, is only known when it is decoded, which costs more than all else.
+    package init(_ raw: [UInt8], measuresAttachments: Bool = true) {
+        self.measuresAttachments = measuresAttachments
         let whole = MIMEPart(raw[...])
         headers = whole.fields.map {
             InboxMessage.HeaderField(name: $0.name, value: EncodedWords.decode($0.value))
         }
+        from = whole.mailboxes("From")
+        sender = whole.mailboxes("Sender")
+        replyTo = whole.mailboxes("Reply-To")
+        to = whole.mailboxes("To")
+        cc = whole.mailboxes("Cc")
         var left = ReadMail.limit.parts
         take(whole, depth: 0, left: &left)
+        if left == 0 { notes.append("The mail has more parts: the first \(ReadMail.limit.parts) are shown.") }
     }
 
     /// The first header field of this name, in any case.
@@ -39,27 +66,97 @@ package struct ReadMail: Sendable {
         return headers.first { $0.name.lowercased() == name }?.value
     }
 
+    /// What the attachment of this index holds.
+    package func content(of attachment: Int) -> [UInt8] { attached[attachment].content }
+
     private mutating func take(_ part: MIMEPart, depth: Int, left: inout Int) {
         guard left > 0 else { return }
         left -= 1
         let type = part.contentType
-        if type.value.hasPrefix("multipart/"), depth < ReadMail.limit.depth, let boundary = type.parameters["boundary"],
-            !boundary.isEmpty
-        {
+        let boundary = type.value.hasPrefix("multipart/") ? type.parameters["boundary"] ?? "" : nil
+        if let boundary, !boundary.isEmpty, depth < ReadMail.limit.depth {
             for inner in part.parts(boundary, limit: left) { take(inner, depth: depth + 1, left: &left) }
             return
         }
-        let content = TransferEncoding.decode(part.body, part.field("Content-Transfer-Encoding") ?? "")
         let disposition = part.disposition
         let name = disposition.parameters["filename"] ?? type.parameters["name"]
         let isAttached = disposition.value == "attachment" || name != nil
-        let charset = type.parameters["charset"] ?? ""
-        switch type.value {
-        case "text/plain" where !isAttached && text == nil: text = Charset.text(content, charset)
-        case "text/html" where !isAttached && html == nil: html = Charset.text(content, charset)
-        default:
-            attachments.append(
-                Attachment(name: name.map { EncodedWords.decode($0) }, type: type.value, size: content.count))
+        // Parts that nobody can find are a text.
+        switch boundary == "" ? "text/plain" : type.value {
+        case "text/html" where !isAttached && html == nil: html = shown(part, type)
+        case "text/plain" where !isAttached && text == nil:
+            let isFlowed = type.parameters["format"]?.lowercased() == "flowed"
+            let plain = shown(part, type)
+            text = isFlowed ? FlowedText.joined(plain, deletesSpace: type.parameters["delsp"] == "yes") : plain
+        default: attach(part, type, name)
         }
+    }
+
+    private mutating func shown(_ part: MIMEPart, _ type: HeaderParameters) -> String {
+        let charset = type.parameters["charset"] ?? ""
+        let content = part.content
+        if !Charset.isKnown(charset) {
+            notes.append(
+                "The character set \(Diagnosis.quote(charset)) isn't known here: what isn't ASCII is shown as UTF-8, or as Latin-1."
+            )
+        }
+        return Charset.text(content, charset)
+    }
+
+    private mutating func attach(_ part: MIMEPart, _ type: HeaderParameters, _ name: String?) {
+        var named = name.map { EncodedWords.decode($0) }
+        if named == nil, type.value == "message/rfc822" {
+            let subject = MIMEPart(part.body).field("Subject").map { EncodedWords.decode($0) }
+            named = subject.map { "\($0.prefix(100)).eml" }
+        }
+        let contentID = part.field("Content-ID").map { $0.filter { $0 != "<" && $0 != ">" && $0 != " " } }
+        func short(_ text: String) -> String { String(String.UnicodeScalarView(text.unicodeScalars.prefix(255))) }
+        attachments.append(
+            Attachment(
+                name: named.map { short($0) }, type: short(type.value),
+                size: measuresAttachments ? part.contentSize : 0,
+                contentID: contentID.map { short($0) }))
+        attached.append(part)
+    }
+}
+
+extension MIMEPart {
+    /// The body, decoded.
+    var content: [UInt8] { TransferEncoding.decode(body, field("Content-Transfer-Encoding") ?? "") }
+
+    /// How many bytes `content` has.
+    fileprivate var contentSize: Int {
+        let name = field("Content-Transfer-Encoding") ?? ""
+        return TransferEncoding.isEncoded(name) ? TransferEncoding.decode(body, name).count : body.count
+    }
+
+    /// Of all fields of this name, since mails exist that have several.
+    fileprivate func mailboxes(_ name: String) -> [Mailbox] {
+        let name = name.lowercased()
+        return fields.lazy.filter { $0.name.lowercased() == name }.prefix(10).flatMap { AddressList.read($0.value) }
+    }
+}
+
+/// Text whose paragraphs were broken into lines: <https://www.rfc-editor.org/rfc/rfc3676>.
+enum FlowedText {
+    static func joined(_ text: String, deletesSpace: Bool) -> String {
+        var output = ""
+        var last: (quotes: Int, isOpen: Bool)?
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            let quotes = line.utf8.prefix { $0 == UInt8(ascii: ">") }.count
+            var content = line.dropFirst(quotes)
+            // A space was put before what looks like a quote or like the beginning of a mailbox file's mail.
+            if content.first == " " { content = content.dropFirst() }
+            let isSignature = content == "-- "
+            let joins = last.map { $0.isOpen && $0.quotes == quotes && !isSignature } ?? false
+            if !joins {
+                if last != nil { output += "\n" }
+                output += String(repeating: ">", count: quotes) + (quotes > 0 ? " " : "")
+            }
+            let isOpen = content.last == " " && !isSignature
+            output += isOpen && deletesSpace ? content.dropLast() : content
+            last = (quotes, isOpen)
+        }
+        return output
     }
 }

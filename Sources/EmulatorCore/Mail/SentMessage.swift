@@ -9,6 +9,11 @@ package struct SentMessage: Codable, Sendable, Equatable {
     package struct Envelope: Codable, Sendable, Equatable {
         package let from: String
         package let to: [String]
+
+        package init(from: String, to: [String]) {
+            self.from = from
+            self.to = to
+        }
     }
 
     /// What a relay did with a mail to one of its addresses, behind which somebody hides.
@@ -17,26 +22,56 @@ package struct SentMessage: Codable, Sendable, Equatable {
         package let title: String
         /// The address at the relay.
         package let address: String
-        /// The person's own address, unless the relay refused the mail.
+        /// Who gets it from the relay; `nil` where the relay refused the mail, or lost it.
         package let forwardedTo: String?
-        /// The relay's answer, or in words what it did.
+        /// The envelope's sender from the relay on.
+        package let sender: String?
+        /// Header fields that the relay put in the place of those of the same name.
+        package let fields: [InboxMessage.HeaderField]
+        /// The relay's answer, or in words what it did. `nil` where the sender wasn't told anything.
         package let refusal: String?
-        /// Why it was refused, and what to do.
+        /// Why nobody gets it, and what to do.
         package let reason: String?
 
-        package init(title: String, address: String, forwardedTo: String?, refusal: String?, reason: String?) {
+        package init(
+            title: String, address: String, forwardedTo: String?, sender: String? = nil,
+            fields: [InboxMessage.HeaderField] = [], refusal: String?, reason: String?
+        ) {
             self.title = title
             self.address = address
             self.forwardedTo = forwardedTo
+            self.sender = sender
+            self.fields = fields
             self.refusal = refusal
             self.reason = reason
+        }
+
+        package init(title: String, address: String, forwarded mail: ForwardedMail) {
+            self.init(
+                title: title, address: address, forwardedTo: mail.recipient, sender: mail.sender, fields: mail.fields,
+                refusal: nil, reason: nil)
+        }
+
+        package init(title: String, address: String, refused refusal: MailRefusal) {
+            let answer = [String(refusal.code), refusal.status, refusal.text].compactMap { $0 }.joined(separator: " ")
+            self.init(
+                title: title, address: address, forwardedTo: nil, refusal: answer, reason: refusal.diagnosis.line)
+        }
+
+        /// Taken, and given to nobody.
+        package init(title: String, address: String, lost diagnosis: Diagnosis) {
+            self.init(title: title, address: address, forwardedTo: nil, refusal: nil, reason: diagnosis.line)
         }
     }
 
     package let kind: Kind
     /// For a text message, who it says that it is from; for a mail, an address.
-    package let from: Mailbox
-    package let to: Mailbox
+    package var from: Mailbox
+    /// The first recipient.
+    package var to: Mailbox
+    package var envelope: Envelope
+    /// Who the mail says gets a copy.
+    package var cc: [Mailbox] = []
     package var replyTo: Mailbox?
     /// A text message has none.
     package var subject: String?
@@ -46,7 +81,14 @@ package struct SentMessage: Codable, Sendable, Equatable {
     package var links: [String]
     /// What the person, or the page behind a link, is to enter.
     package var codes: [String]
+    package var attachments: [ReadMail.Attachment] = []
+    /// What verifying its signatures came to.
+    package var authentication: [MailAuthentication] = []
     package var relay: Relay?
+    /// The mail as it came; `nil` for one that is written from the other properties.
+    package var received: ReceivedMail?
+    /// The header fields of a mail that is written from what was read of another; `nil` for all others.
+    package var fields: [InboxMessage.HeaderField]?
     /// The ID of the request for which it was sent.
     package let request: String?
 
@@ -57,6 +99,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
         self.kind = kind
         self.from = from
         self.to = to
+        envelope = Envelope(from: from.address, to: [to.address])
         self.replyTo = replyTo
         self.subject = subject
         self.text = text
@@ -67,12 +110,18 @@ package struct SentMessage: Codable, Sendable, Equatable {
         self.request = request
     }
 
-    package var envelope: Envelope { Envelope(from: from.address, to: [to.address]) }
+    /// Whether a relay gave it to nobody.
+    package var isUndelivered: Bool { relay.map { $0.forwardedTo == nil } ?? false }
 
     /// About how many bytes it takes.
     package var size: Int {
-        let texts = [subject, text, html, relay?.refusal, relay?.reason].compactMap { $0?.utf8.count }
-        return 512 + (texts + links.map(\.utf8.count) + codes.map(\.utf8.count)).reduce(0, +)
+        let people = [from, to] + cc
+        let texts =
+            [subject, text, html, relay?.refusal, relay?.reason, envelope.from] + people.map(\.name)
+            + people.map { $0.address } + attachments.flatMap { [$0.name, $0.type, $0.contentID] }
+            + (relay?.fields ?? []).map { $0.value } + authentication.map(\.reason)
+        let counts = texts.compactMap { $0?.utf8.count } + (links + codes + envelope.to).map { $0.utf8.count + 16 }
+        return 512 + (received?.raw.count ?? 0) + counts.reduce(0, +)
     }
 }
 

@@ -14,7 +14,7 @@ package final class RecordedExchange: Sendable {
     package let host: String?
     package let path: String
     /// The client to which the request's credentials belong, if the provider knows it.
-    private let knownClient: String?
+    let knownClient: String?
     package let request: Request
     package let response: Response
     /// How many bytes the bodies had. Of a body larger than `Recording.bodyLimit`, only the beginning is kept.
@@ -28,23 +28,39 @@ package final class RecordedExchange: Sendable {
     package let duration: Int64
     /// The ordered fault that was carried out, in words.
     package let fault: String?
+    /// For mail by SMTP, which is recorded as a request with the method `SMTP`: the command that decided is the path, the
+    /// conversation the body.
+    package let mail: RecordedMail?
     /// The codes and tokens by which it belongs to a flow. They are searched when they are first needed.
     package let traces = Traces()
     private let place = Atomic<Int>(0)
 
-    package init(
+    package convenience init(
         id: String, parent: String?, world: String, host: String?, path: String, client: String?, request: Request,
         response: Response, time: Instant,
-        began: Int64, duration: Int64, fault: String?
+        began: Int64, duration: Int64, fault: String?, mail: RecordedMail? = nil
     ) {
+        self.init(
+            id: id, parent: parent, world: world, host: host, path: path, client: client, request: request,
+            response: response, sizes: (request: request.body.count, response: response.body.count), time: time,
+            began: began, duration: duration, fault: fault, mail: mail)
+    }
+
+    /// `sizes` are those of the bodies, of which the beginnings may be all that is there.
+    init(
+        id: String, parent: String?, world: String, host: String?, path: String, client: String?, request: Request,
+        response: Response, sizes: (request: Int, response: Int), time: Instant, began: Int64, duration: Int64,
+        fault: String?, mail: RecordedMail?
+    ) {
+        self.mail = mail
         self.id = id
         self.parent = parent
         self.world = world
         self.host = host
         self.path = path
         knownClient = client
-        requestBodySize = request.body.count
-        responseBodySize = response.body.count
+        requestBodySize = sizes.request
+        responseBodySize = sizes.response
         var request = request
         var response = response
         RecordedExchange.cut(&request.body)
@@ -57,11 +73,15 @@ package final class RecordedExchange: Sendable {
         self.fault = fault
     }
 
-    /// How many exchanges had been recorded before it, in all worlds, when it was.
+    /// How many exchanges had been recorded before it, in all worlds, when it was; where the recording is shared, in all replicas: then
+    /// it is the order in which they were written, and `answered` that of the answers.
     package internal(set) var order: Int {
         get { place.load(ordering: .relaxed) }
         set { place.store(newValue, ordering: .relaxed) }
     }
+
+    /// When it was answered, by the machine's clock in microseconds since 1970, and its number among those of one microsecond.
+    package var answered: (time: Int64, order: Int) { (began &+ duration, order) }
 
     /// The client whose credentials it carries, or that the request names.
     package var client: String? { knownClient ?? traces.found(in: self).client }
@@ -89,10 +109,12 @@ package final class RecordedExchange: Sendable {
     var size: Int {
         let texts = [id, parent, world, host, path, knownClient, fault, request.method, request.path, request.query]
         let headers = request.headers + response.headers
+        let addresses = mail.map { $0.recipients + $0.messages + [$0.sender ?? "", $0.user ?? ""] } ?? []
         return RecordedExchange.ownSize + texts.reduce(0) { $0 + RecordedExchange.allocated(by: $1) }
             + headers.reduce(0) {
                 $0 + 32 + RecordedExchange.allocated(by: $1.name) + RecordedExchange.allocated(by: $1.value)
-            } + request.body.capacity + response.body.capacity
+            } + addresses.reduce(0) { $0 + 16 + RecordedExchange.allocated(by: $1) } + request.body.capacity
+            + response.body.capacity
     }
 
     /// The object with its allocations, apart from texts and bodies, rounded up: 1 kB.

@@ -12,55 +12,87 @@ package final class Recording: Sendable {
     /// Called on the store's queue when there are new exchanges, or when the recording has been emptied.
     package typealias Listener = @Sendable () -> Void
 
-    private struct Listeners {
-        var all: [Int: Listener] = [:]
-        var last = 0
-    }
-
     package let store: RecordingStore
+    /// The world's name; empty where the recording isn't shared.
+    package let world: String
     private let log: Int
-    private let index = Mutex(FlowIndex())
-    private let listeners = Mutex(Listeners())
-    private let chunks = Mutex<[String: Shared]>([:])
-    private let hasListeners = Atomic<Bool>(false)
-    private let isTelling = Atomic<Bool>(false)
+    /// Where it is shared, this is a copy.
+    private let copied = Mutex(Copied())
 
-    init(in store: RecordingStore) {
+    private struct Copied {
+        /// The number of the last exchange that was copied.
+        var reached = 0
+        /// How many there were since the recording was last empty.
+        var total = 0
+    }
+    private let index = Mutex(FlowIndex())
+    private let listeners: Listeners
+    private let chunks = Mutex<[String: Shared]>([:])
+
+    init(in store: RecordingStore, of world: String = "") {
         self.store = store
+        self.world = world
         log = store.makeLog()
+        listeners = Listeners(on: store.queue)
     }
 
     deinit { store.remove(log) }
 
     /// Adds an exchange, drops the oldest where there are too many, and calls the listeners on the store's queue.
     func add(_ exchange: RecordedExchange) {
+        if let shared = store.shared { return shared.writer.add(exchange) }
         store.add(exchange, to: log)
-        tellListeners()
+        listeners.tell()
     }
 
-    private func tellListeners() {
-        guard hasListeners.load(ordering: .acquiring), !isTelling.exchange(true, ordering: .acquiringAndReleasing)
-        else {
-            return
-        }
-        store.queue.async { [self] in
-            isTelling.store(false, ordering: .releasing)
-            for listener in listeners.withLock({ Array($0.all.values) }) { listener() }
-        }
+    /// Where it is shared, as it was last asked for.
+    package var count: Int {
+        guard let shared = store.shared else { return store.count(of: log) }
+        return min(shared.mirrors.summary(of: world)?.count ?? 0, Recording.countLimit)
     }
-
-    package var count: Int { store.count(of: log) }
 
     /// How many exchanges were dropped for others, of this world or another, since the recording was last empty.
-    package var dropped: Int { store.dropped(of: log) }
+    package var dropped: Int {
+        guard store.shared != nil else { return store.dropped(of: log) }
+        return max(0, copied.withLock { $0.total } - store.count(of: log))
+    }
 
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
     /// Empties it; with `forgetting`, also of what it has refused, which otherwise stays among what worlds that are gone have
-    /// refused.
+    /// refused. A recording that is shared is emptied for all replicas, and this waits for it.
     package func clear(forgetting: Bool) {
+        guard store.shared == nil else { return store.clearShared([world], forgetting: forgetting) }
         store.clear(log, forgetting: forgetting)
-        tellListeners()
+        listeners.tell()
+    }
+
+    // MARK: - Shared
+
+    /// Whether other daemons record in it, too.
+    package var isShared: Bool { store.shared != nil }
+
+    /// Copies what was answered before, at any replica.
+    package func refresh() async { await store.refresh([self]) }
+
+    /// The number of the last exchange that was copied.
+    var reached: Int { copied.withLock { $0.reached } }
+
+    /// Takes over what replicas have recorded, up to a number, and lets go what isn't kept any more. `summary` is `nil` when nothing
+    /// is.
+    func copy(_ exchanges: [RecordedExchange], upTo number: Int?, _ summary: RecordingSummary?) {
+        let isEmptied = store.drop(before: summary?.first ?? .max, from: log)
+        for exchange in exchanges { store.copy(exchange, to: log) }
+        copied.withLock { copied in
+            copied.reached = max(copied.reached, number ?? 0)
+            copied.total = summary.map { $0.count + $0.dropped } ?? 0
+        }
+        if isEmptied || !exchanges.isEmpty { listeners.tell() }
+    }
+
+    /// The world was reset by another replica, which has emptied what is shared.
+    func othersHaveReset() {
+        if !isShared { clear(forgetting: false) }
     }
 
     /// At most `limit` exchanges from `position` on, with their flows, and the position of the first of them. An
@@ -106,29 +138,22 @@ package final class Recording: Sendable {
         return made
     }
 
-    package var isListenedTo: Bool { hasListeners.load(ordering: .relaxed) }
+    package var isListenedTo: Bool { listeners.isListenedTo }
 
-    /// Runs a search on the store's queue, because it takes too long for a worker.
+    /// Runs a search of this recording on the store's queue, because it takes too long for a worker. It sees all that was answered
+    /// before, at any replica.
     package func search<Result: Sendable>(_ find: @escaping @Sendable () -> Result) async -> Result {
-        await withCheckedContinuation { continuation in
-            store.queue.async { continuation.resume(returning: find()) }
-        }
+        await store.search(in: [self], find)
     }
 
     /// Calls `listener` when there are new exchanges, until `stopListening` with the number that is returned.
     package func listen(_ listener: @escaping Listener) -> Int {
-        listeners.withLock { listeners in
-            listeners.last += 1
-            listeners.all[listeners.last] = listener
-            hasListeners.store(true, ordering: .sequentiallyConsistent)
-            return listeners.last
-        }
+        store.shared?.mirrors.listen(to: world, isBeginning: true)
+        return listeners.listen(listener)
     }
 
     package func stopListening(_ number: Int) {
-        listeners.withLock { listeners in
-            listeners.all[number] = nil
-            if listeners.all.isEmpty { hasListeners.store(false, ordering: .sequentiallyConsistent) }
-        }
+        store.shared?.mirrors.listen(to: world, isBeginning: false)
+        listeners.stopListening(number)
     }
 }

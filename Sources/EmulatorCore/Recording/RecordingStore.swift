@@ -19,6 +19,7 @@ package final class RecordingStore: Sendable {
         var cleared = 0
 
         var count: Int { entries.count - first }
+        var firstExchange: RecordedExchange? { first < entries.count ? entries[first].exchange : nil }
 
         var isOverfull: Bool { count > Recording.countLimit || (size > Recording.sizeLimit && count > 1) }
 
@@ -63,6 +64,10 @@ package final class RecordingStore: Sendable {
             self.size += size
         }
 
+        mutating func removeOverfull(_ log: Int, into removed: inout [RecordedExchange]) {
+            while logs[log]?.isOverfull ?? false { removeFirst(of: log, into: &removed) }
+        }
+
         /// Empties a log. What was refused goes to the log of worlds that are gone.
         mutating func retire(_ log: Int, into removed: inout [RecordedExchange]) {
             while let entry = logs[log]?.removeFirst() {
@@ -75,7 +80,7 @@ package final class RecordingStore: Sendable {
                 }
             }
             logs[log]?.compact()
-            while logs[goneLog]?.isOverfull ?? false { removeFirst(of: goneLog, into: &removed) }
+            removeOverfull(goneLog, into: &removed)
         }
     }
 
@@ -84,21 +89,29 @@ package final class RecordingStore: Sendable {
 
     /// Bytes.
     package let limit: Int
-    private let keepsRefusals: Bool
+    let keepsRefusals: Bool
     private let notices: Notices
     private let ledger = Mutex(Ledger())
+    /// Where other daemons record in the same worlds, what they share. The logs are copies then.
+    let shared: SharedRecordings?
     /// For listeners and searches, so that they don't run on workers.
     package let queue = DispatchQueue(label: "understudy.recordings")
 
-    /// `keepingRefusals` keeps what worlds have refused that go.
-    package init(limit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false, notices: Notices) {
+    /// `keepingRefusals` keeps what worlds have refused that go. `keeper` keeps recordings that are shared.
+    package init(
+        limit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false,
+        keeper: (any RecordingKeeper)? = nil, notices: Notices
+    ) {
         self.limit = limit
+        shared = keeper.map { SharedRecordings($0, limit: limit, notices: notices) }
         keepsRefusals = keepingRefusals
         self.notices = notices
     }
 
     /// How many bytes all recordings take, and how many exchanges were dropped to keep to the limit.
-    package var usage: (bytes: Int, dropped: Int) { ledger.withLock { (bytes: $0.size, dropped: $0.dropped) } }
+    package var usage: (bytes: Int, dropped: Int) {
+        shared?.writer.usage ?? ledger.withLock { (bytes: $0.size, dropped: $0.dropped) }
+    }
 
     func makeLog() -> Int {
         ledger.withLock { ledger in
@@ -132,18 +145,32 @@ package final class RecordingStore: Sendable {
 
     /// What worlds have refused that were deleted, dropped or reset since, where that is kept: the last thousand, within the same
     /// limits as a world's recording.
-    package var refusedByGoneWorlds: [RecordedExchange] { exchanges(of: RecordingStore.goneLog).exchanges }
+    package var refusedByGoneWorlds: [RecordedExchange] {
+        shared?.mirrors.refusedByGoneWorlds ?? exchanges(of: RecordingStore.goneLog).exchanges
+    }
 
-    package func forgetGoneWorlds() { clear(RecordingStore.goneLog, forgetting: true) }
+    package func forgetGoneWorlds() {
+        if shared != nil { return ask(.forgetGoneWorlds) }
+        clear(RecordingStore.goneLog, forgetting: true)
+    }
 
-    func add(_ exchange: RecordedExchange, to log: Int) {
+    func add(_ exchange: RecordedExchange, to log: Int) { add(exchange, to: log, isNumbered: false) }
+
+    /// Adds one that has its number, and isn't earlier than those that are there.
+    func copy(_ exchange: RecordedExchange, to log: Int) { add(exchange, to: log, isNumbered: true) }
+
+    private func add(_ exchange: RecordedExchange, to log: Int, isNumbered: Bool) {
         let size = exchange.size
+        // What is shared is trimmed where it is kept, and now and then only.
+        let limit = isNumbered ? limit + limit / 4 : limit
         let (removed, isFull) = ledger.withLock { ledger -> ([RecordedExchange], Bool) in
             var removed: [RecordedExchange] = []
-            exchange.order = ledger.added
-            ledger.added += 1
+            if !isNumbered {
+                exchange.order = ledger.added
+                ledger.added += 1
+            }
             ledger.append(exchange, size, to: log)
-            while ledger.logs[log]?.isOverfull ?? false { ledger.removeFirst(of: log, into: &removed) }
+            ledger.removeOverfull(log, into: &removed)
             let before = ledger.dropped
             while ledger.size > limit, let oldest = ledger.order.first, ledger.order.count > 1 {
                 ledger.removeFirst(of: oldest, into: &removed)
@@ -151,13 +178,25 @@ package final class RecordingStore: Sendable {
             }
             return (removed, ledger.dropped > before)
         }
-        if isFull {
+        if isFull, !isNumbered {
             notices.tell(
                 .recordings,
                 "all recordings together have reached \(limit) bytes: the oldest exchanges go (--recording-limit)")
         }
         // Freed here, outside the lock.
         _ = consume removed
+    }
+
+    /// Removes those with lower numbers, and returns whether there were any.
+    func drop(before number: Int, from log: Int) -> Bool {
+        let removed = ledger.withLock { ledger in
+            var removed: [RecordedExchange] = []
+            while let first = ledger.logs[log]?.firstExchange, first.order < number {
+                ledger.removeFirst(of: log, into: &removed)
+            }
+            return removed
+        }
+        return !removed.isEmpty
     }
 
     /// How many exchanges of the log were dropped since it was last empty.

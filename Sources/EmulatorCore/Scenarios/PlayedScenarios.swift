@@ -13,6 +13,8 @@ package struct ScenarioOrders: Codable, Sendable {
 
 /// What the scenarios that were played in a world have ordered and can be taken back: by the scenario's name.
 struct PlayedScenarios: WorldValue {
+    static let name = "scenarios"
+
     fileprivate var orders: [String: ScenarioOrders] = [:]
 
     init(_ seed: Seed) {}

@@ -59,10 +59,11 @@ struct KeyFiles {
         let file = json["\(name)File"]
         var pem = json[name]
         guard file?.string != nil || pem?.string != nil else {
-            // Only these two lists need a key in every element. A JSON Web Key, in a key set, is one.
+            // Only these lists need a key in every element. A JSON Web Key, in a key set, is one.
             // A client's key may be given by its private half alone.
             let hasOther = name == "publicKey" && (json["privateKeyFile"] ?? json["privateKey"]) != nil
-            if list == (name == "publicKey" ? "keys" : "signingKeys"), json["kty"] == nil, !hasOther {
+            let needing = name == "publicKey" ? ["keys", KeyFiles.mailKeys] : ["signingKeys"]
+            if let list, needing.contains(list), json["kty"] == nil, !hasOther {
                 issues.append(Issue(json, "the key \"\(name)File\" (or \"\(name)\") is missing"))
             }
             return nil
@@ -87,8 +88,20 @@ struct KeyFiles {
             }
         }
         guard let pem, let text = pem.string else { return nil }
-        check(pem, text, isPrivate: name == "privateKey", signsTokens: list == "signingKeys")
+        if list == KeyFiles.mailKeys {
+            checkMailKey(pem, text)
+        } else {
+            check(pem, text, isPrivate: name == "privateKey", signsTokens: list == "signingKeys")
+        }
         return text
+    }
+
+    /// The list of `MailSettings`.
+    private static let mailKeys = "dkim"
+
+    private mutating func checkMailKey(_ written: LocatedJSON, _ text: String) {
+        guard readsKeys, let fault = DKIMVerifier.fault(ofKey: text) else { return }
+        issues.append(Issue(written, "not a key that verifies signatures of mails: \(fault)"))
     }
 
     private mutating func check(_ pem: LocatedJSON, _ text: String, isPrivate: Bool, signsTokens: Bool) {

@@ -18,6 +18,8 @@ package struct Seed: Sendable {
     package let writtenFaults: [LocatedJSON]
     /// The keys in it, by their PEM text.
     package let keys: [String: Key]
+    /// By which signatures of mails are verified.
+    let dkim: DKIMKeys
     /// What providers' own tools have exported, with which they begin, too.
     var exports: [any ExportedData] = []
     /// The files from which it was put together, with the files that they name.
@@ -46,7 +48,11 @@ package struct Seed: Sendable {
         randomSeed = contents.randomSeed
         outcomes = contents.outcomes
         faults = contents.faults
+        dkim = DKIMKeys(contents.mail.dkim)
     }
+
+    /// Whether it has a key by which mails that a domain signed are verified. `domain` is in lower case.
+    package func verifiesMail(of domain: String) -> Bool { dkim.domains.contains(domain) }
 
     /// Everybody who signs something.
     package var keyOwners: [KeyOwner] { sections.flatMap { $0.keys.map(\.owner) } }

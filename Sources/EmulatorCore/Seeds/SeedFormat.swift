@@ -7,11 +7,15 @@ package struct SeedFormat: Sendable {
     package let account: ComposedRule<Account>
     /// An outcome, at one of the providers at which people have a profile.
     package let outcome: ComposedRule<Outcome>
+    /// What the tables of a world with such a seed can hold.
+    package let stored: StoredTypes
     let contents: ComposedRule<SeedContents>
     private let providers: [any Provider.Type]
 
-    /// In the order in which the format lists them.
-    package init(_ providers: [any Provider.Type]) {
+    /// In the order in which the format lists them. `rows` and `values` are what worlds hold beside what the providers declare.
+    package init(
+        _ providers: [any Provider.Type], rows: [any Row.Type] = [], values: [any WorldValue.Type] = []
+    ) {
         let sections = providers.compactMap { $0.section }
         let profiles = providers.compactMap { $0.profile }
         let names = profiles.map { $0.name }
@@ -22,6 +26,7 @@ package struct SeedFormat: Sendable {
         self.profiles = profiles
         self.account = account
         self.outcome = outcome
+        stored = StoredTypes(providers, rows: rows, values: values)
         contents = ComposedRule { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
     }
 
@@ -68,6 +73,7 @@ struct SeedContents: Sendable {
     let randomSeed: String?
     let outcomes: [Outcome]
     let faults: [Fault]
+    let mail: MailSettings
 
     init(
         _ fields: inout Fields, sections types: [any SeedSection.Type], account: ComposedRule<Account>,
@@ -87,6 +93,7 @@ struct SeedContents: Sendable {
         ).enumerated().map { $1.named("seed-outcome-\($0 + 1)") }
         faults = fields.sequence("faults", of: Fault.self, "What goes wrong from the start.")
             .enumerated().map { $1.named("seed-fault-\($0 + 1)") }
+        mail = fields.object(MailSettings.name, MailSettings.self, "Mail that apps send.")
     }
 
     private static func section<Section: SeedSection>(_ type: Section.Type, _ fields: inout Fields) -> Section {

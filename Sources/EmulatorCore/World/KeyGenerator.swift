@@ -96,7 +96,27 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    package init(waitingLimit: Int = KeyGenerator.waitingLimit) { self.waitingLimit = waitingLimit }
+    private let texts: (any SharedTexts)?
+    private let warn: @Sendable (String) -> Void
+
+    /// `texts` has the keys that others have made before, in an earlier process or in another replica, and gets those that are made
+    /// here. `warn` is told why it can't be reached.
+    package init(
+        waitingLimit: Int = KeyGenerator.waitingLimit, texts: (any SharedTexts)? = nil,
+        warn: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.waitingLimit = waitingLimit
+        self.texts = texts
+        self.warn = warn
+        guard let texts else { return }
+        for algorithm in Algorithm.published {
+            guard let keys = try? texts.keys(KeyGenerator.initialName(algorithm)) else { continue }
+            if keys.count == KeyGenerator.initialCount { state.withLock { $0[algorithm].initial = keys } }
+        }
+    }
+
+    private static func initialName(_ algorithm: Algorithm) -> String { "keys \(algorithm.rawValue)" }
+    private static func unpublishedName(_ algorithm: Algorithm) -> String { "unpublished \(algorithm.rawValue)" }
 
     /// The three keys that a world without keys of its own begins with; `nil` while they are being made.
     func initial(_ algorithm: Algorithm) -> [NamedKey]? {
@@ -126,6 +146,20 @@ package final class KeyGenerator: Sendable {
 
     /// A key that is never published, for tokens that nobody should trust; `nil` until it was first waited for.
     func unpublished(_ algorithm: Algorithm) -> NamedKey? { state.withLock { $0.stocks[algorithm]?.unpublished } }
+
+    /// The same, or the one that another replica made. Asks the store, and may wait.
+    func knownUnpublished(_ algorithm: Algorithm) -> NamedKey? {
+        if let key = unpublished(algorithm) { return key }
+        guard let texts else { return nil }
+        do throws(StoreFailure) {
+            guard let key = try texts.keys(KeyGenerator.unpublishedName(algorithm))?.first else { return nil }
+            state.withLock { $0.stocks[algorithm]?.unpublished = key }
+            return key
+        } catch {
+            StoreCall.current?.note(error)
+            return nil
+        }
+    }
 
     /// Calls back once the unpublished key is there: at once, if it is.
     func whenUnpublishedIsReady(_ algorithm: Algorithm, _ done: @escaping @Sendable () -> Void) {
@@ -158,18 +192,61 @@ package final class KeyGenerator: Sendable {
         }
         guard let due else { return }
         DispatchQueue.global(qos: .utility).async { [self] in
-            let key = try? KeyGenerator.make(due.algorithm)
-            let (ready, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
-                state.isWorking = false
-                guard let key else { return (state[due.algorithm].giveUp(), false) }
-                let ready = state[due.algorithm].add(key, as: due.kind)
-                return (ready, state.due != nil)
+            do throws(StoreFailure) { add(try made(due.kind, due.algorithm), as: due.kind, due.algorithm) } catch {
+                warn("keys can't be shared with others: \(error.diagnosis.line)")
+                tryAgain(due.kind, due.algorithm)
             }
-            // Before those who waited go on: what they do may take a while.
-            if goesOn { work() }
-            ready.forEach { $0() }
         }
     }
+
+    /// Puts keys where they belong, none if they can't be made, and goes on.
+    private func add(_ keys: [NamedKey], as kind: Kind, _ algorithm: Algorithm) {
+        let (ready, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
+            state.isWorking = false
+            guard !keys.isEmpty else { return (state[algorithm].giveUp(), false) }
+            let ready = keys.flatMap { state[algorithm].add($0, as: kind) }
+            return (ready, state.due != nil)
+        }
+        // Before those who waited go on: what they do may take a while.
+        if goesOn { work() }
+        ready.forEach { $0() }
+    }
+
+    /// Keys that others wouldn't know aren't used: those with which worlds begin are made later, before any other, and whoever can be
+    /// refused is, rather than wait for as long as others can't be told.
+    private func tryAgain(_ kind: Kind, _ algorithm: Algorithm) {
+        guard kind == .initial else { return add([], as: kind, algorithm) }
+        let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].giveUp() } }
+        refused.forEach { $0() }
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in
+            state.withLock { $0.isWorking = false }
+            work()
+        }
+    }
+
+    /// The next key of this kind, or those that others have made; none if it can't be made.
+    private func made(_ kind: Kind, _ algorithm: Algorithm) throws(StoreFailure) -> [NamedKey] {
+        guard let texts, kind != .fresh else { return make(algorithm) }
+        guard kind == .initial else {
+            let name = KeyGenerator.unpublishedName(algorithm)
+            if let known = try texts.keys(name), !known.isEmpty { return known }
+            let made = make(algorithm)
+            return made.isEmpty ? made : try texts.keys(name, orKeep: made)
+        }
+        let name = KeyGenerator.initialName(algorithm)
+        if let known = try texts.keys(name), known.count == KeyGenerator.initialCount {
+            state.withLock { $0[algorithm].initial = [] }
+            return known
+        }
+        let earlier = state.withLock { $0[algorithm].initial }
+        let made = make(algorithm)
+        guard !made.isEmpty, earlier.count + 1 == KeyGenerator.initialCount else { return made }
+        let kept = try texts.keys(name, orKeep: earlier + made)
+        state.withLock { $0[algorithm].initial = [] }
+        return kept
+    }
+
+    private func make(_ algorithm: Algorithm) -> [NamedKey] { (try? KeyGenerator.make(algorithm)).map { [$0] } ?? [] }
 
     private static func make(_ algorithm: Algorithm) throws(KeyError) -> NamedKey {
         var random = Randomness(seed: nil)

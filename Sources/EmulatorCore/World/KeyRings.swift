@@ -13,25 +13,34 @@ package struct KeyRings: Sendable {
         seed.sections.flatMap { section in section.keys.map { ($0, $0.named(seed.keys)) } }
     }
 
-    /// `earlier` are the rings of another seed, which go on where that has the same keys.
+    /// The rows of what was rotated by rings that don't go on.
+    let endedRows: [String]
+
+    /// `earlier` are the rings of another seed, which go on where that has the same keys. `store` keeps what is rotated; where
+    /// `resumes`, it has kept it.
     init(
         _ seeded: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
-        keeping earlier: (rings: KeyRings, of: Seed)? = nil
+        keeping earlier: (rings: KeyRings, of: Seed)? = nil, in store: KeyStore? = nil, resumes: Bool = false
     ) {
         var rings: [KeyOwner: KeyRing] = [:]
+        var ended: [String] = []
         let known = earlier?.of.sections.flatMap(\.keys) ?? []
         for (declared, keys) in seeded {
             if let ring = earlier?.rings.rings[declared.owner], known.contains(where: { $0.isSame(as: declared) }) {
                 rings[declared.owner] = ring
                 continue
             }
-            let ring = KeyRing(keys, algorithms: declared.algorithms, rotation: declared.rotation, generator: generator)
+            if earlier != nil { ended += declared.algorithms.map { KeySequence.row(of: declared.owner, $0) } }
+            let ring = KeyRing(
+                keys, algorithms: declared.algorithms, rotation: declared.rotation, generator: generator,
+                of: declared.owner, in: store, resumes: resumes)
             // All rings without keys of their own share the generator's. They are made before anybody asks when the first
             // provider needs them.
             if rings.isEmpty { ring.prepare() }
             rings[declared.owner] = ring
         }
         self.rings = rings
+        endedRows = ended
         others = earlier?.rings.others ?? KeyRing([], algorithms: [.rs256], rotation: nil, generator: generator)
     }
 
@@ -48,6 +57,14 @@ package struct KeyRings: Sendable {
         rings.values.forEach { $0.reset() }
         others.reset()
     }
+
+    /// What a snapshot of the world says of them.
+    var stored: [StoredKeys] { rings.flatMap { owner, ring in ring.stored(of: owner) }.sorted { $0.key < $1.key } }
+
+    /// The keys are those of a snapshot from now on.
+    func restore(_ stored: [StoredKeys]) {
+        for (owner, ring) in rings { ring.restore(stored, of: owner) }
+    }
 }
 
 /// The keys of one owner in a world: a sequence for each algorithm that it signs with. All are published.
@@ -57,11 +74,13 @@ package struct KeyRing: Sendable {
 
     /// For an algorithm without `keys`, those that the generator makes are used; then all owners have the same.
     init(
-        _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator
+        _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator,
+        of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
     ) {
         sequences = algorithms.map { algorithm in
             KeySequence(
-                algorithm, keys: keys.filter { $0.algorithm == algorithm }, rotation: rotation, generator: generator)
+                algorithm, keys: keys.filter { $0.algorithm == algorithm }, rotation: rotation, generator: generator,
+                of: owner, in: store, resumes: resumes)
         }
     }
 
@@ -93,7 +112,7 @@ package struct KeyRing: Sendable {
         case neverPublished
     }
 
-    /// The key with this `kid`; `nil` when the owner has, and had, none.
+    /// The key with this `kid`; `nil` when the owner has, and had, none. May ask the store.
     package func known(_ keyID: String) -> (key: KeyGenerator.NamedKey, state: KeyState)? {
         let all: [(KeyState, [KeyGenerator.NamedKey])] = [
             (.published, published), (.withdrawn, sequences.flatMap(\.withdrawn)),
@@ -102,7 +121,9 @@ package struct KeyRing: Sendable {
         for (state, keys) in all {
             if let key = keys.first(where: { $0.id == keyID }) { return (key, state) }
         }
-        return nil
+        // Another replica may have made it.
+        let key = sequences.lazy.compactMap(\.knownUnpublished).first { $0.id == keyID }
+        return key.map { ($0, .neverPublished) }
     }
 
     /// The keys of `algorithm`, or of the first; `nil` when the owner doesn't sign with it.
@@ -146,6 +167,17 @@ package struct KeyRing: Sendable {
     }
 
     func reset() { sequences.forEach { $0.reset() } }
+
+    fileprivate func stored(of owner: KeyOwner) -> [StoredKeys] {
+        sequences.compactMap { $0.stored(as: KeySequence.row(of: owner, $0.algorithm)) }
+    }
+
+    fileprivate func restore(_ stored: [StoredKeys], of owner: KeyOwner) {
+        for sequence in sequences {
+            let key = KeySequence.row(of: owner, sequence.algorithm)
+            sequence.restore(stored.first { $0.key == key })
+        }
+    }
 }
 
 extension KeyRing {

@@ -9,7 +9,19 @@ final class KeySequence: Sendable {
     private let own: [KeyGenerator.NamedKey]
     private let rotation: TimeSpan?
     private let generator: KeyGenerator
-    private let rotated = Mutex<Rotations>(Rotations())
+    private let rotated: Mutex<Rotations>
+    /// Where rotations last; `nil` where they end with the process.
+    private let kept: Kept?
+    /// Held while a rotation is written, and so that what was written last is what is known here.
+    private let turn = Mutex(())
+
+    private struct Kept {
+        let store: any Store
+        /// The row's key.
+        let key: String
+        /// Whether others may rotate the keys, too.
+        let isShared: Bool
+    }
 
     private struct Rotations: Sendable {
         var keys: Rotated?
@@ -17,18 +29,51 @@ final class KeySequence: Sendable {
     }
 
     private struct Rotated: Sendable {
-        var published: [KeyGenerator.NamedKey]
+        let published: [KeyGenerator.NamedKey]
         /// What was published before the last rotation.
-        var before: [KeyGenerator.NamedKey]
+        let before: [KeyGenerator.NamedKey]
     }
 
+    /// `store` keeps what is rotated, and has kept it where `resumes`.
     init(
-        _ algorithm: Algorithm, keys: [KeyGenerator.NamedKey], rotation: TimeSpan?, generator: KeyGenerator
+        _ algorithm: Algorithm, keys: [KeyGenerator.NamedKey], rotation: TimeSpan?, generator: KeyGenerator,
+        of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
     ) {
+        kept =
+            if let store, store.tables.lasts, let owner {
+                Kept(
+                    store: store.tables, key: KeySequence.row(of: owner, algorithm), isShared: store.isShared)
+            } else {
+                nil
+            }
+        rotated = Mutex(Rotations())
         self.algorithm = algorithm
         own = keys
         self.rotation = rotation.flatMap { $0 > .zero ? $0 : nil }
         self.generator = generator
+        if resumes, let kept { readAgain(kept) }
+    }
+
+    /// The key of the row that keeps what an owner's keys were rotated to.
+    static func row(of owner: KeyOwner, _ algorithm: Algorithm) -> String { "\(owner.name) \(algorithm.rawValue)" }
+
+    /// What the store says, read as far as it isn't known.
+    @discardableResult
+    private func readAgain(_ kept: Kept) -> Rotated? {
+        guard let row = kept.store.read({ $0.find(StoredKeys.self, kept.key) }) else { return nil }
+        return rotated.withLock { rotated in
+            if let known = rotated.keys, row.names(known.published, before: known.before) { return known }
+            let read = Rotated(
+                published: row.published.compactMap(\.named), before: row.before.compactMap(\.named))
+            rotated.keys = read
+            return read
+        }
+    }
+
+    /// What the keys were rotated to, if they were.
+    private var current: Rotated? {
+        guard let kept, kept.isShared else { return rotated.withLock { $0.keys } }
+        return readAgain(kept)
     }
 
     func prepare() {
@@ -44,12 +89,13 @@ final class KeySequence: Sendable {
     /// What the world begins with.
     private var initial: [KeyGenerator.NamedKey] { own.isEmpty ? generator.initial(algorithm) ?? [] : own }
 
-    var published: [KeyGenerator.NamedKey] { rotated.withLock { $0.keys?.published } ?? initial }
+    var published: [KeyGenerator.NamedKey] { current?.published ?? initial }
 
     /// What was published before: what the world began with, and what there was before the last rotation.
     var withdrawn: [KeyGenerator.NamedKey] {
-        let current = Set(published.map(\.id))
-        return (initial + (rotated.withLock { $0.keys?.before } ?? [])).filter { !current.contains($0.id) }
+        let rotated = current
+        let published = Set((rotated?.published ?? initial).map(\.id))
+        return (initial + (rotated?.before ?? [])).filter { !published.contains($0.id) }
     }
 
     func signing(at time: Instant) -> KeyGenerator.NamedKey? {
@@ -62,28 +108,59 @@ final class KeySequence: Sendable {
     /// As many keys as Apple publishes.
     private static let limit = 3
 
+    /// Calls back with the new key's ID once it is published, which it is when that is written, where rotations last; with `nil`
+    /// when there is no key, or when that can't be written: then `StoreCall` is told.
     func rotate(dropping: Bool, then done: @escaping @Sendable (String?) -> Void) {
         let generation = rotated.withLock { $0.resets }
+        let call = StoreCall.current
         generator.fresh(algorithm) { [self] fresh in
             guard let fresh else { return done(nil) }
+            let isPublished = StoreCall.within(call) { publish(fresh, dropping, generation) }
+            done(isPublished ? fresh.id : nil)
+        }
+    }
+
+    private func publish(_ fresh: KeyGenerator.NamedKey, _ dropping: Bool, _ generation: Int) -> Bool {
+        guard let kept else {
             let initial = initial
             rotated.withLock { rotated in
                 // The world was reset meanwhile: it keeps the keys that it begins with.
                 guard rotated.resets == generation else { return }
                 let known = rotated.keys?.published ?? initial
-                rotated.keys = Rotated(
-                    published: (dropping ? [] : Array(known.suffix(KeySequence.limit - 1))) + [fresh], before: known)
+                rotated.keys = Rotated(published: KeySequence.rotated(known, dropping) + [fresh], before: known)
             }
-            done(fresh.id)
+            return true
+        }
+        let begun = initial.compactMap { StoredKey($0) }
+        guard let written = StoredKey(fresh) else { return false }
+        return turn.withLock { _ in
+            let isWritten: Void? = try? StoreCall.checked {
+                kept.store.update { tables in
+                    guard rotated.withLock({ $0.resets }) == generation else { return }
+                    let known = tables.find(StoredKeys.self, kept.key)?.published ?? begun
+                    let published = KeySequence.rotated(known, dropping) + [written]
+                    tables.put(StoredKeys(key: kept.key, published: published, before: known))
+                }
+            }
+            if isWritten != nil { readAgain(kept) }
+            return isWritten != nil
         }
     }
 
+    /// Those of the published keys that stay.
+    private static func rotated<Key>(_ keys: [Key], _ dropping: Bool) -> [Key] {
+        dropping ? [] : Array(keys.suffix(limit - 1))
+    }
+
     func stale(at time: Instant) -> [KeyGenerator.NamedKey] {
-        let current = signing(at: time)?.id
-        return (rotated.withLock { $0.keys?.before } ?? published).filter { $0.id != current }
+        let signing = signing(at: time)?.id
+        return (current?.before ?? published).filter { $0.id != signing }
     }
 
     var unpublished: KeyGenerator.NamedKey? { generator.unpublished(algorithm) }
+
+    /// The same, or the one that another replica made. Asks the store, and may wait.
+    var knownUnpublished: KeyGenerator.NamedKey? { generator.knownUnpublished(algorithm) }
 
     /// Calls back with `false` when none can be made.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable (Bool) -> Void) {
@@ -96,4 +173,33 @@ final class KeySequence: Sendable {
             rotated.resets += 1
         }
     }
+
+    /// What a snapshot of the world says of them: `nil` where the seed says all, and where none were made. `key` is the row's.
+    func stored(as key: String) -> StoredKeys? {
+        let rotated = current
+        let published = rotated?.published ?? initial
+        guard !published.isEmpty, rotated != nil || own.isEmpty else { return nil }
+        return StoredKeys(
+            key: key, published: published.compactMap { StoredKey($0) },
+            before: (rotated?.before ?? []).compactMap { StoredKey($0) })
+    }
+
+    /// The keys are these from now on; without any, those with which the world begins.
+    func restore(_ stored: StoredKeys?) {
+        let keys = stored.map { stored in
+            Rotated(published: stored.published.compactMap(\.named), before: stored.before.compactMap(\.named))
+        }
+        rotated.withLock { rotated in
+            rotated.keys = keys
+            // A rotation that is under way is of keys that have gone.
+            rotated.resets += 1
+        }
+    }
+}
+
+/// The store of a world's tables, as far as keys are concerned.
+struct KeyStore {
+    let tables: any Store
+    /// Whether other daemons may rotate the keys.
+    let isShared: Bool
 }

@@ -100,6 +100,7 @@ package struct Outcome: Codable, Sendable, Equatable {
 
 /// Ordered outcomes, first come first served.
 package struct OutcomeQueue: WorldValue {
+    package static let name = "outcomes"
     /// More than this are refused: a test that orders so many has lost count.
     package static let limit = 1_000
 

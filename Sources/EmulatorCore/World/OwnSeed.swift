@@ -11,7 +11,7 @@ package final class PlayedSeed: Sendable {
     /// `own` and `controlRefusal` as ``Dispatcher`` has them, `refusePage` as ``OperationTable``.
     package init(
         _ seed: Seed, providers: [any Provider], own: [Operation],
-        controlRefusal: @escaping @Sendable (Request) -> Response? = { _ in nil },
+        controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil },
         refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)? = nil
     ) {
         self.seed = seed
@@ -38,10 +38,13 @@ package struct RuntimeSeeds: Sendable {
 /// A seed that one world alone has.
 final class OwnSeed: Sendable {
     let played: PlayedSeed
+    /// As stores that last keep it with the seed; `nil` elsewhere.
+    let digest: String?
     private let lease: SeedBudget.Lease
 
-    init(_ played: PlayedSeed, _ lease: SeedBudget.Lease) {
+    init(_ played: PlayedSeed, _ lease: SeedBudget.Lease, _ digest: String?) {
         self.played = played
+        self.digest = digest
         self.lease = lease
     }
 }
@@ -52,11 +55,31 @@ extension WorldRegistry {
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil
     ) -> Bool {
+        guard stores.isShared else { return replace(world, played, lease, adding: addition) }
+        return turn(of: world.name) { replace(world, played, lease, adding: addition) }
+    }
+
+    private func replace(
+        _ world: World, _ played: PlayedSeed, _ lease: SeedBudget.Lease, adding addition: LocatedJSON?
+    ) -> Bool {
+        let earlier = world.state.store.lasts ? world.read { $0.value(StoredSeed.self) } : nil
+        // Another replica was first.
+        guard earlier == nil || earlier?.digest == world.own?.digest else { return false }
+        let stored = earlier.map {
+            addition == nil ? StoredSeed(of: played.seed, rows: played.seed) : $0.extended(to: played.seed)
+        }
         let changed = World(
-            world, with: OwnSeed(played, lease), generator: generator, isAfresh: addition == nil)
+            world, with: OwnSeed(played, lease, stored?.digest), generator: generator, isAfresh: addition == nil)
         guard replace(world, with: changed) else { return false }
         changed.noteChange()
-        if let addition { changed.takeIn(addition, after: world.seed) } else { changed.reset() }
+        guard let addition else {
+            changed.reset()
+            return true
+        }
+        guard changed.takeIn(addition, after: world, keeping: stored) else {
+            _ = replace(changed, with: world)
+            return false
+        }
         return true
     }
 }
@@ -71,20 +94,30 @@ extension World {
     }
 
     /// Brings to the tables what `addition`, which is part of the seed now, says of people, outcomes, faults, time and
-    /// randomness. The rest is the providers'.
-    fileprivate func takeIn(_ addition: LocatedJSON, after earlier: Seed) {
+    /// randomness, and `stored`, which is the seed. The rest is the providers'. `false`, and nothing has changed, when another replica
+    /// has given the world a seed meanwhile.
+    fileprivate func takeIn(_ addition: LocatedJSON, after world: World, keeping stored: StoredSeed?) -> Bool {
+        let earlier = world.seed
         let people = (addition["accounts"]?.items ?? []).compactMap { $0["id"]?.string }.compactMap {
             seed.people.find($0)
         }
-        state.store.adopt(seed)
-        update { tables in
+        // What others make from the earlier seed is made before they know the new one.
+        if !state.isShared { state.store.adopt(seed) }
+        func change(_ tables: inout Transaction) -> Bool {
+            guard stored == nil || tables[StoredSeed.self].digest == world.own?.digest else { return false }
+            if let stored { tables[StoredSeed.self] = stored }
+            for row in keys.endedRows where stored != nil { tables.remove(StoredKeys.self, row) }
             for account in people { tables.put(account) }
             for outcome in seed.outcomes.dropFirst(earlier.outcomes.count) { _ = tables.outcomes.add(outcome) }
             for fault in seed.faults.dropFirst(earlier.faults.count) { _ = tables.faults.add(fault) }
             if addition["clock"] != nil { tables.clock = WorldClock(seed) }
             if addition["randomSeed"] != nil { tables.random = RandomSource(seed).generator }
+            return true
         }
+        guard (try? StoreCall.checked({ update(change) })) == true else { return false }
+        if state.isShared { state.store.adopt(seed) }
         if !seed.faults.isEmpty { state.mayHaveFaults.store(true, ordering: .relaxed) }
         for provider in own?.played.providers ?? [] { provider.seedExtended(in: self, after: earlier) }
+        return true
     }
 }

@@ -13,6 +13,13 @@ final class Preparation: Sendable {
     /// The world is new again.
     func begin() { state.withLock { $0 = .due } }
 
+    /// The same, unless somebody is at it.
+    func beginAgain() {
+        state.withLock { state in
+            if case .done = state { state = .due }
+        }
+    }
+
     enum Turn {
         case mine
         case wait

@@ -18,15 +18,38 @@ package final class World: Sendable {
 
     init(
         name: String, seed: Seed, keys: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
-        budget: ProcessBudget
+        budget: ProcessBudget, stores: any WorldStores = MemoryStores()
     ) {
         self.name = name
         self.seed = seed
         self.budget = budget
-        self.keys = KeyRings(keys, generator: generator)
+        let store = stores.store(of: name, seed: seed)
+        state = WorldState(name, seed, budget, store, isShared: stores.isShared)
+        self.keys = KeyRings(keys, generator: generator, in: state.keyStore, resumes: true)
         caches = WorldCaches()
         own = nil
-        state = WorldState(seed, budget)
+        if store.isKept { resume() }
+    }
+
+    /// The same world, with the seed that it has got in an earlier process or by another replica; without one, with the daemon's.
+    init(_ world: World, resuming own: OwnSeed?, or seed: Seed, generator: KeyGenerator) {
+        name = world.name
+        budget = world.budget
+        self.seed = own?.played.seed ?? seed
+        keys = KeyRings(
+            KeyRings.seeded(self.seed), generator: generator, in: world.state.keyStore, resumes: true)
+        caches = world.caches.kept
+        self.own = own
+        state = world.state
+    }
+
+    /// Goes on with what was kept of it.
+    private func resume() {
+        state.mayHaveFaults.store(true, ordering: .relaxed)
+        noteChange()
+        countInbox()
+        // The scenarios with which worlds begin have been played. Where worlds are shared, `PreparedWorld` says so.
+        if !state.isShared { preparation.finish() }
     }
 
     /// The same world with another seed. `isAfresh` says whether it is to be reset, and so keeps nothing.
@@ -36,7 +59,7 @@ package final class World: Sendable {
         seed = own.played.seed
         keys = KeyRings(
             KeyRings.seeded(own.played.seed), generator: generator,
-            keeping: isAfresh ? nil : (rings: world.keys, of: world.seed))
+            keeping: isAfresh ? nil : (rings: world.keys, of: world.seed), in: world.state.keyStore)
         caches = isAfresh ? WorldCaches() : world.caches.kept
         self.own = own
         state = world.state
@@ -72,20 +95,38 @@ package final class World: Sendable {
 
     /// The world afresh from its seed. Requests that are under way keep what they have read.
     package func reset() {
-        state.store.reset(to: seed) {
-            keys.reset()
-            caches.removeAll()
-            recording.clear(forgetting: false)
-            state.mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
-            preparation.begin()
-        }
+        let stored = state.store.lasts && own != nil ? StoredSeed(of: seed, rows: seed) : nil
+        state.store.reset(
+            to: seed,
+            putting: { tables in if let stored { tables[StoredSeed.self] = stored } },
+            also: {
+                keys.reset()
+                caches.removeAll()
+                if !recording.isShared { recording.clear(forgetting: false) }
+                state.mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
+                preparation.begin()
+            })
+        // It waits for other replicas, which isn't done under a lock.
+        if recording.isShared { recording.clear(forgetting: false) }
         state.inboxSize.set(0)
+        forgetMail()
         inboxListeners.tell()
     }
 
     package var now: Instant { read { $0.now } }
 
+    /// The same where no request waits, so that a store that fails is told here: then it is the machine's time.
+    func now(orTelling consequence: String) -> Instant {
+        do throws(StoreFailure) { return try StoreCall.checked { now } } catch {
+            budget.notices.tell(.stores, "\(consequence): \(error.diagnosis.line)")
+            return MachineClock.now
+        }
+    }
+
     // MARK: - Faults
+
+    /// Where worlds are shared, another replica may have ordered some.
+    private var mayHaveFaults: Bool { state.isShared || state.mayHaveFaults.load(ordering: .relaxed) }
 
     /// Orders a fault. `nil` when there are too many.
     package func order(_ fault: Fault) -> Fault? {
@@ -98,7 +139,7 @@ package final class World: Sendable {
 
     /// The fault that is due at this exchange, if any is.
     func takeFault(for exchange: Exchange, at operation: Operation, client: () -> String?) -> AppliedFault? {
-        guard state.mayHaveFaults.load(ordering: .relaxed), let traits = operation.traits else { return nil }
+        guard mayHaveFaults, let traits = operation.traits else { return nil }
         let queued = read { $0.value(FaultQueue.self).queued }
         guard !queued.isEmpty else { return nil }
         // Whether one matches may depend on the tables, so that is found out before the lock is taken again.
@@ -120,6 +161,29 @@ package final class World: Sendable {
             defer { tables.random = random }
             return tables.faults.take(&random) { names.contains($0.id) }
         }.map { AppliedFault($0) }
+    }
+
+    /// The fault that is due at this step of SMTP, if any is. It has taken effect then.
+    package func takeFault(at step: SMTPStep, from sender: String?, to recipients: [String]) -> AppliedFault? {
+        guard mayHaveFaults else { return nil }
+        let matching = read { $0.value(FaultQueue.self).queued }.filter {
+            $0.match.takes(step, from: sender, to: recipients)
+        }
+        guard !matching.isEmpty else { return nil }
+        let names = Set(matching.map(\.id))
+        noteChange()
+        let taken = update { tables in
+            var random = tables.random
+            defer { tables.random = random }
+            guard let fault = tables.faults.take(&random, where: { names.contains($0.id) }) else { return Fault?.none }
+            tables.faults.finish(fault.id, isUsed: true)
+            return fault
+        }
+        return taken.map { fault in
+            let applied = AppliedFault(fault)
+            applied.use()
+            return applied
+        }
     }
 
     /// The exchange is over.

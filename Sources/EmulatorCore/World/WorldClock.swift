@@ -2,6 +2,8 @@ import Time
 
 /// A world's time: the machine's, moved, or standing still. It never leaves the years 1970 to 9999.
 package struct WorldClock: WorldValue {
+    package static let name = "clock"
+
     private var offset = TimeSpan.zero
     private var frozenAt: Instant?
 

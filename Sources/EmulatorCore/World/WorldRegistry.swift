@@ -17,18 +17,21 @@ package final class WorldRegistry: Sendable {
     /// The world of requests that name none. It stays.
     package let unnamed: String
 
-    private struct State {
+    struct State {
         var worlds: [String: World]
         var lastSweep: Int
         var counts = Counts()
         var uses = 0
         /// When no world could be found that makes way.
         var fullAt: Int?
+        /// Where worlds are shared.
+        var sharing = Sharing()
 
         mutating func use(_ world: World, _ now: Int) {
             uses += 1
             world.state.useNumber.store(uses, ordering: .relaxed)
             world.state.lastUse.store(now, ordering: .relaxed)
+            if world.state.isShared { sharing.used.insert(world.name) }
         }
     }
 
@@ -44,38 +47,49 @@ package final class WorldRegistry: Sendable {
         package var refused = 0
     }
 
-    private let seed: Seed
+    let seed: Seed
     let generator: KeyGenerator
     private let keys: [(SeededKeys, [KeyGenerator.NamedKey])]
-    private let state: Mutex<State>
+    let state: Mutex<State>
     private let first: World
+    /// Empty where worlds aren't shared.
+    let turns: [Turn]
     package let budget: ProcessBudget
+    package let stores: any WorldStores
     /// The machine's monotonic clock, in seconds.
-    private let now: @Sendable () -> Int
+    let now: @Sendable () -> Int
 
     package init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
-        unnamed: String = WorldRegistry.defaultName,
+        unnamed: String = WorldRegistry.defaultName, stores: any WorldStores = MemoryStores(),
         now: @escaping @Sendable () -> Int = { MachineClock.uptime }
     ) {
         self.unnamed = unnamed
         self.seed = seed
         self.generator = generator
         self.budget = budget
+        self.stores = stores
         self.now = now
         keys = KeyRings.seeded(seed)
-        first = World(name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget)
+        first = World(name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget, stores: stores)
         state = Mutex(State(worlds: [unnamed: first], lastSweep: now()))
+        turns = stores.isShared ? (0..<Turn.count).map { _ in Turn() } : []
     }
 
     /// The world of requests that name none.
     package var main: World { existing(unnamed) ?? first }
 
+    /// A world as it is in the store, or a new one.
+    func made(_ name: String) -> World {
+        World(name: name, seed: seed, keys: keys, generator: generator, budget: budget, stores: stores)
+    }
+
     package var count: Int { state.withLock { $0.worlds.count } }
 
     package var counts: Counts { state.withLock { $0.counts } }
 
-    /// By name, with the seconds since each was last used.
+    /// Those that this daemon holds, by name, with the seconds since each was last used here. Where worlds are shared, there may be
+    /// others: see ``list``.
     package var all: [(world: World, idle: Int)] {
         let now = now()
         let (worlds, gone) = state.withLock { state in
@@ -85,13 +99,15 @@ package final class WorldRegistry: Sendable {
             )
         }
         // Freed outside the lock.
-        _ = consume gone
+        if !stores.isShared { for world in gone { world.state.store.remove() } }
         return worlds.sorted { $0.world.name < $1.world.name }
     }
 
-    /// `nil` for a name that can't be one, and when all worlds that there may be are in use.
+    /// `nil` for a name that can't be one, when all worlds that there may be are in use, and when the store has failed, of which it
+    /// tells `StoreCall`. Where worlds are shared, what others have done is seen in it that happened before the request came.
     package func world(_ name: String) -> World? {
         guard WorldName.isValid(name) else { return nil }
+        if stores.isShared { return shared(name, makes: true) }
         let now = now()
         let (world, gone, before) = state.withLock { state -> (World?, [World], Counts) in
             let before = state.counts
@@ -109,28 +125,35 @@ package final class WorldRegistry: Sendable {
                 state.counts.refused += 1
                 return (nil, gone, before)
             }
-            let world = World(name: name, seed: seed, keys: keys, generator: generator, budget: budget)
+            let world = made(name)
             state.use(world, now)
             state.worlds[name] = world
             return (world, gone, before)
         }
-        for world in gone { world.streams.endAll() }
+        for world in gone { forget(world) }
         if !gone.isEmpty || world == nil { tell(before) }
         return world
     }
 
-    /// The world of this name, if it has been made.
-    package func existing(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
+    /// The world of this name, if it has been made, by whichever daemon.
+    package func existing(_ name: String) -> World? {
+        stores.isShared && WorldName.isValid(name) ? shared(name, makes: false) : held(name)
+    }
+
+    /// The world of this name, if this daemon holds it.
+    func held(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
 
     /// Lets all worlds go, when nothing is served any more: what answers for a world with a seed of its own refers to the
     /// registry.
     package func removeAll() {
         let worlds = state.withLock { state in
-            defer { state.worlds = [:] }
+            defer { (state.worlds, state.sharing) = ([:], Sharing(hasEnded: true)) }
             return state.worlds
         }
+        budget.recordings.close()
         // Freed outside the lock.
         _ = consume worlds
+        stores.close()
     }
 
     /// Puts one world in the place of another. `false` when that isn't there any more.
@@ -142,31 +165,39 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Drops a world and closes its port; its next use makes it afresh. `false` when there is none, or it is the one of requests that name none.
+    /// Drops a world and closes its ports; its next use makes it afresh. `false` when there is none, or it is the one of requests that name none.
     package func drop(_ name: String) -> Bool {
         guard name != unnamed else { return false }
+        guard !stores.isShared else { return dropShared(name) }
         let world = state.withLock { $0.worlds.removeValue(forKey: name) }
-        world?.closePort()
-        world?.streams.endAll()
+        world?.closePorts()
+        world?.forgetMail()
+        if let world { forget(world) }
         return world != nil
     }
 
+    /// What is left to do when a world has gone, outside the lock.
+    private func forget(_ world: World) {
+        world.state.store.remove()
+        world.streams.endAll()
+    }
+
     /// Lets idle worlds go, and returns them.
-    private func sweep(_ state: inout State, _ now: Int) -> [World] {
+    func sweep(_ state: inout State, _ now: Int) -> [World] {
         state.lastSweep = now
         let gone = state.worlds.values.filter { world in
-            world.name != unnamed && now - world.state.lastUse.load(ordering: .relaxed) >= WorldRegistry.idleLimit
+            world.name != unnamed && !world.isNeededHere
+                && now - world.state.lastUse.load(ordering: .relaxed) >= WorldRegistry.idleLimit
         }
         for world in gone { state.worlds[world.name] = nil }
-        state.counts.idle += gone.count
+        // Where worlds are shared, they go from memory only.
+        if !stores.isShared { state.counts.idle += gone.count }
         return gone
     }
 
     /// Makes room, and returns what went.
     private func evict(_ state: inout State, _ now: Int) -> [World] {
-        let others = state.worlds.values.filter { $0.name != unnamed }
-            .map { (world: $0, number: $0.state.useNumber.load(ordering: .relaxed)) }
-            .sorted { $0.number < $1.number }.map(\.world)
+        let others = leastUsed(state)
         var gone = Array(others.lazy.filter { $0.isUntouched }.prefix(WorldRegistry.evictionCount))
         state.counts.untouched += gone.count
         if gone.isEmpty {
@@ -178,8 +209,23 @@ package final class WorldRegistry: Sendable {
         return gone
     }
 
+    /// All but the one that stays, the least recently used first.
+    private func leastUsed(_ state: State) -> [World] {
+        state.worlds.values.filter { $0.name != unnamed }
+            .map { (world: $0, number: $0.state.useNumber.load(ordering: .relaxed)) }
+            .sorted { $0.number < $1.number }.map(\.world)
+    }
+
+    /// Lets shared worlds go from memory, where they are still there for all, when too many are held. Returns what went.
+    func unload(_ state: inout State) -> [World] {
+        guard state.worlds.count >= WorldRegistry.limit else { return [] }
+        let gone = leastUsed(state).lazy.filter { !$0.isNeededHere }.prefix(WorldRegistry.evictionCount)
+        for world in gone { state.worlds[world.name] = nil }
+        return Array(gone)
+    }
+
     /// Says in the log what went, if anything did but by lying idle.
-    private func tell(_ before: Counts) {
+    func tell(_ before: Counts) {
         let counts = counts
         if counts.changed > before.changed {
             budget.notices.tell(

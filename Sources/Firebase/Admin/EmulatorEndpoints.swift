@@ -6,7 +6,7 @@ import EmulatorCore
 // https://firebase.google.com/docs/reference/rest/auth#section-auth-emulator
 //
 // What test suites written for the Emulator Suite call: clear the users, change two settings, read the codes that were
-// sent. No credentials are asked for.
+// sent. No credentials are asked for, but for the control token of a daemon that has one: tests call these, never the app.
 
 extension FirebaseProvider {
     var emulatorOperations: [Operation] {
@@ -35,7 +35,7 @@ extension FirebaseProvider {
                 let valid = codes.filter { !$0.isUsed && $0.expires > now }
                 return FirebaseAnswer(body: JSONObject([("verificationCodes", .array(valid.map(\.json)))]))
             },
-        ]
+        ].map(\.managing)
     }
 
     private func configOperations(_ path: String) -> [Operation] {
@@ -46,7 +46,7 @@ extension FirebaseProvider {
             operation("PATCH", path) { (call) throws(FirebaseError) in
                 let project = try change(call, nil).apply(to: call.project)
                 return FirebaseAnswer(body: FirebaseProvider.emulatorConfig(of: project))
-            },
+            }.managing,
         ]
     }
 

@@ -13,10 +13,13 @@ extension AppleSource {
         let answer = await call.exchange.fetch("GET", "localhost", "/_understudy/v1/apple/relay?\(query)")
         let verdict = try? JSONValue(parsing: answer.body, limits: .answer)
         if verdict?["forwarded"]?.bool ?? false {
-            return RelayedMessage(forwardedTo: verdict?["to"]?.string ?? "", refusal: nil, reason: nil)
+            return RelayedMessage(
+                forwardedTo: verdict?["to"]?.string ?? "", sender: verdict?["sender"]?.string, refusal: nil, reason: nil
+            )
         }
         let refusal =
             verdict?["smtp"]?.string ?? verdict?["reason"]?.string ?? verdict?["error"]?["message"]?.string ?? "refused"
-        return RelayedMessage(forwardedTo: nil, refusal: refusal, reason: answer.header(Diagnosis.headerName))
+        return RelayedMessage(
+            forwardedTo: nil, sender: nil, refusal: refusal, reason: answer.header(Diagnosis.headerName))
     }
 }

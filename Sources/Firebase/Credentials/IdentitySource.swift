@@ -76,6 +76,8 @@ protocol RevokingSource: KnownSource {
 struct RelayedMessage: Sendable {
     /// The person's own address, unless the message was refused.
     let forwardedTo: String?
+    /// Who it is from when it gets there.
+    let sender: String?
     /// The relay's answer, or in words what it did.
     let refusal: String?
     /// Why it was refused, and what to do.

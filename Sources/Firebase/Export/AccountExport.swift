@@ -17,6 +17,7 @@ struct AccountExport: ExportedData {
     let users: [User]
     let tenants: [String]
     let settings: ProjectSettings
+    let digest: String
 
     /// The file at the root of an export. It says where the parts are.
     static let metadataName = "firebase-export-metadata.json"
@@ -61,9 +62,23 @@ struct AccountExport: ExportedData {
         }
         guard reader.issues.isEmpty else { throw Issues(reader.issues) }
         self.project = project
+        digest = try AccountExport.digest(of: folder, project: project)
         users = reader.users
         tenants = reader.tenants
         settings = reader.settings
+    }
+
+    /// Of what is in the files, their names, and whose they are to be.
+    private static func digest(of folder: String, project: String) throws(Issues) -> String {
+        do throws(File.Failure) {
+            var text = project
+            for name in try File.names(in: folder) where isPart(name) {
+                text += " \(name):\(Hex.encode(Digest.sha256(try File.read("\(folder)/\(name)"))))"
+            }
+            return text
+        } catch {
+            throw Issues(file: error.path, "the file can't be read: \(error.reason)")
+        }
     }
 
     /// Puts it into a world, over what the seed has put there.

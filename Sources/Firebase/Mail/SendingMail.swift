@@ -10,7 +10,7 @@ extension FirebaseCall {
     func mail(_ code: OutOfBandCode, about factor: SecondFactor? = nil) async -> Diagnosis? {
         let template = template(code.kind)
         let sender = Mailbox("\(template.senderLocalPart)@\(project.host)", name: template.senderDisplayName)
-        let (relay, diagnosis) = await relay(code, from: sender.address)
+        let (relay, diagnosis) = await relay(code, from: sender)
         let user = read { tables in
             code.localId.map { tables.user($0, in: pool) } ?? tables.user(email: code.email, in: pool)
         }
@@ -30,13 +30,15 @@ extension FirebaseCall {
 
     /// Hands a mail to the provider that relays messages to its recipient, if any does.
     private func relay(
-        _ code: OutOfBandCode, from sender: String
+        _ code: OutOfBandCode, from sender: Mailbox
     ) async -> (relay: SentMessage.Relay?, diagnosis: Diagnosis?) {
         for source in IdentitySources.all {
-            guard let relayed = await source.relay(from: sender, to: code.recipient, in: self) else { continue }
+            guard let relayed = await source.relay(from: sender.address, to: code.recipient, in: self) else { continue }
             update { _ = $0.change(OutOfBandCode.self, code.code) { $0.delivery = relayed.outcome } }
+            let from = relayed.sender.map { Mailbox($0, name: sender.name) }
             let relay = SentMessage.Relay(
                 title: "\(source.title)'s relay", address: code.recipient, forwardedTo: relayed.forwardedTo,
+                sender: relayed.sender, fields: from.map { [.init(name: "From", mailboxes: [$0])] } ?? [],
                 refusal: relayed.refusal, reason: relayed.reason)
             guard relayed.forwardedTo == nil else { return (relay, nil) }
             let diagnosis = Diagnosis(

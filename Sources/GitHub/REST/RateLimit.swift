@@ -30,7 +30,7 @@ struct RateStatus: Sendable {
 }
 
 /// The requests of one person or app in the running hour.
-private struct RequestCount: Row {
+struct RequestCount: Row {
     static let table = Table<RequestCount>("github.requestCount", limit: 100_000) { $0.resetsAt }
 
     let key: String

@@ -70,7 +70,7 @@ extension Inspector {
         }
         let document = ExchangeDocument(known, masksSecrets: control.masksSecrets)
         let tokens = document.foundTokens
-        let reader = ValueReader(world, providers: providers, at: exchange.time)
+        let reader = ValueReader(world, by: control, at: exchange.time)
         let search = tokens.isEmpty ? RecordingSearch([]) : RecordingSearch(flow)
         return FoundExchange(
             known: known, flow: flow, parent: exchange.parent.flatMap { id in all.first { $0.exchange.id == id } },

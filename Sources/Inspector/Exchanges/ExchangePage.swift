@@ -15,7 +15,8 @@ extension Inspector {
         return page(
             exchange, .signIns, title: Inspector.exchangeTitle(document),
             lead: [.tag("span", [("class", "row")], .group(Inspector.badges(document)))],
-            [wayThrough(exchange, found)] + troubles(exchange, found, document)
+            (document.known.exchange.mail == nil ? [wayThrough(exchange, found)] : [])
+                + troubles(exchange, found, document)
                 + [summary(exchange, found), actions(exchange, found), messages]
                 + tokenCards(exchange, found) + [command(exchange, document)])
     }
@@ -132,6 +133,7 @@ extension Inspector {
             ("Took", .text(Inspector.duration(recorded.duration))),
             ("Request", .tag("code", [], recorded.id)), ("World", ShownText.isolated(recorded.world, limit: 2_000)),
         ]
+        if let mail = recorded.mail { facts += MailFacts.rows(mail, exchange) }
         if let client = found.known.client { facts.append(("Client", ShownText.code(client, limit: 300))) }
         if let provider = provider(of: recorded) {
             facts.append(("Answered by", .text(ValueReader.title(of: provider))))
@@ -170,11 +172,15 @@ extension Inspector {
     private func actions(_ exchange: Exchange, _ found: FoundExchange) -> HTML {
         let (id, flow) = (found.known.exchange.id, found.known.flow)
         let api = "\(exchange.address.ownBase)\(ControlAPI.root)/requests"
-        let files: [HTML] = [
-            Inspector.file("Save as HAR", "\(api)/\(id)?format=har", "\(id).har"),
-            Inspector.file("Save the sign-in as HAR", "\(api)?flow=\(flow)&format=har", "\(flow)-flow.har"),
-            .tag("a", [("class", "button quiet small"), ("href", "\(api)/\(id)")], "JSON"),
-        ]
+        // HAR is HTTP's.
+        let isMail = found.known.exchange.mail != nil
+        let files: [HTML] =
+            (isMail
+                ? []
+                : [
+                    Inspector.file("Save as HAR", "\(api)/\(id)?format=har", "\(id).har"),
+                    Inspector.file("Save the sign-in as HAR", "\(api)?flow=\(flow)&format=har", "\(flow)-flow.har"),
+                ]) + [.tag("a", [("class", "button quiet small"), ("href", "\(api)/\(id)")], "JSON")]
         return .tag(
             "div", [("class", "exchange-actions")], .tag("div", [("class", "row")], .group(files)),
             comparing(exchange, found))
@@ -210,11 +216,23 @@ extension Inspector {
 
     // MARK: - As a command
 
+    /// Where the exchange's world takes mail.
+    private func mailServer(_ exchange: Exchange) -> CurlCommand.MailServer {
+        let world = exchange.world
+        let own = control.mailPorts.fixed(world.name) ?? world.port(.smtp)
+        let port = own ?? control.mailPorts.main
+        // A port of the daemon's needs the world's name.
+        let isNamed = own != nil || world.name == control.worlds.unnamed
+        return CurlCommand.MailServer(
+            host: exchange.address.daemonName, port: port, world: isNamed ? nil : world.name)
+    }
+
     private func command(_ exchange: Exchange, _ document: ExchangeDocument) -> HTML {
         let recorded = document.known.exchange
         let base = recorded.host.map { exchange.address.base(of: $0) } ?? exchange.address.ownBase
-        let command = CurlCommand(
-            document, base: base, file: Inspector.bodyName(recorded.id, ofRequest: true))
+        let command =
+            recorded.mail.map { CurlCommand(mail: $0, server: mailServer(exchange), id: recorded.id) }
+            ?? CurlCommand(document, base: base, file: Inspector.bodyName(recorded.id, ofRequest: true))
         return .tag(
             "section", [("class", "card exchange-command"), ("aria-labelledby", "command-title")],
             .tag(

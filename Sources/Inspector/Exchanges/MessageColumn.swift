@@ -22,14 +22,21 @@ struct MessageColumn {
     var html: HTML {
         .tag(
             "section", [("class", "card exchange-message"), ("aria-labelledby", "\(name)-title")],
-            .tag("h2", [("id", "\(name)-title")], ofRequest ? "Request" : "Response"),
-            .group(ofRequest ? address : answer), .group(cookies), .group(bodyPart), .group(headerTable))
+            .tag("h2", [("id", "\(name)-title")], title),
+            .group(ofRequest ? address : answer), .group(cookies), .group(bodyPart),
+            .group(exchange.mail == nil ? headerTable : []))
+    }
+
+    private var title: String {
+        guard exchange.mail == nil else { return ofRequest ? "Conversation" : "Reply" }
+        return ofRequest ? "Request" : "Response"
     }
 
     // MARK: - Address and status
 
     private var address: [HTML] {
         let request = exchange.request
+        if let mail = exchange.mail { return [MailFacts.envelope(mail)] }
         var parts: [HTML] = [
             .tag(
                 "p", [("class", "exchange-address")], .tag("strong", [], ShownText.isolated(request.method, limit: 40)),

@@ -1,52 +1,54 @@
 import EmulatorCore
 import HTTPServer
+import JOSE
 import JSON
-import Synchronization
 
-/// What is to be said on the next page, after a form has changed something: the page's address names it, and it is said once.
-final class Notices: WorldCache {
-    private static let limit = 100
+/// What is to be said on the next page, after a form has changed something: the page's address names it, and it is said once. It lies in
+/// the world's tables, since another replica may answer for that page.
+struct PageNotice: Row {
+    static let table = Table<PageNotice>("inspector.notice", limit: 100)
 
-    private struct State {
-        var count = 0
-        var texts: [String: (page: String, text: String)] = [:]
+    /// The name of the notice, for `?notice=`.
+    let key: String
+    /// A path below the inspector's address. Only this page shows it.
+    let page: String
+    let text: String
+
+    init(_ text: String, for page: String) {
+        // Not the world's randomness: a form must not change what the world's next code is.
+        var randomness = Randomness(seed: nil)
+        key = Base64URL.encode(randomness.bytes(9))
+        self.page = page
+        self.text = Place.shortened(text, to: 2_000)
     }
+}
 
-    private let state = Mutex(State())
-    let followsSeed = false
-
-    init() {}
-
-    /// The name of the notice, for `?notice=`. Only `page`, a path below the inspector's address, shows it.
-    func add(_ text: String, for page: String) -> String {
-        state.withLock { state in
-            state.count += 1
-            state.texts[String(state.count - Notices.limit)] = nil
-            state.texts[String(state.count)] = (page, Place.shortened(text, to: 2_000))
-            return String(state.count)
-        }
+extension World {
+    /// The text of the notice of that name, which is gone afterwards; `nil` when it is none of that page's.
+    fileprivate func takeNotice(_ name: String, on page: String) -> String? {
+        guard read({ $0.find(PageNotice.self, name) })?.page == page else { return nil }
+        return update { $0.remove(PageNotice.self, name)?.text }
     }
+}
 
-    /// The text of that name, which is gone afterwards; `nil` when it is none of that page's.
-    func take(_ name: String, on page: String) -> String? {
-        state.withLock { state in
-            guard state.texts[name]?.page == page else { return nil }
-            return state.texts.removeValue(forKey: name)?.text
-        }
-    }
+extension Inspector {
+    /// The types of the rows that its pages put into worlds.
+    package static var rows: [any Row.Type] { [PageNotice.self] }
 }
 
 extension Inspector {
     /// After a change: the page at `path` below the inspector's address, which says what has happened.
     func changed(_ exchange: Exchange, show path: String, saying text: String) -> Response {
-        changed(exchange, show: "\(path)?notice=\(exchange.world.caches[Notices.self].add(text, for: path))")
+        let notice = PageNotice(text, for: path)
+        exchange.world.update { $0.put(notice) }
+        return changed(exchange, show: "\(path)?notice=\(notice.key)")
     }
 
     /// What the page's address has it say.
     func notice(_ exchange: Exchange) -> HTML {
         let name = exchange.request.queryForm["notice"] ?? ""
         let page = String(exchange.address.path.dropFirst(Inspector.root.count + 1))
-        guard let text = exchange.world.caches[Notices.self].take(name, on: page) else { return .group([]) }
+        guard !name.isEmpty, let text = exchange.world.takeNotice(name, on: page) else { return .group([]) }
         return .tag("p", [("class", "note good"), ("role", "status")], ShownText.isolated(text, limit: 2_000))
     }
 

@@ -21,7 +21,7 @@ extension Inspector {
     }
 
     /// Whose operation answered; `nil` for what no provider serves.
-    func provider(of exchange: RecordedExchange) -> (any Provider)? { providers.answering(exchange) }
+    func provider(of exchange: RecordedExchange) -> (any Provider)? { control.finder.value.find(exchange).provider }
 }
 
 /// What a refusal is called, and how it came, in the words of the documentation's tables.

@@ -8,8 +8,9 @@ extension Inspector {
     var inboxOperations: [Operation] {
         [
             page("GET", "inbox") { await inbox($0) },
-            page("GET", "inbox/:id") { message($0) },
-            page("GET", "inbox/:id/html") { messageFrame($0) },
+            page("GET", "inbox/:id") { await message($0) },
+            page("GET", "inbox/:id/html") { await messageFrame($0) },
+            form("inbox/:id/reply") { await reply($0, $1) },
             form("inbox/delete") { (exchange, _) in await delete("mail", exchange) },
             form("inbox/:id/delete") { (exchange, _) in
                 await delete("mail/\(PercentCoding.encode(Array((exchange.parameters["id"] ?? "").utf8)))", exchange)
@@ -37,7 +38,7 @@ extension Inspector {
     private func inbox(_ exchange: Exchange) async -> Response {
         let query = InboxQuery(exchange.request)
         let world = exchange.world
-        let found = await world.recording.search { query.find(in: world) }
+        let found = await world.budget.recordings.search { query.find(in: world) }
         var content = [searchForm(exchange, query), list(exchange, query, found)]
         if found.dropped > 0 {
             let text = "The inbox keeps the last \(Inbox.countLimit) messages: \(found.dropped) older ones are gone."
@@ -85,9 +86,9 @@ extension Inspector {
             let events = "\(exchange.address.ownBase)\(ControlAPI.root)/mail?after=\(InboxMessage.id(found.last))"
             attributes.append(("data-events", events))
         }
-        guard !found.messages.isEmpty else { return .tag("div", attributes, empty(found)) }
-        let names = ["Sent", "To", "Message", "Relay"].map { HTML.tag("th", [("scope", "col")], $0) }
-        let rows = found.messages.map { row(exchange, control.shown($0)) }
+        guard !found.messages.isEmpty else { return .tag("div", attributes, empty(exchange, found)) }
+        let names = ["Sent", "From", "To", "Message", "State"].map { HTML.tag("th", [("scope", "col")], $0) }
+        let rows = found.messages.map { row(exchange, control.summary($0)) }
         let table = HTML.tag(
             "table", [("class", "stack inbox-list")],
             .tag("thead", [], .element("tr", attributes: [], children: names)),
@@ -95,11 +96,31 @@ extension Inspector {
         return .tag("div", attributes, table, turning(exchange, query, found))
     }
 
-    private func empty(_ found: InboxQuery.Found) -> HTML {
+    private func empty(_ exchange: Exchange, _ found: InboxQuery.Found) -> HTML {
+        guard found.all == 0 else { return .tag("p", [("class", "empty")], "No message is like this.") }
         let nothing =
             "Nothing was sent in this world yet. What a provider mails or texts to people lands here instead: the link that "
-            + "verifies an address, a password's reset, a code for signing in."
-        return .tag("p", [("class", "empty")], found.all == 0 ? nothing : "No message is like this.")
+            + "verifies an address, a password's reset, a code for signing in. So does all mail that the app sends by SMTP."
+        return .tag("div", [("class", "empty")], .tag("p", [], nothing), howToSend(exchange))
+    }
+
+    /// How the app under test sends its mail here.
+    private func howToSend(_ exchange: Exchange) -> HTML {
+        guard let port = control.gauges.listening.first(where: { $0.name == "smtp" })?.port else {
+            return .tag(
+                "p", [], .text("To take the app's mail, start the daemon with "),
+                .tag("code", [], "--smtp-port 1025"), .text("."))
+        }
+        let host = Address.hostName(of: exchange.request.header("Host") ?? "localhost")
+        let isUnnamed = exchange.world.name == control.worlds.main.name
+        return .tag(
+            "p", [], .text("The app's mail settings: SMTP at "),
+            .tag("code", [], ShownText.line("\(host):\(port)")), .text(", "),
+            isUnnamed
+                ? .text("no user name or password is needed.")
+                : .group([
+                    .text("with the user name "), .tag("code", [], exchange.world.name), .text(" and any password."),
+                ]))
     }
 
     private func turning(_ exchange: Exchange, _ query: InboxQuery, _ found: InboxQuery.Found) -> HTML {
@@ -122,21 +143,46 @@ extension Inspector {
         return .tag(
             "tr", [],
             .tag("td", [("data-label", "Sent"), ("class", "inbox-time")], ShownText.time(row.time)),
-            .tag("td", [("data-label", "To")], ShownText.line(message.to.address)),
+            .tag("td", [("data-label", "From")], ShownText.isolated(message.from.address, limit: 80)),
+            .tag("td", [("data-label", "To")], recipients(message)),
             .tag(
                 "td", [("data-label", "Message")],
                 .tag("span", [("class", "badge")], kind), .text(" "),
                 .tag(
                     "a", [("href", exchange.inspector("inbox/\(row.id)"))],
                     ShownText.isolated(title.isEmpty ? "(without a subject)" : title, limit: 160))),
-            .tag(
-                "td", [("data-label", "Relay")] + (message.relay == nil ? [("class", "inbox-none")] : []),
-                badge(message.relay)))
+            state(message))
     }
 
-    private func badge(_ relay: SentMessage.Relay?) -> HTML {
-        guard let relay else { return .tag("span", [("class", "soft")], "–") }
-        guard let address = relay.forwardedTo else { return .tag("span", [("class", "badge bad")], "refused") }
-        return .group([.tag("span", [("class", "badge good")], "forwarded"), .text(" "), ShownText.line(address)])
+    private func recipients(_ message: SentMessage) -> HTML {
+        let others = message.envelope.to.count - 1
+        let address = ShownText.isolated(message.to.address, limit: 80)
+        guard others > 0 else { return address }
+        return .group([address, .tag("span", [("class", "soft")], " and \(others) more")])
+    }
+
+    private func state(_ message: SentMessage) -> HTML {
+        var badges: [HTML] = []
+        if let relay = message.relay {
+            let isForwarded = relay.forwardedTo != nil
+            let word = isForwarded ? "forwarded" : relay.refusal == nil ? "lost" : "refused"
+            badges.append(.tag("span", [("class", isForwarded ? "badge good" : "badge bad")], word))
+        }
+        // The signature that says most.
+        let signatures = message.authentication
+        if let result = signatures.first(where: { $0.result == "pass" && $0.isAligned }) ?? signatures.first {
+            badges.append(
+                .tag("span", [("class", "badge \(Inspector.tone(result))")], ShownText.plain("DKIM \(result.result)")))
+        }
+        if !message.attachments.isEmpty {
+            let count = message.attachments.count
+            badges.append(.tag("span", [("class", "badge")], count == 1 ? "1 file" : "\(count) files"))
+        }
+        guard !badges.isEmpty else {
+            return .tag(
+                "td", [("data-label", "State"), ("class", "inbox-none")], .tag("span", [("class", "soft")], "–"))
+        }
+        return .element(
+            "td", attributes: [(name: "data-label", value: "State")], children: badges.flatMap { [$0, .text(" ")] })
     }
 }

@@ -56,7 +56,10 @@ struct InboxQuery: Sendable {
     }
 
     private func contains(_ wanted: String, _ row: InboxMessage) -> Bool {
-        let texts = row.recipients + [row.message.from.address.lowercased(), row.message.subject?.lowercased() ?? ""]
+        let message = row.message
+        let texts =
+            row.recipients
+            + [message.from.display, message.envelope.from, message.subject ?? ""].map { $0.lowercased() }
         return texts.contains { $0.contains(wanted) }
     }
 }

@@ -6,29 +6,47 @@ import JSON
 // /_understudy/inbox/ID: one message.
 
 extension Inspector {
-    func message(_ exchange: Exchange) -> Response {
+    func message(_ exchange: Exchange) async -> Response {
         guard let row = messageRow(exchange) else { return missing(exchange) }
-        let message = row.message
-        var lead: [HTML] = []
-        if message.kind == .mail {
-            let raw = "\(exchange.address.ownBase)\(ControlAPI.root)/mail/\(row.id)/raw"
-            lead.append(.tag("a", [("class", "button quiet small"), ("href", raw)], "Save as .eml"))
+        return await page(exchange, row)
+    }
+
+    /// `refusal` says why the answer with the text `replying` couldn't be sent.
+    func page(
+        _ exchange: Exchange, _ row: InboxMessage, replying: String = "", refusal: String? = nil
+    ) async -> Response {
+        let status = refusal == nil ? 200 : 409
+        return await exchange.world.budget.recordings.search { [self] in
+            let shown = control.shown(row)
+            let isMail = row.message.kind == .mail
+            let alert = refusal.map { HTML.tag("p", [("class", "note bad"), ("role", "alert")], ShownText.line($0)) }
+            var content = [alert ?? .group([]), facts(exchange, shown.row)] + notes(exchange, shown.row)
+            content += [actions(exchange, shown.row.message), attachments(exchange, shown.row)]
+            content += [texts(exchange, shown), signatures(shown.row.message)]
+            content.append(forwardedForm(exchange, shown.row, shown.content))
+            if !shown.content.headers.isEmpty { content.append(headers(shown.content)) }
+            content.append(source(shown.row))
+            if isMail { content.append(replyForm(exchange, row, text: replying)) }
+            content.append(.tag("p", [], .link("All messages", to: exchange.inspector(Area.inbox.rawValue))))
+            let answer = page(
+                exchange, .inbox, title: isMail ? "Mail \(row.id)" : "Text message \(row.id)", status: status,
+                lead: lead(exchange, row), content)
+            return refusal.map { answer.diagnosed(Diagnosis($0)) } ?? answer
         }
-        lead.append(deleteForm(exchange, "inbox/\(row.id)/delete", "Delete"))
-        var content = [facts(exchange, row)]
-        if let relay = message.relay { content.append(note(relay)) }
-        content += [actions(exchange, message), texts(exchange, row)]
-        if !row.headers.isEmpty { content.append(headers(row)) }
-        content.append(.tag("p", [], .link("All messages", to: exchange.inspector(Area.inbox.rawValue))))
-        let title = message.kind == .mail ? "Mail \(row.id)" : "Text message \(row.id)"
-        return page(exchange, .inbox, title: title, lead: lead, content)
     }
 
-    private func messageRow(_ exchange: Exchange) -> InboxMessage? {
-        exchange.world.read { $0.find(InboxMessage.self, exchange.parameters["id"] ?? "") }.map { control.shown($0) }
+    private func lead(_ exchange: Exchange, _ row: InboxMessage) -> [HTML] {
+        let raw = "\(exchange.address.ownBase)\(ControlAPI.root)/mail/\(row.id)/raw"
+        let save = HTML.tag("a", [("class", "button quiet small"), ("href", raw)], "Save as .eml")
+        return (row.message.kind == .mail ? [save] : []) + [deleteForm(exchange, "inbox/\(row.id)/delete", "Delete")]
     }
 
-    private func missing(_ exchange: Exchange) -> Response {
+    /// Not masked.
+    func messageRow(_ exchange: Exchange) -> InboxMessage? {
+        exchange.world.read { $0.find(InboxMessage.self, exchange.parameters["id"] ?? "") }
+    }
+
+    func missing(_ exchange: Exchange) -> Response {
         let id = Diagnosis.quote(exchange.parameters["id"] ?? "")
         return noSuchMessage(
             exchange,
@@ -39,13 +57,21 @@ extension Inspector {
 
     private func facts(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
         let message = row.message
-        var facts: [(String, HTML)] = [
-            ("From", ShownText.line(message.from.display)), ("To", ShownText.line(message.to.display)),
-        ]
+        var facts = [("From", ShownText.line(message.from.display))]
+        if message.envelope.from != message.from.address {
+            let sender = message.envelope.from.isEmpty ? "nobody: it is a report" : message.envelope.from
+            facts.append(("Envelope from", ShownText.line(sender)))
+        }
+        facts.append(("To", recipients(message)))
+        if !message.cc.isEmpty {
+            facts.append(("Cc", ShownText.line(message.cc.prefix(10).map(\.display).joined(separator: ", "))))
+        }
+        if let replyTo = message.replyTo { facts.append(("Reply to", ShownText.line(replyTo.display))) }
         if let subject = message.subject { facts.append(("Subject", ShownText.line(subject))) }
         facts.append(("Sent", ShownText.time(row.time)))
         if let request = message.request {
-            facts.append(("Sent for", .link("request \(request)", to: exchange.inspector("requests/\(request)"))))
+            let label = message.received == nil && message.fields == nil ? "Sent for" : "Came by"
+            facts.append((label, .link("request \(request)", to: exchange.inspector("requests/\(request)"))))
         }
         return .tag(
             "section", [("class", "card"), ("aria-label", "What it is")],
@@ -54,19 +80,11 @@ extension Inspector {
                 children: facts.flatMap { [.tag("dt", [], $0.0), .tag("dd", [], $0.1)] }))
     }
 
-    private func note(_ relay: SentMessage.Relay) -> HTML {
-        if let address = relay.forwardedTo {
-            return .tag(
-                "p", [("class", "note good")],
-                .text("\(relay.title) forwarded it from "), ShownText.line(relay.address), .text(" to "),
-                ShownText.line(address), .text("."))
-        }
-        return .tag(
-            "div", [("class", "note bad inbox-relay")],
-            .tag(
-                "p", [], .text("\(relay.title) refused it for "), ShownText.line(relay.address), .text(": "),
-                ShownText.line(relay.refusal ?? "refused")),
-            relay.reason.map { .tag("p", [], ShownText.isolated($0, limit: 1_000)) } ?? .group([]))
+    private func recipients(_ message: SentMessage) -> HTML {
+        let others = message.envelope.to.dropFirst()
+        let shown = [message.to.display] + others.prefix(9)
+        let more = others.count > 9 ? " and \(others.count - 9) more" : ""
+        return .group([ShownText.isolated(shown.joined(separator: ", "), limit: 2_000), .text(more)])
     }
 
     // MARK: - Links and codes
@@ -106,22 +124,22 @@ extension Inspector {
 
     // MARK: - What it says
 
-    private func texts(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
-        var parts: [HTML] = []
-        if let text = row.message.text {
-            parts += [.tag("h2", [], "Text"), ShownText.block(text)]
+    private func texts(_ exchange: Exchange, _ message: ShownMessage) -> HTML {
+        var parts = message.content.notes.map { HTML.tag("p", [("class", "note warn")], ShownText.line($0)) }
+        if let text = message.content.text {
+            parts += [.tag("h2", [], "Text"), block(text, "Text")]
             if text.utf8.count > ShownText.blockLimit {
                 parts.append(.tag("p", [("class", "soft small")], "Cut here; the saved mail has all of it."))
             }
         }
-        if row.message.html != nil {
+        if message.content.html != nil {
             parts += [
                 .tag("h2", [], "HTML"),
                 .tag(
                     "iframe",
                     [
                         ("class", "inbox-frame"), ("title", "The mail as HTML"), ("sandbox", ""), ("loading", "lazy"),
-                        ("src", exchange.inspector("inbox/\(row.id)/html")),
+                        ("src", exchange.inspector("inbox/\(message.row.id)/html")),
                     ]),
                 .tag(
                     "p", [("class", "soft small")],
@@ -131,8 +149,8 @@ extension Inspector {
         return .group(parts)
     }
 
-    private func headers(_ row: InboxMessage) -> HTML {
-        let rows = row.headers.map { field -> HTML in
+    private func headers(_ content: MessageContent) -> HTML {
+        let rows = content.headers.prefix(200).map { field -> HTML in
             .tag(
                 "tr", [], .tag("th", [("scope", "row")], ShownText.line(field.name)),
                 .tag("td", [], ShownText.line(field.value)))
@@ -140,28 +158,5 @@ extension Inspector {
         return .tag(
             "details", [("class", "inbox-headers")], .tag("summary", [], "Headers"),
             .tag("table", [], .element("tbody", attributes: [], children: rows)))
-    }
-
-    // MARK: - The frame
-
-    /// The mail's HTML is a stranger's. The frame's own policy holds wherever the address is opened, also by itself: no script, no
-    /// form, nothing from elsewhere, so that opening a mail tells nobody. Styles and pictures that are part of the mail are shown.
-    /// `sandbox` without permissions makes it a document of no origin.
-    static let framePolicy =
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox; base-uri 'none'; form-action 'none'; "
-        + "frame-ancestors 'self'"
-
-    func messageFrame(_ exchange: Exchange) -> Response {
-        guard let html = messageRow(exchange)?.message.html else { return missing(exchange) }
-        // Links would open within the frame, where nothing can be done. As new windows, which a sandbox forbids, they don't open.
-        let frame = "<!DOCTYPE html>\n<base target=\"_blank\">\n"
-        return Response(
-            status: 200, contentType: "text/html;charset=UTF-8",
-            headers: [
-                (name: "Content-Security-Policy", value: Inspector.framePolicy),
-                (name: "Cache-Control", value: "no-store"), (name: "X-Content-Type-Options", value: "nosniff"),
-                (name: "Referrer-Policy", value: "no-referrer"),
-                (name: "Cross-Origin-Resource-Policy", value: "same-origin"),
-            ], body: frame + html)
     }
 }

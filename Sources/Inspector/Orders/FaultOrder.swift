@@ -139,6 +139,12 @@ enum OrderWords {
         if effect.isMalformed { words.append("breaks the JSON off") }
         if let state = effect.state { words.append(state == .missing ? "leaves state out" : "changes state") }
         if effect.isCodeUsed { words.append("gives out a code that was used") }
+        if let reply = effect.reply {
+            words.append(
+                "answers \([String(reply.code), reply.status, reply.text].compactMap { $0 }.joined(separator: " "))")
+        }
+        if effect.isLost { words.append("takes the mail and loses it") }
+        if let bounce = effect.bounce { words.append("takes the mail and returns it (\(bounce.code) \(bounce.text))") }
         if let delay = effect.delay { words.append("\(span(delay)) late") }
         return words.joined(separator: ", ")
     }

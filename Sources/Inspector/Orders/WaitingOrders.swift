@@ -142,9 +142,15 @@ extension Inspector {
         let entry = control.catalog.entries.first { entry in
             entry.path == match.path && entry.host == match.host && entry.method == match.method
         }
-        let name = [match.method, (match.host ?? "") + (match.path ?? "")].compactMap { $0 }.joined(separator: " ")
+        let envelope = [match.from.map { "from \($0)" }, match.to.map { "to \($0)" }].compactMap { $0 }
+        let name =
+            match.smtp == nil
+            ? [match.method, (match.host ?? "") + (match.path ?? "")].compactMap { $0 }.joined(separator: " ")
+            : envelope.joined(separator: ", ")
         let owner = entry.flatMap { provider($0.provider) }.map { title($0) }
-        let place = entry?.title.map { "\(owner ?? ""): \($0)" } ?? (name.isEmpty ? "every request" : "")
+        let place =
+            match.smtp.map { "mail at \($0.rawValue) of SMTP" }
+            ?? entry?.title.map { "\(owner ?? ""): \($0)" } ?? (name.isEmpty ? "every request" : "")
         var often = OrderWords.times(fault.times.map { $0 - fault.done })
         if fault.after > fault.seen { often += ", after \(fault.after - fault.seen) more" }
         if fault.probability < 1 { often += ", with probability \(fault.probability)" }

@@ -19,7 +19,7 @@ extension Inspector {
         let base = exchange.address.ownBase
         let rest = String(base.drop { $0 != "/" }.dropFirst(2))
         // A port of the world's own leads to it without a path.
-        let port = control.ports.fixed(exchange.world.name) ?? exchange.world.port
+        let port = control.ports.fixed(exchange.world.name) ?? exchange.world.port(.http)
         let host = rest.prefix { $0 != "/" && $0 != ":" }
         let authority = rest.contains("/") ? port.map { "\(host):\($0)" } : rest
         return SetUpPlace(base: base, authority: authority, seed: exchange.world.seed)

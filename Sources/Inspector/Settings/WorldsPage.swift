@@ -7,8 +7,7 @@ import JSON
 extension Inspector {
     /// A world as the page lists it.
     private struct Listed: Sendable {
-        let world: World
-        let idle: Int
+        let world: ListedWorld
         let requests: Int
         let refused: Int
     }
@@ -18,20 +17,20 @@ extension Inspector {
     func worldsPage(
         _ exchange: Exchange, _ form: Form = Form(fields: []), status: Int = 200, refusal: CallRefusal? = nil
     ) async -> Response {
-        let all = control.worlds.all
+        let all = control.worlds.list
         let query = exchange.request.queryForm
         let search = query["search"] ?? ""
-        let found = search.isEmpty ? all : all.filter { $0.world.name.contains(search) }
+        let found = search.isEmpty ? all : all.filter { $0.name.contains(search) }
         let after = query["after"] ?? ""
-        let rest = found.drop { $0.world.name <= after }
+        let rest = found.drop { $0.name <= after }
         let shown = Array((after.isEmpty ? found[...] : rest).prefix(Inspector.worldsOnPage))
         let more = (after.isEmpty ? found.count : rest.count) > shown.count
         // Refusals are counted where the recording is searched, not on a worker.
-        let listed = await exchange.world.recording.search {
+        let listed = await control.worlds.budget.recordings.search(in: shown.map(\.recording)) {
             shown.map { entry in
-                let exchanges = entry.world.recording.exchanges
+                let exchanges = entry.recording.exchanges
                 return Listed(
-                    world: entry.world, idle: entry.idle, requests: exchanges.count,
+                    world: entry, requests: exchanges.count,
                     refused: exchanges.count { $0.diagnosis != nil })
             }
         }
@@ -93,7 +92,7 @@ extension Inspector {
         let world = listed.world
         let isThis = world.name == exchange.world.name
         let isUnnamed = world.name == control.worlds.unnamed
-        let base = base(of: world, exchange)
+        let base = base(of: world.name, port: world.held?.port(.http), exchange)
         return .tag(
             "tr", isThis ? [("class", "orders-this")] : [],
             .tag(
@@ -106,7 +105,7 @@ extension Inspector {
                 listed.refused == 0 ? .text("0") : .tag("span", [("class", "badge bad")], "\(listed.refused)")),
             .tag(
                 "td", [("data-label", "Last used")],
-                listed.idle < 2 ? "just now" : "\(Inspector.words(Int64(listed.idle))) ago"),
+                listed.world.idle < 2 ? "just now" : "\(Inspector.words(Int64(listed.world.idle))) ago"),
             .tag(
                 "td", [],
                 .tag(
@@ -126,10 +125,14 @@ extension Inspector {
 
     /// Where a world is reached, from where this request came.
     func base(of world: World, _ exchange: Exchange) -> String {
-        guard world.name != exchange.world.name else { return exchange.address.ownBase }
+        base(of: world.name, port: world.port(.http), exchange)
+    }
+
+    private func base(of name: String, port: UInt16?, _ exchange: Exchange) -> String {
+        guard name != exchange.world.name else { return exchange.address.ownBase }
         return exchange.address.base(
-            ofWorld: world.name, isUnnamed: world.name == control.worlds.unnamed,
-            port: control.ports.fixed(world.name) ?? world.port, main: control.ports.main)
+            ofWorld: name, isUnnamed: name == control.worlds.unnamed,
+            port: control.ports.fixed(name) ?? port, main: control.ports.main)
     }
 
     private func newWorld(_ exchange: Exchange, _ form: Form) -> HTML {

@@ -11,21 +11,14 @@ import Time
 // flows, rendered as in the page. "reload" says that more has changed than an event should hold.
 
 extension Inspector {
-    func flowEvents(_ exchange: Exchange) -> Response {
-        guard let lease = control.listenerLease() else {
-            return ControlAnswer.error(503, "tooManyListeners", "there are too many event streams: close some of them")
-        }
+    func flowEvents(_ exchange: Exchange) async -> Response {
+        guard let lease = control.listenerLease() else { return control.tooManyListeners() }
+        await exchange.world.recording.refresh()
         let form = exchange.request.queryForm
         let stream = FlowStream(
             exchange, self, after: form["after"].flatMap { Int($0) } ?? 0, filter: FlowFilter(form), flow: form["flow"],
             lease: lease)
-        var response = Response(
-            status: 200, contentType: "text/event-stream", headers: [(name: "Cache-Control", value: "no-store")],
-            body: "")
-        let events = stream.begin()
-        exchange.world.streams.add(events)
-        response.delivery = .stream(events)
-        return response
+        return exchange.events(stream.begin())
     }
 }
 
@@ -89,7 +82,7 @@ private final class FlowStream: Sendable {
         }
         send("hello", inspector.formToken.run, on: stream)
         queue.async { [self] in start() }
-        keepAlive()
+        stream.keepAlive(in: budget)
         return stream
     }
 
@@ -172,20 +165,6 @@ private final class FlowStream: Sendable {
     /// `data` is one line: HTML is written without line breaks.
     private func send(_ event: String, _ data: String, on stream: EventStream) {
         stream.send(StreamChunk(Array("event: \(event)\ndata: \(data)\n\n".utf8), in: budget.streams))
-        if budget.streams.enforce() > 0 {
-            budget.notices.tell(
-                .streams, "event streams are behind by more than \(budget.streams.limit) bytes: the slowest are let go")
-        }
-    }
-
-    /// Sends an empty comment now and then, because proxies close connections on which nothing is sent; and ends the stream of a
-    /// world that was deleted, so that the page asks again.
-    private func keepAlive() {
-        Timer.after(.seconds(15)) { [weak self] in
-            guard let self, let stream = link.withLock({ $0.stream }) else { return }
-            guard inspector.control.isCurrent(recording, of: exchange.world.name) else { return stream.end() }
-            guard stream.send(StreamChunk(Array(":\n\n".utf8), in: budget.streams)) else { return }
-            keepAlive()
-        }
+        budget.enforceStreams()
     }
 }

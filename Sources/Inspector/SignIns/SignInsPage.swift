@@ -10,7 +10,7 @@ import JOSE
 extension Inspector {
     var signInsOperations: [Operation] {
         [
-            page("GET", "") { await signIns($0) }, page("GET", "flows/events") { flowEvents($0) },
+            page("GET", "") { await signIns($0) }, page("GET", "flows/events") { await flowEvents($0) },
             page("GET", "flows/har") { await archive($0) },
             form("flows/empty") { exchange, _ in await emptyRecording(exchange) },
             page("GET", "flows/:id") { await flow($0) },

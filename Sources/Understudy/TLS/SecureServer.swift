@@ -61,6 +61,9 @@ final class SecureServer: Sendable {
     /// The port that is listened on.
     var port: UInt16 { listeners.first?.port ?? 0 }
 
+    /// The certificate at present; `nil` while it is being renewed, or the server stops.
+    var certificate: Server.TLS? { state.withLockIfAvailable { $0.certificate.tls } }
+
     /// `nil` while the server stops: stopping waits for requests, and one of them may ask for the counters.
     var counters: ServerCounters? {
         state.withLockIfAvailable { state in
@@ -76,6 +79,9 @@ final class SecureServer: Sendable {
         }
         return server.adopt(descriptor, label: label)
     }
+
+    /// As ``Server``'s.
+    func announceEnd() { state.withLock { $0.server.announceEnd() } }
 
     func stop() {
         state.withLock { state in

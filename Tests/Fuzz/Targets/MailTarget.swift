@@ -11,6 +11,7 @@ extension FuzzTarget {
         try require(
             mail.attachments.allSatisfy { $0.size <= bytes.count }, "an attachment that is larger than its mail")
         for field in mail.headers { try require(!field.name.isEmpty, "a header field without a name") }
+        try check(received: bytes)
 
         let lines = bytes.lines(3)
         let (subject, name, text) = (lines[0], lines[1], lines[2...].joined(separator: "\n"))
@@ -20,6 +21,46 @@ extension FuzzTarget {
                 text: text, html: html, request: nil)
             try check(InboxMessage(number: 1, time: .first, message: sent))
         }
+    }
+
+    /// A mail from outside stays as it came, is small beside its bytes, and other header fields leave its content alone.
+    private static func check(received bytes: [UInt8]) throws(Finding) {
+        let fields = [
+            InboxMessage.HeaderField(name: "From", value: "Shop, Inc. <x@relay.example>"),
+            InboxMessage.HeaderField(name: "Reply-To", value: ""),
+        ]
+        let relay = SentMessage.Relay(
+            title: "relay", address: "a@relay.example",
+            forwarded: ForwardedMail(to: "ada@example.com", from: "x@relay.example", fields: fields))
+        let message = SentMessage(
+            received: ReceivedContent(bytes), from: "a@example.com", to: ["a@relay.example"], relay: relay, request: nil
+        )
+        let row = InboxMessage(number: 1, time: .first, message: message)
+        try require(row.raw == bytes, "the mail is another one than came")
+        try require(message.links.count <= 100 && message.codes.count <= 20, "too many links or codes")
+        try require(
+            message.links.allSatisfy { $0.contains("://") && !$0.lowercased().hasPrefix("javascript:") },
+            "a link that nobody opens: \(message.links)")
+        for mailbox in [message.from, message.to] + message.cc {
+            try require(
+                AddressList.read(mailbox.headerText).count <= 1, "\(mailbox) is read as several mailboxes")
+        }
+        let read = ReadMail(bytes)
+        for index in read.attachments.indices {
+            let size = read.content(of: index).count
+            try require(
+                size == read.attachments[index].size, "an attachment of \(read.attachments[index].size) has \(size)")
+        }
+        // Fields beyond the thousandth aren't read.
+        guard read.headers.count < 900 else { return }
+        let forwarded = ReadMail(row.forwarded ?? [])
+        try require(
+            forwarded.from == [Mailbox("x@relay.example", name: "Shop, Inc.")],
+            "forwarded, it is from \(forwarded.from)")
+        try require(forwarded.replyTo.isEmpty, "an answer would go to \(forwarded.replyTo)")
+        try require(
+            forwarded.text == read.text && forwarded.html == read.html,
+            "forwarded, it says something else")
     }
 
     private static func check(_ row: InboxMessage) throws(Finding) {

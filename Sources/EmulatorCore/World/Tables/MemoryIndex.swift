@@ -18,6 +18,15 @@ final class MemoryIndex: @unchecked Sendable {
     private var free: [Int32] = []
     /// The first node of each slot, or -1.
     private var firstNodes: ContiguousArray<Int32> = []
+    /// What was done since `begin`, to be undone in reverse: a row that gets a value back stands where it stood.
+    private var steps: [Step] = []
+    private var keepsSteps = false
+
+    private enum Step {
+        case added(place: Int32, isNew: Bool)
+        /// `before` is the slot's node before it, or -1.
+        case taken(place: Int32, Node, before: Int32)
+    }
 
     init(_ values: StoredRowRules.Values) { self.values = values }
 
@@ -82,10 +91,13 @@ final class MemoryIndex: @unchecked Sendable {
         return values.indices.filter { place in !values[..<place].contains(values[place]) }.map { values[$0] }
     }
 
-    private func add(_ value: String, _ slot: Int32) {
+    /// Adds the slot at the end of those of this value.
+    func add(_ value: String, _ slot: Int32) {
         while firstNodes.count <= Int(slot) { firstNodes.append(-1) }
         let place = free.popLast() ?? Int32(nodes.count)
-        if Int(place) == nodes.count { nodes.append(nil) }
+        let isNew = Int(place) == nodes.count
+        if isNew { nodes.append(nil) }
+        if keepsSteps { steps.append(.added(place: place, isNew: isNew)) }
         let last = append(place, to: &ends[value, default: (first: place, last: -1, count: 0)])
         nodes[Int(place)] = Node(
             value: value, slot: slot, previous: last, next: -1, sibling: firstNodes[Int(slot)])
@@ -105,16 +117,76 @@ final class MemoryIndex: @unchecked Sendable {
         var place = firstNodes[Int(slot)]
         while place >= 0, let node = nodes[Int(place)], node.value != value { (before, place) = (place, node.sibling) }
         guard place >= 0, let node = nodes[Int(place)] else { return }
+        if keepsSteps { steps.append(.taken(place: place, node, before: before)) }
         if before < 0 { firstNodes[Int(slot)] = node.sibling } else { nodes[Int(before)]?.sibling = node.sibling }
+        unlink(node)
+        nodes[Int(place)] = nil
+        free.append(place)
+    }
+
+    /// Takes a node out of those of its value.
+    private func unlink(_ node: Node) {
         if node.previous >= 0 { nodes[Int(node.previous)]?.next = node.next }
         if node.next >= 0 { nodes[Int(node.next)]?.previous = node.previous }
-        if var end = ends[value] {
+        if var end = ends[node.value] {
             if node.previous < 0 { end.first = node.next }
             if node.next < 0 { end.last = node.previous }
             end.count -= 1
-            ends[value] = end.count > 0 ? end : nil
+            ends[node.value] = end.count > 0 ? end : nil
         }
-        nodes[Int(place)] = nil
-        free.append(place)
+    }
+
+    // MARK: - Transactions that can fail
+
+    /// From now on every change can be undone.
+    func begin() { keepsSteps = true }
+
+    func commit() {
+        steps.removeAll(keepingCapacity: steps.count < 64)
+        keepsSteps = false
+    }
+
+    /// How much has been done since `begin`.
+    var stepCount: Int { steps.count }
+
+    func undo() {
+        undo(to: 0)
+        keepsSteps = false
+    }
+
+    /// Back to what was there when so much had been done.
+    func undo(to count: Int) {
+        while steps.count > count, let step = steps.popLast() {
+            switch step {
+            case .added(let place, let isNew): undoAdding(place, isNew)
+            case .taken(let place, let node, let before): undoTaking(place, node, before)
+            }
+        }
+    }
+
+    private func undoAdding(_ place: Int32, _ isNew: Bool) {
+        guard let node = nodes[Int(place)] else { return }
+        firstNodes[Int(node.slot)] = node.sibling
+        unlink(node)
+        if isNew {
+            nodes.removeLast()
+        } else {
+            nodes[Int(place)] = nil
+            free.append(place)
+        }
+    }
+
+    /// Its neighbours are what they were when it was taken: what came later is undone already.
+    private func undoTaking(_ place: Int32, _ node: Node, _ before: Int32) {
+        free.removeLast()
+        nodes[Int(place)] = node
+        if before < 0 { firstNodes[Int(node.slot)] = place } else { nodes[Int(before)]?.sibling = place }
+        if node.previous >= 0 { nodes[Int(node.previous)]?.next = place }
+        if node.next >= 0 { nodes[Int(node.next)]?.previous = place }
+        var end = ends[node.value] ?? (first: place, last: place, count: 0)
+        if node.previous < 0 { end.first = place }
+        if node.next < 0 { end.last = place }
+        end.count += 1
+        ends[node.value] = end
     }
 }

@@ -8,17 +8,20 @@ extension MemoryTable {
         if let slot = byKey[key] {
             guard let old = slots[Int(slot)].row else { return }
             note(key, old, slots[Int(slot)].seeded < 0 ? .nowhere : .replacing(seeded: slots[Int(slot)].seeded))
+            journal?.noteReplaced(old, by: row, in: self)
             replace(old, by: row, in: slot)
             return
         }
         if let seeded = base?.byKey[key], hidden[seeded] == nil {
             note(key, nil, .seeded(seeded))
+            journal?.noteAdded(row, to: self)
             let slot = occupy(row)
             slots[Int(slot)].seeded = seeded
             hidden[seeded] = slot
             return
         }
         note(key, nil, .nowhere)
+        journal?.noteAdded(row, to: self)
         link(occupy(row), after: last)
         purge(now: now)
         while byKey.count > rules.limit, first >= 0, let oldest = self.row(first)?.key { _ = remove(oldest) }
@@ -28,6 +31,7 @@ extension MemoryTable {
         if let slot = byKey[key] {
             guard let old = slots[Int(slot)].row else { return nil }
             let seeded = slots[Int(slot)].seeded
+            journal?.noteRemoved(key, from: self)
             if seeded >= 0 {
                 note(key, old, .replacing(seeded: seeded))
                 hide(seeded)
@@ -40,6 +44,7 @@ extension MemoryTable {
         }
         guard let base, let seeded = base.byKey[key], hidden[seeded] == nil else { return nil }
         note(key, nil, .seeded(seeded))
+        journal?.noteRemoved(key, from: self)
         hide(seeded)
         return base.row(seeded)
     }
@@ -57,7 +62,9 @@ extension MemoryTable {
             if slot.generation == due.generation, let key = slot.row?.key { _ = remove(key) }
         }
         // Arrays and dictionaries never shrink by themselves.
-        if slots.count > 4096, byKey.count * 8 < slots.count, changes.isEmpty { shrink() }
+        guard slots.count > 4096, byKey.count * 8 < slots.count, changes.isEmpty else { return }
+        // Rows get the order in which they came in indexes, too, which mustn't differ from others'.
+        if journal == nil { shrink() }
     }
 
     // MARK: - Undoing

@@ -12,14 +12,14 @@ extension MemoryTable {
         }
         slots[Int(slot)].row = row
         byKey[row.key] = slot
-        for index in indexes { index.insert(row, slot) }
+        if !isUndoing { for index in indexes { index.insert(row, slot) } }
         sort(row) { $0.insert($1, slot) }
         schedule(row, slot)
         return slot
     }
 
     func vacate(_ slot: Int32, _ row: StoredRow) {
-        for index in indexes { index.remove(row, slot) }
+        if !isUndoing { for index in indexes { index.remove(row, slot) } }
         sort(row) { $0.remove($1, slot) }
         byKey[row.key] = nil
         slots[Int(slot)] = Slot(generation: slots[Int(slot)].generation &+ 1)
@@ -27,7 +27,7 @@ extension MemoryTable {
     }
 
     func replace(_ old: StoredRow, by row: StoredRow, in slot: Int32) {
-        for index in indexes { index.replace(old, by: row, slot) }
+        if !isUndoing { for index in indexes { index.replace(old, by: row, slot) } }
         resort(old, by: row, slot)
         slots[Int(slot)].row = row
         schedule(row, slot)

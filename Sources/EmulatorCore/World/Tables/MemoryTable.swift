@@ -55,6 +55,12 @@ final class MemoryTable {
     var expiries = ExpiryQueue()
     var changes: [Change] = []
     var keepsChanges = false
+    /// Whether indexes are left alone: they undo their own changes.
+    var isUndoing = false
+    /// Where others have the same table; `nil` in a store of this process's own.
+    var journal: TableJournal?
+    /// Entries of indexes that rows got later than when they were added, where others have the same table.
+    var moved: [String: [MovedEntry]] = [:]
 
     /// A world's own table.
     init(_ rules: StoredRowRules, seeded base: MemoryTable?) {
@@ -163,7 +169,7 @@ final class MemoryTable {
 
     private func each(_ place: Int, _ value: String, _ body: (Int32) -> Bool) { index(place).each(value, body) }
 
-    private func index(_ place: Int) -> MemoryIndex {
+    func index(_ place: Int) -> MemoryIndex {
         guard indexes.isEmpty else { return indexes[place] }
         return seededIndexes.withLock { made in
             if let index = made[place] { return index }
@@ -208,7 +214,7 @@ final class MemoryTable {
     }
 
     /// The sorted texts, made when they are first asked for.
-    private func texts(_ order: (StoredRow) -> [String]) -> SortedTexts {
+    func texts(_ order: (StoredRow) -> [String]) -> SortedTexts {
         sorted.withLock { sorted in
             if let sorted { return sorted }
             var entries: [SortedTexts.Entry] = []
@@ -226,20 +232,44 @@ final class MemoryTable {
 
     /// From now on every change can be undone. `false` when that was so already.
     func begin() -> Bool {
-        defer { keepsChanges = true }
-        return !keepsChanges
+        guard !keepsChanges else { return false }
+        for index in indexes { index.begin() }
+        keepsChanges = true
+        return true
     }
 
     func commit() {
         changes.removeAll(keepingCapacity: changes.count < 64)
+        for index in indexes { index.commit() }
         keepsChanges = false
     }
 
     /// Back to what was there at `begin`.
     func undo() {
+        undoChanges(to: 0)
+        for index in indexes { index.undo() }
         keepsChanges = false
+    }
+
+    /// How much has been done since `begin`.
+    struct Mark {
+        fileprivate let changes: Int
+        fileprivate let steps: [Int]
+    }
+
+    var mark: Mark { Mark(changes: changes.count, steps: indexes.map(\.stepCount)) }
+
+    /// Back to what was there when so much had been done.
+    func undo(to mark: Mark) {
+        undoChanges(to: mark.changes)
+        for (index, steps) in zip(indexes, mark.steps) { index.undo(to: steps) }
+    }
+
+    private func undoChanges(to count: Int) {
+        isUndoing = true
         // A row that was removed gets the slot back that it had: slots are given out in the reverse of the order in which they
         // became free.
-        while let change = changes.popLast() { undo(change) }
+        while changes.count > count, let change = changes.popLast() { undo(change) }
+        isUndoing = false
     }
 }

@@ -1,6 +1,9 @@
 import Time
 
 /// What a table holds: a value that can be written down, found by its key.
+///
+/// A store that lasts keeps rows as JSON: the names of a row's fields, and those of everything in it, are a stored format. A field
+/// that is added must be optional or have a default in the row's own decoder, and one that was there isn't renamed.
 package protocol Row: Codable, Sendable {
     associatedtype Key: TableKey
 
@@ -12,7 +15,7 @@ package protocol Row: Codable, Sendable {
 
 /// The declaration of a table: its name, the ways in which rows are found beside their key, and when they are let go.
 package struct Table<R: Row>: Sendable {
-    /// Unlike all others': the row's provider and what it is, such as `github.token`.
+    /// Unlike all others': the row's provider and what it is, such as `github.token`. Stores keep its rows under this name.
     package let name: String
     /// There are never more rows: then the oldest go. A million sign-ins fit, unless another limit is given.
     package let limit: Int
@@ -35,6 +38,7 @@ package struct Table<R: Row>: Sendable {
 
 /// An index of rows of one type, whatever its values are.
 package class AnyIndex<R: Row>: @unchecked Sendable {
+    /// Unlike all others' of its table. Stores keep its values under this name.
     package let name: String
     let storedValues: StoredRowRules.Values
 
@@ -59,6 +63,7 @@ package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Send
 
 /// Rows in the order of a text, to be read page by page, or as far as the text begins with something.
 package final class SortedIndex<R: Row>: Sendable {
+    /// Unlike all others' of its table. Stores keep its texts under this name.
     package let name: String
     package let texts: @Sendable (R) -> [String]
 
@@ -71,6 +76,16 @@ package final class SortedIndex<R: Row>: Sendable {
 
 /// Something that a world has one of, such as its clock: like a row, a value that can be written down.
 package protocol WorldValue: Codable, Sendable {
+    /// Unlike all others': whose it is and what it is, such as `mail.inbox`. Stores keep the value under this name, and the names of
+    /// its fields are a stored format, as a row's are.
+    static var name: String { get }
     /// As it is in a new world.
     init(_ seed: Seed)
+
+    /// Whether it is known to be written as `other` is. `false` costs that it is written down to see.
+    func isWritten(as other: Self) -> Bool
+}
+
+extension WorldValue {
+    package func isWritten(as other: Self) -> Bool { false }
 }

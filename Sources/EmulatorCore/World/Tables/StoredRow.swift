@@ -22,24 +22,34 @@ extension StoredRow {
     func row<R: Row>(_ type: R.Type) -> R { unsafeDowncast(self, to: Stored<R>.self).row }
 }
 
-/// What a table in memory needs to know of its declaration, whatever its rows are.
+/// What a store needs to know of a table's declaration, whatever its rows are.
 struct StoredRowRules {
     /// The values of a row in an index.
     enum Values {
         case one((StoredRow) -> String?)
         case many((StoredRow) -> [String])
+
+        /// Each once.
+        func distinct(_ row: StoredRow) -> Set<String> {
+            switch self {
+            case .one(let value): Set([value(row)].compactMap(\.self))
+            case .many(let values): Set(values(row))
+            }
+        }
     }
 
+    let name: String
     let limit: Int
     /// The declared indexes, in their order.
-    let indexes: [(id: ObjectIdentifier, values: Values)]
+    let indexes: [(id: ObjectIdentifier, name: String, values: Values)]
     let order: ((StoredRow) -> [String])?
     let droppedAt: ((StoredRow) -> Instant?)?
 
     init<R: Row>(_ type: R.Type) {
         let table = R.table
+        name = table.name
         limit = table.limit
-        indexes = table.indexes.map { (id: ObjectIdentifier($0), values: $0.storedValues) }
+        indexes = table.indexes.map { (id: ObjectIdentifier($0), name: $0.name, values: $0.storedValues) }
         order = table.order.map { index in { index.texts($0.row(R.self)) } }
         droppedAt = table.droppedAt.map { droppedAt in { droppedAt($0.row(R.self)) } }
     }

@@ -135,24 +135,14 @@ extension Transaction {
 
 /// The world's generator, as a value of its tables.
 struct RandomSource: WorldValue {
+    static let name = "random"
+
     var generator: Randomness
 
     init(_ seed: Seed) { generator = Randomness(seed: seed.randomSeed) }
-}
 
-/// Where the tables of a world are kept.
-package protocol Store: Sendable {
-    func read<Result: Sendable, Failure: Error>(
-        _ body: (borrowing Snapshot) throws(Failure) -> Result
-    ) throws(Failure) -> Result
-
-    func update<Result: Sendable, Failure: Error>(
-        _ body: (inout Transaction) throws(Failure) -> Result
-    ) throws(Failure) -> Result
-
-    /// Everything as in a new world of this seed, in one step; `also` is part of it.
-    func reset(to seed: Seed, also: () -> Void)
-
-    /// What hasn't been asked for yet is made from this seed; the rest stays.
-    func adopt(_ seed: Seed)
+    /// The system's generator is drawn from in nearly every change, and has nothing to write down then.
+    func isWritten(as other: RandomSource) -> Bool {
+        generator.isSystem && other.generator.isSystem && generator.isUsed == other.generator.isUsed
+    }
 }

@@ -1,0 +1,108 @@
+import EmulatorCore
+import OAuth
+
+// How the relay changes what it hands on. Its content stays as it is.
+//
+// Quirks: the sender gets an address of its own, by which the person's reply finds back; the name and To stay
+// (https://atelierhsn.com/2022/11/byo-hide-my-email/). Of the rest, little is documented: Reply-To and Sender are changed as From is,
+// and of a reply all goes that would tell who the person is.
+
+extension AppleProvider {
+    /// Remembers under which addresses the person can answer.
+    func forward(
+        _ mail: RelayedMail, from authors: [Mailbox], to person: HiddenPerson, in world: World
+    ) -> ForwardedMail {
+        let read = mail.content?.read
+        let changed = [("From", authors), ("Sender", read?.sender ?? []), ("Reply-To", read?.replyTo ?? [])]
+        var senders: [RelayedSender] = []
+        let fields = changed.compactMap { name, mailboxes -> InboxMessage.HeaderField? in
+            guard !mailboxes.isEmpty else { return nil }
+            let rewritten = mailboxes.prefix(RelayedSender.perField).map { mailbox -> Mailbox in
+                let sender = RelayedSender(mailbox.address, to: person.address)
+                senders.append(sender)
+                return Mailbox(sender.key, name: mailbox.name)
+            }
+            return InboxMessage.HeaderField(name: name, mailboxes: rewritten)
+        }
+        world.remember(senders)
+        // The sender of a mail that nobody shall answer stays empty.
+        let sender = mail.sender.isEmpty ? "" : senders.first?.key ?? ""
+        return ForwardedMail(to: person.account.email, from: sender, fields: fields)
+    }
+
+    // MARK: - From a person
+
+    func relay(_ mail: RelayedMail, _ reply: RelayAddressee.Reply) -> RelayDecision {
+        let account = reply.person.account
+        let own = account.email.lowercased()
+        guard mail.sender.isEmpty || mail.sender.lowercased() == own else {
+            return .refused(.strangersReply(mail.sender, mail.recipient, account))
+        }
+        guard let authors = mail.authors else { return .accepted }
+        if mail.sender.isEmpty {
+            // What Apple does with them isn't documented.
+            return .lost(
+                Diagnosis(
+                    received: "a bounce, or another mail without a sender, to \(Diagnosis.quote(mail.recipient))",
+                    "the relay keeps such mails: they would tell the app who hides behind \(Diagnosis.quote(reply.person.address))"
+                ))
+        }
+        guard authors.count == 1, let author = authors.first, author.address.lowercased() == own else {
+            return .refused(.strangersReply(authors.first?.address ?? "", mail.recipient, account))
+        }
+        let fields = ReplyHeader(of: mail, author: author, reply).fields
+        return .forwarded(ForwardedMail(to: reply.sender, from: reply.person.address, fields: fields))
+    }
+}
+
+/// The header of a person's reply, as the app gets it.
+private struct ReplyHeader {
+    /// Tell where a mail was written, or were made for what it said before.
+    private static let telling = [
+        "Received", "Return-Path", "Delivered-To", "X-Originating-IP", "DKIM-Signature", "Authentication-Results",
+        "Reply-To",
+        "Sender",
+    ]
+
+    let fields: [InboxMessage.HeaderField]
+
+    init(of mail: RelayedMail, author: Mailbox, _ reply: RelayAddressee.Reply) {
+        let own = author.address.lowercased()
+        func changed(_ mailbox: Mailbox) -> Mailbox {
+            switch mailbox.address.lowercased() {
+            case own: Mailbox(reply.person.address, name: mailbox.name)
+            case mail.recipient: Mailbox(reply.sender, name: mailbox.name == mail.recipient ? nil : mailbox.name)
+            default: mailbox
+            }
+        }
+        var fields = [InboxMessage.HeaderField(name: "From", mailboxes: [changed(author)])]
+        var known: Set<String> = ["from", "subject"]
+        for (name, mailboxes) in [("To", mail.content?.read.to ?? []), ("Cc", mail.content?.read.cc ?? [])]
+        where !mailboxes.isEmpty {
+            known.insert(name.lowercased())
+            fields.append(InboxMessage.HeaderField(name: name, mailboxes: mailboxes.map(changed)))
+        }
+        let telling = Set(ReplyHeader.telling.map { $0.lowercased() })
+        for field in mail.content?.read.headers ?? []
+        where telling.contains(field.name.lowercased()) || field.value.lowercased().contains(own) {
+            guard known.insert(field.name.lowercased()).inserted else { continue }
+            fields.append(InboxMessage.HeaderField(name: field.name, value: ""))
+        }
+        self.fields = fields
+    }
+}
+
+extension RelayedSender {
+    /// Who writes in the name of more people has the others left out.
+    static let perField = 10
+}
+
+extension World {
+    fileprivate func remember(_ senders: [RelayedSender]) {
+        let unknown = read { tables in senders.filter { tables.find(RelayedSender.self, $0.key) == nil } }
+        guard !unknown.isEmpty else { return }
+        update { tables in
+            for sender in unknown { tables.put(sender) }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Platform
+
+/// A TCP connection that this process has opened. Reading and writing end at a deadline, however slowly bytes come until then.
+/// It is closed when the last reference to it is gone.
+package final class ClientSocket: Sendable {
+    let descriptor: Int32
+
+    /// Connects to the first address of the host that answers.
+    ///
+    /// - Parameters:
+    ///   - host: A name, which is looked up, or an IP address without brackets.
+    ///   - title: What errors call it.
+    package init(
+        host: String, port: String, title: String, deadline: ContinuousClock.Instant
+    ) throws(ConnectionFailure) {
+        var hints = addrinfo()
+        hints.ai_socktype = understudy_stream
+        var found: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(ClientSocket.lookupName(host), port, &hints, &found)
+        guard code == 0 else {
+            throw ConnectionFailure(description: "\(host) can't be resolved: \(String(cString: gai_strerror(code)))")
+        }
+        defer { freeaddrinfo(found) }
+        var reason = "no address"
+        var next = found
+        while let candidate = next {
+            next = candidate.pointee.ai_next
+            let info = candidate.pointee
+            let descriptor = understudy_socket(info.ai_family, info.ai_socktype, info.ai_protocol)
+            guard descriptor >= 0 else { continue }
+            let failure = understudy_connect(
+                descriptor, info.ai_addr, info.ai_addrlen, max(1, ClientSocket.milliseconds(until: deadline)))
+            if failure == 0 {
+                understudy_block(descriptor, 0)
+                var one: Int32 = 1
+                setsockopt(
+                    descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+                self.descriptor = descriptor
+                return
+            }
+            reason = failure == ETIMEDOUT ? "no answer in time" : String(cString: strerror(failure))
+            close(descriptor)
+        }
+        guard ContinuousClock.now < deadline else { throw .late }
+        throw ConnectionFailure(description: "can't connect to \(title): \(reason)")
+    }
+
+    deinit { close(descriptor) }
+
+    /// Ends the connection for whoever reads from it or writes to it, on whichever thread.
+    package func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// The address of this end, without a port, such as `127.0.0.1`; `nil` where the system doesn't say.
+    package var ownAddress: String? {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        let failure = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                getsockname(descriptor, pointer, &length) == 0
+                    ? getnameinfo(pointer, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) : -1
+            }
+        }
+        guard failure == 0 else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The name to look up. Names below `localhost` are this machine's, whatever a name server says.
+    /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>
+    private static func lookupName(_ host: String) -> String {
+        host.lowercased().hasSuffix(".localhost") ? "localhost" : host
+    }
+
+    // MARK: - Waiting
+
+    /// What became of reading or writing without waiting.
+    enum Attempt<Value> {
+        case done(Value)
+        /// Something must come first, or go.
+        case waits(for: Int16)
+        case failed(ConnectionFailure)
+    }
+
+    /// Tries until it is done or the time is over.
+    func attempt<Value>(
+        until deadline: ContinuousClock.Instant, _ work: () -> Attempt<Value>
+    ) throws(ConnectionFailure) -> Value {
+        while true {
+            let left = ClientSocket.milliseconds(until: deadline)
+            guard left > 0 else { throw .late }
+            switch work() {
+            case .done(let value): return value
+            case .failed(let failure): throw failure
+            case .waits(let event):
+                var entry = pollfd(fd: descriptor, events: event, revents: 0)
+                // When a signal ends the wait, it is tried once more.
+                _ = poll(&entry, 1, left)
+            }
+        }
+    }
+
+    func receive(_ buffer: UnsafeMutableRawBufferPointer) -> Attempt<Int> {
+        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        return count < 0 ? unfinished(POLLIN) : .done(count)
+    }
+
+    func send(_ bytes: UnsafeRawBufferPointer) -> Attempt<Int> {
+        let count = Platform.send(descriptor, bytes.baseAddress, bytes.count, understudy_no_signal)
+        return count <= 0 ? unfinished(POLLOUT) : .done(count)
+    }
+
+    private func unfinished(_ event: Int32) -> Attempt<Int> {
+        let error = errno
+        if error == EAGAIN || error == EWOULDBLOCK || error == EINTR { return .waits(for: Int16(event)) }
+        return .failed(ConnectionFailure(description: "the connection broke: \(String(cString: strerror(error)))"))
+    }
+
+    /// At most a day, at least 0.
+    private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
+        let left = ContinuousClock.now.duration(to: deadline)
+        return left >= .seconds(86_400) ? 86_400_000 : Int32(max(0, (left / .milliseconds(1)).rounded(.up)))
+    }
+}
+
+/// Why a connection can't be made, or can't be used any more.
+package struct ConnectionFailure: Error, CustomStringConvertible, Sendable {
+    package let description: String
+    /// Whether the time was over.
+    package let isLate: Bool
+
+    package init(description: String, isLate: Bool = false) {
+        self.description = description
+        self.isLate = isLate
+    }
+
+    static let late = ConnectionFailure(description: "no answer in time", isLate: true)
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+import EmulatorCore
+
+extension DaemonOptions {
+    /// What callers of the control API have to show; `nil` where it takes anybody. Errors never repeat it.
+    func chosenControlToken() throws -> String? {
+        guard controlToken == nil || controlTokenFile == nil else {
+            throw ValidationError("--control-token and --control-token-file: give one of them.")
+        }
+        if let controlToken { return try DaemonOptions.checked(controlToken, from: "--control-token") }
+        if let controlTokenFile { return try DaemonOptions.read(controlTokenFile, from: "--control-token-file") }
+        return try DaemonOptions.knownControlToken()
+    }
+
+    /// The token that the environment says, for a daemon that is started and for commands that call one.
+    static func knownControlToken() throws -> String? {
+        if let token = Environment.value("CONTROL_TOKEN") {
+            return try DaemonOptions.checked(token, from: "UNDERSTUDY_CONTROL_TOKEN")
+        }
+        guard let path = Environment.value("CONTROL_TOKEN_FILE") else { return nil }
+        return try DaemonOptions.read(path, from: "UNDERSTUDY_CONTROL_TOKEN_FILE")
+    }
+
+    /// As containers are given secrets: a file with the token, and perhaps a line break behind it.
+    private static func read(_ path: String, from name: String) throws -> String {
+        let text: String
+        do throws(File.Failure) { text = try File.text(at: path, limit: 4_096) } catch {
+            throw ValidationError("\(name): \(error).")
+        }
+        let end = text.lastIndex { !$0.isNewline }.map { text.index(after: $0) } ?? text.startIndex
+        return try checked(String(text[..<end]), from: name)
+    }
+
+    private static func checked(_ token: String, from name: String) throws -> String {
+        guard ControlToken(token) != nil else {
+            throw ValidationError("\(name): expected a token of \(ControlToken.rule).")
+        }
+        return token
+    }
+}

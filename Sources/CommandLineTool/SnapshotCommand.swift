@@ -1,0 +1,110 @@
+import ArgumentParser
+import EmulatorCore
+import Platform
+import Understudy
+
+struct SnapshotCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "snapshot", abstract: "Save a world as JSON, or load one, from any store into any other.",
+        discussion: "The file holds all secrets of the world: codes, tokens, keys. Nobody but its owner may read it.",
+        subcommands: [Save.self, Load.self])
+
+    /// Which world of which daemon.
+    struct Place: ParsableArguments {
+        @Option(help: ArgumentHelp("The world. (default: the one of requests that name none)", valueName: "name"))
+        var world: String?
+
+        @Option(help: "The daemon's address. (default: UNDERSTUDY_URL, or \(DaemonClient.defaultURL))")
+        var url: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The store of a daemon that doesn't run, as serve takes it. Needs its seed, too.", valueName: "store"))
+        var store: String?
+
+        @Option(
+            name: .customLong("seed"),
+            help: ArgumentHelp("With --store: seed files, as serve takes them. May be repeated.", valueName: "path"),
+            completion: .file())
+        var seeds: [String] = []
+
+        @Option(
+            name: .customLong("import"),
+            help: ArgumentHelp("With --store: what serve imports, if it does.", valueName: "path"),
+            completion: .file())
+        var importDirectory: String?
+
+        func validate() throws {
+            guard url == nil || store == nil else { throw ValidationError("--url and --store: give one of them.") }
+            guard seeds.isEmpty || store != nil else { throw ValidationError("--seed goes with --store.") }
+            guard importDirectory == nil || store != nil else { throw ValidationError("--import goes with --store.") }
+            guard let world, !WorldName.isValid(world) else { return }
+            throw ValidationError("--world: \"\(world)\" can't be a world: \(WorldName.rule).")
+        }
+
+        /// Calls `body` with a client of the daemon, or of one that lives as long as that, on what the store keeps.
+        func use(_ body: (DaemonClient) throws -> Void) throws {
+            do {
+                guard let store else {
+                    let url = url ?? Environment.value("URL") ?? DaemonClient.defaultURL
+                    return try body(DaemonClient(url: url, world: world, token: DaemonOptions.knownControlToken()))
+                }
+                var options = RunningServer.Options()
+                options.store = store
+                options.importDirectory = importDirectory ?? Environment.value("IMPORT")
+                let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
+                let server = try RunningServer.start(
+                    seeds: paths.isEmpty ? [.builtIn] : paths.map { .path($0) }, options: options)
+                defer { server.stop() }
+                try body(DaemonClient(url: server.url, world: world, token: nil))
+            } catch let error as StartError {
+                Terminal.complain("understudy: \(error)")
+                throw ExitCode(1)
+            } catch let failure as File.Failure {
+                Terminal.complain("understudy: \(failure)")
+                throw ExitCode(1)
+            }
+        }
+    }
+
+    struct Save: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "save", abstract: "Write a world to a file, with everything but its recording.")
+
+        @OptionGroup var place: Place
+
+        @Argument(help: "The file, which only its owner may read then; - is standard output.", completion: .file())
+        var file: String
+
+        func run() throws {
+            try place.use { daemon in
+                // Asking for a world's snapshot would make the world.
+                if let world = place.world, try !daemon.worlds().contains(world) {
+                    Terminal.complain("understudy: there is no world \"\(world)\"")
+                    throw ExitCode(1)
+                }
+                let snapshot = try daemon.call("GET", "snapshot")
+                guard file == "-" else { return try File.write(snapshot, to: file, mode: 0o600) }
+                Terminal.write(snapshot)
+            }
+        }
+    }
+
+    struct Load: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "load", abstract: "Put a world from a file in the place of all that a world has.")
+
+        @OptionGroup var place: Place
+
+        @Argument(help: "A file that \"snapshot save\" wrote; - is standard input.", completion: .file())
+        var file: String
+
+        func run() throws {
+            try place.use { daemon in
+                let limit = WorldSnapshot.sizeLimit
+                let snapshot = file == "-" ? try File.standardInput(limit: limit) : try File.read(file, limit: limit)
+                try daemon.call("PUT", "snapshot", body: snapshot)
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+// POST /_understudy/v1/mail, POST mail/ID/replies: mails by JSON in place of SMTP. They go the same way as by SMTP: a relay judges
+// them, and they lie in the inbox.
+
+private struct NewMail: SchemaObject {
+    let from: String
+    let to: [String]
+    let cc: [String]
+    let replyTo: String?
+    let subject: String
+    let text: String?
+    let html: String?
+
+    init(_ fields: inout Fields) {
+        from = fields("from", .text(.email), "Who sends it: the envelope's sender, and the header's.")
+        to = fields.sequence("to", of: .text(.email), "Who gets it, a hundred at most with those of cc.")
+        cc = fields.sequence("cc", of: .text(.email), "Who gets a copy.")
+        replyTo = fields.optional("replyTo", .text(.email), "Who gets answers; by default the sender.")
+        subject = fields("subject", .text(.any), default: "", "The subject.")
+        text = fields.optional("text", .text(.any), "What it says, as plain text.")
+        html = fields.optional("html", .text(.any), "What it says, as HTML.")
+    }
+}
+
+private struct NewReply: SchemaObject {
+    let from: String?
+    let text: String?
+    let html: String?
+
+    init(_ fields: inout Fields) {
+        from = fields.optional("from", .text(.email), "Who answers; by default who got the mail.")
+        text = fields.optional("text", .text(.any), "The answer, as plain text.")
+        html = fields.optional("html", .text(.any), "The answer, as HTML.")
+    }
+}
+
+extension ControlAPI {
+    private static let recipientLimit = 100
+
+    func sendMail(_ exchange: Exchange) async -> Response {
+        let order: NewMail
+        do { order = try exchange.body(NewMail.self) } catch { return error.response }
+        let recipients = order.to + order.cc
+        guard !order.to.isEmpty, recipients.count <= ControlAPI.recipientLimit else {
+            return ControlAnswer.error(
+                400, "invalidBody", "found \(recipients.count) recipients, expected 1 to \(ControlAPI.recipientLimit)",
+                path: "$.to")
+        }
+        var mail = ComposedMail(
+            from: Mailbox(order.from), to: order.to.map { Mailbox($0) }, subject: order.subject,
+            text: order.html == nil ? order.text ?? "" : order.text, html: order.html)
+        mail.cc = order.cc.map { Mailbox($0) }
+        mail.replyTo = order.replyTo.map { Mailbox($0) }
+        return await submit(mail, to: recipients, exchange)
+    }
+
+    /// The person who got a mail answers it.
+    func reply(_ exchange: Exchange) async -> Response {
+        let order: NewReply
+        do { order = try exchange.body(NewReply.self) } catch { return error.response }
+        guard let row = row(exchange) else { return noSuchMessage(exchange) }
+        guard row.message.kind == .mail else { return notMail(row, "is answered") }
+        guard order.text != nil || order.html != nil else {
+            return ControlAnswer.error(400, "invalidBody", "an answer needs a text, or HTML", path: "$.text")
+        }
+        let mail = await exchange.world.budget.recordings.search { () -> ComposedMail? in
+            guard let (answerer, sender) = row.correspondents else { return nil }
+            return row.answer(
+                from: order.from.map { Mailbox($0) } ?? answerer, to: sender, text: order.text, html: order.html)
+        }
+        guard let mail else {
+            let reason =
+                row.message.isUndelivered
+                ? "nobody got \(row.id), so nobody can answer it" : "\(row.id) doesn't say who it is from"
+            return ControlAnswer.error(409, "unanswerable", reason)
+        }
+        return await submit(mail, to: mail.to.map(\.address), exchange)
+    }
+
+    private func submit(_ mail: ComposedMail, to recipients: [String], _ exchange: Exchange) async -> Response {
+        guard let submission = worlds.budget.mailRoutes.submission else {
+            return ControlAnswer.error(503, "noMail", "the daemon is stopping: it takes no mail any more")
+        }
+        let world = exchange.world
+        return await world.budget.recordings.search { [self] in
+            // No request of the recording: calls of the control API aren't in it.
+            let result = submission.submit(
+                world.write(mail), from: mail.from.address, to: recipients, in: world, request: nil)
+            return answer(result, recipients, exchange)
+        }
+    }
+
+    /// What an SMTP client would have been told, what lies in the inbox, and who doesn't get it.
+    private func answer(_ result: SubmittedMail, _ recipients: [String], _ exchange: Exchange) -> Response {
+        let ids = result.messages.map(\.id).joined(separator: ", ")
+        // A fault may be ordered by which a mail is taken and lost.
+        let text = ids.isEmpty ? "ok" : "ok: queued as \(ids)"
+        var reply: JSONValue = ["code": 250, "status": "2.0.0", "text": .string(text)]
+        if result.refusals.count >= recipients.count, let first = result.refusals.first {
+            reply = ControlAPI.json(first.refusal)
+        }
+        var object = JSONObject([
+            ("smtp", reply),
+            ("messages", .array(result.messages.map { document($0, exchange, isListed: true).json })),
+        ])
+        if !result.refusals.isEmpty {
+            object["refused"] = .array(
+                result.refusals.map { recipient, refusal in
+                    [
+                        "to": .string(recipient), "smtp": ControlAPI.json(refusal),
+                        "reason": .string(refusal.diagnosis.line),
+                    ]
+                })
+        }
+        let answer = ControlAnswer.ok(.object(object))
+        return result.refusals.first.map { answer.diagnosed($0.refusal.diagnosis) } ?? answer
+    }
+
+    private static func json(_ refusal: MailRefusal) -> JSONValue {
+        var object = JSONObject([("code", .integer(Int64(refusal.code)))])
+        object["status"] = refusal.status.map { .string($0) }
+        object["text"] = .string(refusal.text)
+        return .object(object)
+    }
+}

@@ -1,0 +1,94 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+// GET and PUT /_understudy/v1/snapshot: all of the exchange's world as JSON, and such a world in the place of the exchange's.
+//
+// It holds every secret of the world: codes, tokens, passwords' hashes, keys that sign.
+
+extension ControlAPI {
+    private static let snapshotPath = "\(root)/snapshot"
+
+    /// How many bytes the body of a request may have, where that is more than others': `target` is the path, and in another world
+    /// than the default one begins with `/~NAME`.
+    package static func bodyLimit(_ method: String, _ target: String) -> Int? {
+        guard method == "PUT", target.hasSuffix(snapshotPath) else { return nil }
+        let world = target.dropLast(snapshotPath.count)
+        guard world.isEmpty || (world.hasPrefix("/~") && !world.dropFirst().contains("/")) else { return nil }
+        return WorldSnapshot.sizeLimit
+    }
+
+    func snapshot(_ exchange: Exchange) async -> Response {
+        await exchange.aside {
+            let bytes: [UInt8]
+            do throws(StoreFailure) { bytes = try exchange.world.snapshot(version: version) } catch {
+                return ControlAPI.refusal(error)
+            }
+            guard bytes.count <= WorldSnapshot.sizeLimit else {
+                return ControlAnswer.error(
+                    409, "tooLarge",
+                    "the world takes \(bytes.count) bytes as a snapshot, and none may have more than \(WorldSnapshot.sizeLimit): "
+                        + "copy what its store keeps instead")
+            }
+            return Response(
+                status: 200,
+                headers: [
+                    (name: "Content-Type", value: "application/json"), (name: "Cache-Control", value: "no-store"),
+                ], body: bytes)
+        }
+    }
+
+    /// All of it or nothing. Only where the snapshot has another seed than the world and the store fails after that was changed, the
+    /// world is a new one of that seed.
+    func loadSnapshot(_ exchange: Exchange) async -> Response {
+        await exchange.aside {
+            do throws(ControlRefusal) { return try load(exchange) } catch { return error.response }
+        }
+    }
+
+    private func load(_ exchange: Exchange) throws(ControlRefusal) -> Response {
+        let snapshot: WorldSnapshot
+        do throws(SnapshotIssue) {
+            snapshot = try WorldSnapshot(reading: exchange.request.body, exchange.world.seed.format)
+        } catch {
+            throw ControlRefusal(ControlAnswer.error(400, "invalidSnapshot", error.message, path: error.path))
+        }
+        let world = try begun(exchange.world.name, with: snapshot)
+        do throws(StoreFailure) { try world.load(snapshot) } catch { throw ControlRefusal(ControlAPI.refusal(error)) }
+        return ControlAnswer.ok(["world": .string(world.name), "loaded": true, "rows": .integer(snapshot.rowCount)])
+    }
+
+    /// The world, with the snapshot's seed.
+    private func begun(_ name: String, with snapshot: WorldSnapshot) throws(ControlRefusal) -> World {
+        let attempts = 5
+        for _ in 0..<attempts {
+            guard let world = worlds.world(name) else { break }
+            if world.seed.document.text == snapshot.seed { return world }
+            let source = SeedSource(name: "the snapshot's seed", sent: Array(snapshot.seed.utf8))
+            let seed: Seed
+            do throws(Issues) { seed = try seeds.check([source]) } catch {
+                let first = error.all.first
+                throw ControlRefusal(
+                    ControlAnswer.error(
+                        400, "invalidSnapshot",
+                        "the seed in it, at \(first?.path ?? "$"): \(first?.message ?? "unusable")",
+                        path: "$.seed"))
+            }
+            guard let lease = worlds.budget.seeds.take(snapshot.seed.utf8.count) else {
+                throw ControlRefusal(
+                    ControlAnswer.error(
+                        503, "tooManySeeds",
+                        "the snapshot has another seed than this daemon, and there is no room for one more: delete worlds that are done (DELETE worlds/NAME)"
+                    ))
+            }
+            if worlds.give(seeds.play(seed), lease, to: world), let begun = worlds.existing(name) { return begun }
+        }
+        throw ControlRefusal(
+            ControlAnswer.error(
+                409, "changedMeanwhile", "the world was changed by other requests at the same time; try again"))
+    }
+
+    private static func refusal(_ failure: StoreFailure) -> Response {
+        ControlAnswer.error(503, "store", failure.diagnosis.line)
+    }
+}

@@ -1,0 +1,87 @@
+import HTTPServer
+import JOSE
+
+/// What whoever controls the daemon has to show, where it was started with one: a bearer token, or the cookie that a browser got for
+/// it. <https://www.rfc-editor.org/rfc/rfc6750#section-2.1>
+package struct ControlToken: Sendable {
+    /// What a token may be: what stands in a header as it is, and can't be guessed in a few tries.
+    package static let rule = "16 to 256 letters, digits, \"-\", \".\", \"_\", \"~\", \"+\", \"/\" and \"=\""
+    private static let lengths = 16...256
+    /// The cookie's name.
+    package static let cookieName = "understudy-control"
+    private static let scheme = "bearer"
+
+    /// Digests have one length, so that comparing them takes the same time for whatever is shown.
+    private let digest: [UInt8]
+    /// The cookie's value. It is made of the token, so that all replicas take it and it outlives a restart, and doesn't tell it.
+    package let cookie: String
+    private let cookieDigest: [UInt8]
+
+    /// `nil` for what can't be one.
+    package init?(_ text: String) {
+        guard ControlToken.lengths.contains(text.utf8.count), text.utf8.allSatisfy(ControlToken.isAllowed) else {
+            return nil
+        }
+        digest = Digest.sha256(text)
+        cookie = Base64URL.encode(Digest.sha256("understudy control cookie \(text)"))
+        cookieDigest = Digest.sha256(cookie)
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "-._~+/=".utf8.contains(byte)
+    }
+
+    /// Whether it is this one.
+    package func matches(_ text: String) -> Bool { constantTimeEquals(Digest.sha256(text), digest) }
+
+    /// Whether the request shows it: as a bearer token, or by the cookie.
+    package func isShown(by request: Request) -> Bool {
+        if let shown = ControlToken.bearer(of: request), matches(shown) { return true }
+        return request.headers.contains { header in
+            header.name.equalsIgnoringASCIICase("Cookie")
+                && ControlToken.cookies(header.value).contains { pair in
+                    pair.name == ControlToken.cookieName
+                        && constantTimeEquals(Digest.sha256(String(pair.value)), cookieDigest)
+                }
+        }
+    }
+
+    /// The bearer token that a request shows, whichever it is.
+    package static func bearer(of request: Request) -> String? {
+        guard let value = request.header("Authorization"), let space = value.firstIndex(of: " "),
+            value[..<space].lowercased() == scheme
+        else { return nil }
+        return String(value[space...].drop { $0 == " " })
+    }
+
+    private static func cookies(_ header: String) -> [(name: Substring, value: Substring)] {
+        header.split(separator: ";").compactMap { pair in
+            let pair = pair.drop { $0 == " " }
+            guard let mark = pair.firstIndex(of: "=") else { return nil }
+            return (name: pair[..<mark], value: pair[mark...].dropFirst())
+        }
+    }
+
+    /// The request as it may be recorded: without the token, wherever it was sent.
+    func withheld(from request: Request) -> Request {
+        guard request.headers.contains(where: { isSecret($0) }) else { return request }
+        var request = request
+        for place in request.headers.indices where isSecret(request.headers[place]) {
+            let header = request.headers[place]
+            request.headers[place].value =
+                header.name.equalsIgnoringASCIICase("Cookie")
+                ? ControlToken.cookies(header.value).map { pair in
+                    "\(pair.name)=\(pair.name == ControlToken.cookieName ? "masked-\(pair.value.utf8.count)" : pair.value)"
+                }.joined(separator: "; ")
+                : "Bearer masked-\(max(0, header.value.utf8.count - ControlToken.scheme.utf8.count - 1))"
+        }
+        return request
+    }
+
+    private func isSecret(_ header: (name: String, value: String)) -> Bool {
+        if header.name.equalsIgnoringASCIICase("Cookie") { return header.value.contains(ControlToken.cookieName) }
+        guard header.name.equalsIgnoringASCIICase("Authorization") else { return false }
+        let shown = header.value.split(separator: " ", maxSplits: 1)
+        return shown.count == 2 && matches(String(shown[1].drop { $0 == " " }))
+    }
+}

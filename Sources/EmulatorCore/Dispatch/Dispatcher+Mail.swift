@@ -1,0 +1,129 @@
+import Dispatch
+import HTTPServer
+import Logging
+import Time
+
+/// Mail by SMTP as it is recorded: a message with its envelope, or a command that was refused.
+package struct MailExchange: Sendable {
+    package let id: String
+    /// The command that decided: `MAIL`, `RCPT`…, `MESSAGE` for the end of a message.
+    package var step: String
+    /// The recipient's domain, in lower case; `nil` where there is no recipient.
+    package var host: String?
+    /// What client and server said, a line each.
+    package var conversation = ""
+    /// The reply's code; `nil` when the connection was closed without one.
+    package var code: Int?
+    /// The reply, without its code.
+    package var reply = ""
+    package var diagnosis: Diagnosis?
+    /// The ordered fault, in words.
+    package var fault: String?
+    package var mail: RecordedMail
+    /// When it began, in microseconds since 1970.
+    package let began: Int64
+
+    package init(id: String, step: String, mail: RecordedMail, began: Int64) {
+        self.id = id
+        self.step = step
+        self.mail = mail
+        self.began = began
+    }
+}
+
+extension Dispatcher {
+    /// The method under which mail is recorded.
+    package static let mailMethod = "SMTP"
+
+    /// The world of this name, or the one of mail that names none, once the scenarios have run with which it begins. `nil` for a
+    /// name that can't be one, and when all worlds that there may be are in use. Blocks.
+    package func worldOfMail(_ name: String?) throws(StoreFailure) -> World? {
+        try StoreCall.checked {
+            guard let world = worlds.world(name ?? worlds.unnamed) else { return nil }
+            world.noteChange()
+            if !scenarios.isEmpty, !world.isPrepared { waitUntilPrepared(world) }
+            return world
+        }
+    }
+
+    /// The world of this name, if it has been made. Blocks.
+    package func existingWorld(_ name: String) throws(StoreFailure) -> World? {
+        try StoreCall.checked { worlds.existing(name) }
+    }
+
+    private func waitUntilPrepared(_ world: World) {
+        let isDone = DispatchSemaphore(value: 0)
+        switch world.preparation.take(then: { isDone.signal() }) {
+        case .go: return
+        case .wait: break
+        case .mine:
+            Task.atOnce(executorPreference: OperationExecutor.shared) { [self] in
+                if let failure = await prepare(world) { logger.error("\(failure)") }
+                isDone.signal()
+            }
+        }
+        isDone.wait()
+    }
+
+    /// What the provider to whose relay the recipient belongs does with a mail; `nil` when it is no provider's. `title` is what
+    /// people call the relay.
+    package func relay(_ mail: MailInTransit) -> (title: String, verdict: RelayVerdict)? {
+        for provider in providers(of: mail.world) {
+            if let verdict = provider.relay(mail) { return ("\(type(of: provider).title)'s relay", verdict) }
+        }
+        return nil
+    }
+
+    /// Counts a conversation that somebody has begun.
+    package func countConversation() { count() }
+
+    /// Records and logs it.
+    package func record(_ exchange: MailExchange, in world: World) {
+        var response = Response(
+            status: exchange.code ?? 421, contentType: "text/plain; charset=utf-8", body: exchange.reply)
+        if exchange.code == nil { response.delivery = .dropped }
+        if let diagnosis = exchange.diagnosis { response = response.diagnosed(diagnosis) }
+        let request = Request(
+            method: Dispatcher.mailMethod, target: "/\(exchange.step)",
+            headers: [(name: "Content-Type", value: "text/plain; charset=utf-8")],
+            body: Array(exchange.conversation.utf8))
+        world.recording.add(
+            RecordedExchange(
+                id: exchange.id, parent: nil, world: world.name, host: exchange.host, path: "/\(exchange.step)",
+                client: nil, request: request, response: response, time: world.now, began: exchange.began,
+                duration: MachineClock.microseconds - exchange.began, fault: exchange.fault, mail: exchange.mail))
+        log(exchange, in: world)
+    }
+
+    /// Addresses are logged as paths of requests are; what mails say isn't.
+    private func log(_ exchange: MailExchange, in world: World) {
+        guard exchange.diagnosis != nil || logger.logLevel <= .debug else { return }
+        var metadata: Logger.Metadata = [
+            "request": "\(exchange.id)", "status": "\(exchange.code.map { "\($0)" } ?? "closed")",
+            "method": "\(Dispatcher.mailMethod)",
+            "path": "\(Diagnosis.visible("\(exchange.host ?? "")/\(exchange.step)"))",
+        ]
+        if world.name != worlds.unnamed { metadata["world"] = "\(world.name)" }
+        if let diagnosis = exchange.diagnosis {
+            logger.info("\(diagnosis.line)", metadata: metadata)
+        } else {
+            logger.debug("answered", metadata: metadata)
+        }
+    }
+}
+
+extension Dispatcher {
+    /// Whether it is the world of requests and mail that name none.
+    package func isUnnamed(_ world: World) -> Bool { world.name == worlds.unnamed }
+
+    /// How many worlds are taken from the store at most when all are asked for.
+    private static let limitOfOthers = 64
+
+    /// All worlds that there are but this one; `nil` when too many of them are held by other replicas only.
+    package func otherWorlds(than world: World) -> [World]? {
+        guard worlds.stores.isShared else { return worlds.all.map(\.world).filter { $0.name != world.name } }
+        let others = worlds.list.filter { $0.name != world.name }
+        guard others.count(where: { $0.held == nil }) <= Dispatcher.limitOfOthers else { return nil }
+        return others.compactMap { worlds.existing($0.name) }
+    }
+}

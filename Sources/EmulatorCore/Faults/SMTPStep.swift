@@ -1,0 +1,90 @@
+import JSON
+import Time
+
+/// The steps of SMTP at which something can be ordered to go wrong: <https://www.rfc-editor.org/rfc/rfc5321#section-3>.
+package enum SMTPStep: String, Sendable, CaseIterable {
+    /// The greeting.
+    case connect = "CONNECT"
+    /// HELO, too.
+    case hello = "EHLO"
+    case startTLS = "STARTTLS"
+    case auth = "AUTH"
+    case mail = "MAIL"
+    case recipient = "RCPT"
+    case data = "DATA"
+    /// The end of the data.
+    case message = "MESSAGE"
+
+    /// Whether the envelope's sender is known by then.
+    package var knowsSender: Bool { [.mail, .recipient, .data, .message].contains(self) }
+
+    /// Whether a recipient is known by then.
+    package var knowsRecipient: Bool { [.recipient, .data, .message].contains(self) }
+
+    /// What can be ordered here, for messages and the catalogue.
+    package var fitting: String {
+        (["reply", "delay", "disconnect"] + (self == .message ? ["lose", "bounce"] : [])).joined(separator: ", ")
+    }
+
+    /// The member of `effect` that can't be carried out here; `nil` when all can.
+    func misfit(_ effect: FaultEffect) -> String? {
+        if effect.answer != nil { return "status" }
+        if effect.error != nil { return "error" }
+        if effect.token != nil { return "token" }
+        if effect.rotation != nil { return "rotateKeys" }
+        if effect.keySet != nil { return "jwks" }
+        if effect.isMalformed { return "malformedJSON" }
+        if effect.state != nil { return "state" }
+        if effect.isCodeUsed { return "code" }
+        if effect.disconnect == .midBody { return "disconnect" }
+        if self == .message { return nil }
+        return effect.isLost ? "lose" : effect.bounce != nil ? "bounce" : nil
+    }
+}
+
+extension FaultEffect {
+    /// What a mail server says in place of its own answer.
+    package struct SMTPAnswer: SchemaObject {
+        package let code: Int
+        package let status: String?
+        package let text: String
+
+        package init(_ fields: inout Fields) {
+            code = fields("code", .integer(400...599), "4xx for now, 5xx for good.")
+            status = fields.optional("status", .text(.enhancedStatus), "The enhanced status code, such as \"4.2.1\".")
+            text = fields("text", .text(.smtpLine), default: "ordered", "What the code means, in words.")
+        }
+    }
+
+    /// A mail that is taken, and comes back.
+    package struct Bounce: SchemaObject {
+        package let after: TimeSpan
+        package let code: Int
+        package let status: String
+        package let text: String
+
+        package init(_ fields: inout Fields) {
+            after = fields.optional("after", .delay, "How long after the mail was taken; at once by default.") ?? .zero
+            code = fields("code", .integer(500...599), default: 550, "The code of the server that refused it later.")
+            status = fields(
+                "status", .text(.enhancedStatus), default: "5.1.1", "The enhanced status code, such as \"5.1.1\".")
+            text = fields("text", .text(.smtpLine), default: "user unknown", "What that server said.")
+        }
+    }
+}
+
+extension TextRule {
+    /// <https://www.rfc-editor.org/rfc/rfc3463#section-2>
+    fileprivate static let enhancedStatus = TextRule(
+        about: "an enhanced status code such as \"5.1.1\"", pattern: "^[245]\\.[0-9]{1,3}\\.[0-9]{1,3}$"
+    ) { text in
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 3 && ["2", "4", "5"].contains(parts[0])
+            && parts.allSatisfy { (1...3).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+    }
+
+    /// A reply has one line of at most 512 octets: <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1.5>.
+    fileprivate static let smtpLine = TextRule(
+        about: "one line of at most 480 bytes, without control characters", pattern: "^[^\\x00-\\x1f\\x7f]{0,480}$"
+    ) { $0.utf8.count <= 480 && $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+}

@@ -1,0 +1,147 @@
+/// The mailboxes of a header field such as `From` or `To`: <https://www.rfc-editor.org/rfc/rfc5322#section-3.4>.
+///
+/// Nothing is refused: what isn't an address is an entry that stands as it was written.
+package enum AddressList {
+    private static let limit = (bytes: 64 << 10, mailboxes: 1_000)
+
+    /// From the value of the field as it stands in the mail, encoded words included. The names of groups are left out.
+    package static func read(_ value: String) -> [Mailbox] {
+        var reader = AddressReader(Array(value.utf8.prefix(limit.bytes))[...])
+        return reader.mailboxes(limit.mailboxes)
+    }
+}
+
+private struct AddressReader {
+    /// A run of what needs no quotes, or what stood in quotes.
+    private struct Word {
+        var text: [UInt8]
+        let isQuoted: Bool
+        /// Whether a blank stood before it.
+        let isApart: Bool
+    }
+
+    private var rest: ArraySlice<UInt8>
+    private var words: [Word] = []
+    private var angled: [UInt8]?
+    private var comment: [UInt8] = []
+    private var wasBlank = false
+
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    mutating func mailboxes(_ limit: Int) -> [Mailbox] {
+        var found: [Mailbox] = []
+        while let byte = rest.popFirst(), found.count < limit {
+            switch byte {
+            case UInt8(ascii: ","), UInt8(ascii: ";"):
+                if let mailbox = end() { found.append(mailbox) }
+            // What stands before it is a group's name, unless it is part of an address, as in `ada@[IPv6:::1]`.
+            case UInt8(ascii: ":") where !hasAddress: clear()
+            case UInt8(ascii: "("): comment = closed(by: UInt8(ascii: ")"), nesting: byte)
+            case UInt8(ascii: "\""): append(Word(text: quoted(), isQuoted: true, isApart: wasBlank))
+            case UInt8(ascii: "<"): angled = angle()
+            case 0x20, 0x09, 0x0D, 0x0A: wasBlank = true
+            default:
+                if wasBlank || words.last?.isQuoted ?? true {
+                    append(Word(text: [byte], isQuoted: false, isApart: wasBlank))
+                } else {
+                    words[words.count - 1].text.append(byte)
+                }
+            }
+        }
+        if found.count < limit, let mailbox = end() { found.append(mailbox) }
+        return found
+    }
+
+    private mutating func append(_ word: Word) {
+        words.append(word)
+        wasBlank = false
+    }
+
+    private var hasAddress: Bool {
+        angled != nil || (words.last.map { !$0.isQuoted && $0.text.contains(UInt8(ascii: "@")) } ?? false)
+    }
+
+    private mutating func clear() {
+        (words, angled, comment, wasBlank) = ([], nil, [], false)
+    }
+
+    private mutating func end() -> Mailbox? {
+        defer { clear() }
+        let remark = EncodedWords.decode(Charset.text(comment, ""))
+        if let angled {
+            let name = phrase
+            return Mailbox(Charset.text(angled, ""), name: name.isEmpty ? (remark.isEmpty ? nil : remark) : name)
+        }
+        guard !words.isEmpty else { return nil }
+        guard words.contains(where: { !$0.isQuoted && $0.text.contains(UInt8(ascii: "@")) }) else {
+            return Mailbox(phrase)
+        }
+        let address = Charset.text(words.flatMap(\.text), "")
+        // Who wrote mails before there were names in front wrote them behind: `ada@example.com (Ada Lovelace)`.
+        return Mailbox(address, name: remark.isEmpty ? nil : remark)
+    }
+
+    /// The words as people read them.
+    private var phrase: String {
+        var text = ""
+        var run = ""
+        for word in words {
+            let content = Charset.text(word.text, "")
+            let blank = word.isApart && !(text.isEmpty && run.isEmpty) ? " " : ""
+            guard word.isQuoted else {
+                run += blank + content
+                continue
+            }
+            text += EncodedWords.decode(run) + blank + content
+            run = ""
+        }
+        return text + EncodedWords.decode(run)
+    }
+
+    /// What stands in quotes, whose beginning was taken.
+    private mutating func quoted() -> [UInt8] {
+        var content: [UInt8] = []
+        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+            if byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() {
+                content.append(escaped)
+            } else {
+                content.append(byte)
+            }
+        }
+        return content
+    }
+
+    /// What stands in a comment, whose beginning was taken.
+    private mutating func closed(by end: UInt8, nesting begin: UInt8) -> [UInt8] {
+        var content: [UInt8] = []
+        var depth = 1
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() {
+                content.append(escaped)
+                continue
+            }
+            if byte == begin { depth += 1 }
+            if byte == end { depth -= 1 }
+            if depth == 0 { break }
+            content.append(byte)
+        }
+        return content
+    }
+
+    /// The address in angle brackets, without the route that may stand before it (RFC 5322, section 4.4).
+    private mutating func angle() -> [UInt8] {
+        var content: [UInt8] = []
+        while let byte = rest.popFirst(), byte != UInt8(ascii: ">") {
+            switch byte {
+            case UInt8(ascii: "\""): content += quoted()
+            case UInt8(ascii: "("): _ = closed(by: UInt8(ascii: ")"), nesting: byte)
+            case 0x20, 0x09, 0x0D, 0x0A: break
+            default: content.append(byte)
+            }
+        }
+        guard content.first == UInt8(ascii: "@"), let mark = content.firstIndex(of: UInt8(ascii: ":")) else {
+            return content
+        }
+        return Array(content[mark...].dropFirst())
+    }
+}

@@ -1,0 +1,85 @@
+import JOSE
+import Time
+
+/// A mail to be written: <https://www.rfc-editor.org/rfc/rfc5322>.
+package struct ComposedMail: Sendable {
+    package var from: Mailbox
+    package var to: [Mailbox]
+    package var cc: [Mailbox] = []
+    package var replyTo: Mailbox?
+    package var subject: String
+    package var text: String?
+    package var html: String?
+    /// The identifiers of the mails before it in a conversation, the one that it answers last; in angle brackets.
+    package var references: [String] = []
+
+    package init(from: Mailbox, to: [Mailbox], subject: String, text: String?, html: String? = nil) {
+        self.from = from
+        self.to = to
+        self.subject = subject
+        self.text = text
+        self.html = html
+    }
+
+    /// `id` is what makes it different from all others, in letters and digits.
+    func raw(id: String, date: Instant) -> [UInt8] {
+        let body = MailBody(text: text, html: html, boundary: "=_part_\(id)")
+        var output = "From: \(from.headerText)\r\n"
+        for (name, mailboxes) in [("To", to), ("Cc", cc), ("Reply-To", replyTo.map { [$0] } ?? [])]
+        where !mailboxes.isEmpty {
+            output += "\(name): \(mailboxes.map(\.headerText).joined(separator: ",\r\n "))\r\n"
+        }
+        output += "Subject: \(HeaderText.encode(subject))\r\nDate: \(date.mailDate)\r\n"
+        output += "Message-ID: <\(id)@\(from.domain ?? "localhost")>\r\n"
+        if let last = references.last {
+            output += "In-Reply-To: \(last)\r\nReferences: \(references.joined(separator: "\r\n "))\r\n"
+        }
+        output += "MIME-Version: 1.0\r\nContent-Type: \(body.contentType)\r\n"
+        return Array((output + body.written).utf8)
+    }
+}
+
+extension World {
+    /// The mail with an identifier of its own and the time by the world's clock.
+    package func write(_ mail: ComposedMail) -> [UInt8] {
+        let (id, now) = update { tables -> (String, Instant) in
+            var random = tables.random
+            defer { tables.random = random }
+            return (random.text(24, from: Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)), tables.now)
+        }
+        return mail.raw(id: id, date: now)
+    }
+}
+
+// MARK: - Answers
+
+extension InboxMessage {
+    /// Who gets the answer to this mail, and who writes it: as the person's program would have it, to whom the mail may have come
+    /// from a relay. `nil` where nobody got the mail, or it says nowhere who it is from.
+    package var correspondents: (answerer: Mailbox, sender: Mailbox)? {
+        guard message.kind == .mail, !message.isUndelivered else { return nil }
+        let read = ReadMail(forwarded ?? raw, measuresAttachments: false)
+        let sender = (read.replyTo + read.from).first { $0.address.contains("@") }
+        return sender.map { (Mailbox(message.relay?.forwardedTo ?? message.to.address), $0) }
+    }
+
+    /// The answer to this mail, without the text of the mail itself: <https://www.rfc-editor.org/rfc/rfc5322#section-3.6.4>.
+    package func answer(from answerer: Mailbox, to sender: Mailbox, text: String?, html: String?) -> ComposedMail {
+        let read = ReadMail(forwarded ?? raw, measuresAttachments: false)
+        let subject = message.subject ?? ""
+        let isAnswer = subject.lowercased().hasPrefix("re:")
+        var mail = ComposedMail(
+            from: answerer, to: [sender], subject: isAnswer ? subject : "Re: \(subject)", text: text, html: html)
+        let earlier = InboxMessage.identifiers(read.header("References") ?? read.header("In-Reply-To") ?? "")
+        mail.references = earlier.suffix(20) + InboxMessage.identifiers(read.header("Message-ID") ?? "").prefix(1)
+        return mail
+    }
+
+    /// `<…>` of printable ASCII, of which a header can hold any.
+    private static func identifiers(_ text: String) -> [String] {
+        text.split(whereSeparator: { $0.isWhitespace }).prefix(1_000).filter { word in
+            word.utf8.count <= 250 && word.first == "<" && word.last == ">"
+                && word.utf8.allSatisfy { (0x21..<0x7F).contains($0) }
+        }.map(String.init)
+    }
+}

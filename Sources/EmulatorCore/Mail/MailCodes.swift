@@ -1,0 +1,132 @@
+/// The codes that a mail asks its reader to enter.
+///
+/// No mail says where its code is. Those of Django's allauth, of Auth0, Cognito, GitHub and Google have it on a line by itself, or
+/// in a sentence that says what it is: so a number of 4 to 8 digits counts where it is a line of its own, and any code where its
+/// line, or the one before it, has a word such as "code".
+enum MailCodes {
+    private static let limit = (codes: 20, bytes: 256 << 10, line: 1_000)
+
+    static func find(subject: String, text: String) -> [String] {
+        let text = String(decoding: text.utf8.prefix(limit.bytes), as: UTF8.self)
+        let lines = ([Substring(subject)] + text.split(whereSeparator: \.isNewline)).map {
+            $0.utf8.prefix(limit.line)
+        }
+        var found: [String] = []
+        var words = WordsBefore(lines)
+        for (place, bytes) in lines.enumerated() where found.count < limit.codes && mayHoldCode(bytes) {
+            let line = Line(bytes)
+            guard !line.words.isEmpty else { continue }
+            for code in line.codes(announced: { words.announce(place) }) where !found.contains(code) {
+                found.append(code)
+            }
+        }
+        return Array(found.prefix(limit.codes))
+    }
+
+    /// Splitting into words is what costs most, and few lines of a mail have digits or hyphens, one of which each code has.
+    private static func mayHoldCode(_ line: Substring.UTF8View.SubSequence) -> Bool {
+        line.contains { (0x30...0x39).contains($0) || $0 == 0x2D }
+    }
+
+    /// What the last line with words before another one says. Each line is looked at once at most.
+    private struct WordsBefore {
+        private let lines: [Substring.UTF8View.SubSequence]
+        private var known = 0
+        private var announces = false
+
+        init(_ lines: [Substring.UTF8View.SubSequence]) { self.lines = lines }
+
+        /// Whether that line has a word such as "code". To be asked in the order of the lines.
+        mutating func announce(_ place: Int) -> Bool {
+            for other in (known..<place).reversed() {
+                let line = Line(lines[other])
+                guard line.words.isEmpty else {
+                    announces = line.announces
+                    break
+                }
+            }
+            known = place
+            return announces
+        }
+    }
+
+    private struct Line {
+        /// Without the punctuation around them.
+        let words: [String]
+
+        private static let names: Set<String> = [
+            "code", "codes", "passcode", "pin", "otp", "tan", "código", "codigo", "codice", "kode", "kód", "kod", "код",
+            "コード", "验证码", "驗證碼", "코드", "인증번호",
+        ]
+        /// Written without blanks, or as a part of longer words.
+        private static let parts = ["code", "码", "碼", "コード", "코드", "인증번호", "passwor", "passwort", "kennwort"]
+
+        init(_ bytes: Substring.UTF8View.SubSequence) {
+            let text = String(decoding: bytes, as: UTF8.self)
+            words = text.split(whereSeparator: { $0.isWhitespace }).filter { !$0.contains("://") }.map(Line.trimmed)
+                .filter { !$0.isEmpty }
+        }
+
+        /// Whether it has a word such as "code".
+        var announces: Bool {
+            words.contains { word in
+                let word = word.lowercased()
+                return Line.names.contains(word) || Line.parts.contains { word.contains($0) }
+            }
+        }
+
+        private static func trimmed(_ word: Substring) -> String {
+            let isInside: (Character) -> Bool = { $0.isLetter || $0.isNumber || "+#$€£©@/\\_=%".contains($0) }
+            let head = word.drop { !isInside($0) }
+            return String(head.reversed().drop { !isInside($0) }.reversed())
+        }
+
+        func codes(announced: () -> Bool) -> [String] {
+            let digits = words.map { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } ? $0.utf8.count : 0 }
+            // A number in two halves: "123 456".
+            if words.count == 2, digits == [3, 3] || digits == [4, 4] { return [words.joined()] }
+            if words.count == 1 { return alone(words[0], digits: digits[0], announced: announced) }
+            var codes: [String] = []
+            for (place, word) in words.enumerated() {
+                if (4...8).contains(digits[place]), !isYear(place) { codes.append(word) }
+                if digits[place] == 3, digits.indices.contains(place + 1), digits[place + 1] == 3 {
+                    codes.append(word + words[place + 1])
+                }
+                if Line.isMixed(word, lengths: 5...12) || Line.isDivided(word, needsDigit: true) { codes.append(word) }
+            }
+            return !codes.isEmpty && announces ? codes : []
+        }
+
+        private func alone(_ word: String, digits: Int, announced: () -> Bool) -> [String] {
+            if (4...8).contains(digits) { return [word] }
+            guard Line.isMixed(word, lengths: 4...12) || Line.isDivided(word, needsDigit: false) else { return [] }
+            return announced() || announces ? [word] : []
+        }
+
+        /// Of a copyright.
+        private func isYear(_ place: Int) -> Bool {
+            place > 0 && ["©", "c", "copyright"].contains(words[place - 1].lowercased())
+        }
+
+        /// Capital letters and digits, some of both.
+        private static func isMixed(_ word: String, lengths: ClosedRange<Int>) -> Bool {
+            let letters = word.utf8.count { (0x41...0x5A).contains($0) }
+            let digits = word.utf8.count { (0x30...0x39).contains($0) }
+            return letters > 0 && digits > 0 && letters + digits == word.utf8.count && lengths.contains(word.utf8.count)
+        }
+
+        /// `123-456`, `ABC-D2F`, `G-123456`.
+        private static func isDivided(_ word: String, needsDigit: Bool) -> Bool {
+            let halves = word.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+            guard halves.count == 2 || halves.count == 3, word.utf8.count >= 7 else { return false }
+            let isPlain = halves.allSatisfy { half in
+                (1...6).contains(half.count)
+                    && half.allSatisfy { (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) }
+            }
+            // A date is none.
+            let isDate = halves.count == 3 && halves.allSatisfy { $0.allSatisfy { (0x30...0x39).contains($0) } }
+            let lastHasDigit = halves.last?.contains { (0x30...0x39).contains($0) } ?? false
+            return isPlain && !isDate && (!needsDigit || lastHasDigit)
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import PostgreSQL
+
+/// How recordings lie in a database of PostgreSQL's.
+///
+/// Whatever changes the exchanges locks the only row of `understudy_recording` first. So numbers are in the order of the commits,
+/// whoever sees one sees all before it, and nobody waits for somebody who waits for him.
+enum RecordingSchema {
+    static let tables = [
+        // Of all exchanges: the last number, how many bytes they take, and how many made room for others' worlds.
+        "CREATE TABLE understudy_recording(last bigint NOT NULL, size bigint NOT NULL, dropped bigint NOT NULL)",
+        "INSERT INTO understudy_recording VALUES (0, 0, 0)",
+        // The last request that all append what they have answered.
+        "CREATE TABLE understudy_flush(wanted bigint NOT NULL)",
+        "INSERT INTO understudy_flush VALUES (0)",
+        // Those who append, with the last such request that each has fulfilled, and its last batch.
+        """
+        CREATE TABLE understudy_writers(writer bigint PRIMARY KEY, seen timestamptz NOT NULL, flushed bigint NOT NULL,
+            batch bigint NOT NULL)
+        """,
+        // What is kept of each world, from the number `first` on.
+        """
+        CREATE TABLE understudy_recorded(world text PRIMARY KEY, first bigint NOT NULL, count bigint NOT NULL,
+            size bigint NOT NULL, dropped bigint NOT NULL)
+        """,
+        // `gone`: refused by a world that has been deleted or reset since.
+        """
+        CREATE TABLE understudy_exchanges(number bigint PRIMARY KEY, world text NOT NULL, size bigint NOT NULL,
+            refused boolean NOT NULL, gone boolean NOT NULL, body bytea NOT NULL)
+        """,
+        "CREATE INDEX understudy_exchanges_by_world ON understudy_exchanges(world, number) WHERE NOT gone",
+        "CREATE INDEX understudy_exchanges_gone ON understudy_exchanges(number) WHERE gone",
+    ]
+
+    private static func statement(_ name: String, _ sql: String) -> PostgreSQLStatement {
+        PostgreSQLStatement("understudy_recording_\(name)", sql)
+    }
+
+    // MARK: - Transactions
+
+    static let begin = statement("begin", "BEGIN ISOLATION LEVEL READ COMMITTED")
+    static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    static let commit = statement("commit", "COMMIT")
+    static let rollback = statement("rollback", "ROLLBACK")
+    /// What is recorded is written some time after the answer anyway: no commit waits for the disk, nor others for the lock that long.
+    static let hurry = statement("hurry", "SET synchronous_commit = off")
+    static let lock = statement("lock", "SELECT 1 FROM understudy_recording FOR UPDATE")
+
+    // MARK: - Writers
+
+    /// Who wasn't seen for so long isn't there.
+    private static let isThere = "seen > now() - interval '3 seconds'"
+    static let present = statement(
+        "present",
+        """
+        INSERT INTO understudy_writers VALUES ($1, now(), $2, $3)
+        ON CONFLICT (writer) DO UPDATE SET seen = now(), flushed = excluded.flushed, batch = excluded.batch
+        """)
+    static let status = statement(
+        "status",
+        """
+        SELECT (SELECT wanted FROM understudy_flush), size, dropped,
+            (SELECT count(*) FROM understudy_writers WHERE writer <> $1 AND \(isThere))
+        FROM understudy_recording
+        """)
+    static let requestFlush = statement(
+        "request_flush",
+        """
+        UPDATE understudy_flush SET wanted = wanted + 1
+        WHERE EXISTS (SELECT 1 FROM understudy_writers WHERE writer <> $1 AND \(isThere)) RETURNING wanted
+        """)
+    static let lacking = statement(
+        "lacking", "SELECT writer FROM understudy_writers WHERE writer <> $1 AND flushed < $2 AND \(isThere)")
+    static let batch = statement("batch", "SELECT batch FROM understudy_writers WHERE writer = $1")
+    static let leave = statement("leave", "DELETE FROM understudy_writers WHERE writer = $1")
+    static let forgetWriters = statement(
+        "forget_writers", "DELETE FROM understudy_writers WHERE seen < now() - interval '1 hour'")
+
+    // MARK: - Appending
+
+    /// $1 exchanges of $2 bytes.
+    static let count = statement("count", "UPDATE understudy_recording SET last = last + $1, size = size + $2")
+    static let append = statement(
+        "append",
+        """
+        INSERT INTO understudy_exchanges
+        SELECT (SELECT last FROM understudy_recording) - $1::bigint + e.place, e.world, e.size, e.refused, false, e.body
+        FROM unnest($2::text[], $3::bigint[], $4::boolean[], $5::bytea[]) WITH ORDINALITY
+            AS e(world, size, refused, body, place)
+        """)
+    /// For each world the place of its first exchange in the batch, from 1 on, how many there are, and their bytes.
+    static let appendWorlds = statement(
+        "append_worlds",
+        """
+        INSERT INTO understudy_recorded AS r
+        SELECT w.world, (SELECT last FROM understudy_recording) - $1::bigint + w.place, w.count, w.size, 0
+        FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) AS w(world, place, count, size)
+        ON CONFLICT (world) DO UPDATE SET count = r.count + excluded.count, size = r.size + excluded.size
+        RETURNING world, count, size
+        """)
+
+    // MARK: - Making room
+
+    /// Leaves the last $2 exchanges of a world, and of these the last $3 bytes.
+    static let trimWorld = statement(
+        "trim_world",
+        """
+        WITH kept AS (
+            SELECT number, row_number() OVER latest AS place, sum(size) OVER latest AS total
+            FROM understudy_exchanges WHERE world = $1 AND NOT gone WINDOW latest AS (ORDER BY number DESC)),
+        bound AS (SELECT min(number) AS first FROM kept WHERE place <= $2 AND (total <= $3::bigint OR place = 1)),
+        removed AS (
+            DELETE FROM understudy_exchanges e USING bound
+            WHERE e.world = $1 AND NOT e.gone AND e.number < bound.first RETURNING e.size),
+        lost AS (SELECT count(*) AS count, coalesce(sum(size), 0)::bigint AS size FROM removed),
+        recorded AS (
+            UPDATE understudy_recorded r SET first = bound.first, count = r.count - lost.count,
+                size = r.size - lost.size, dropped = r.dropped + lost.count
+            FROM bound, lost WHERE r.world = $1 AND bound.first IS NOT NULL)
+        UPDATE understudy_recording r SET size = r.size - lost.size FROM lost
+        """)
+    /// Removes the oldest of all until $1 bytes are left.
+    static let trimAll = statement(
+        "trim_all",
+        """
+        WITH oldest AS (
+            SELECT number, sum(size) OVER (ORDER BY number) - size AS before FROM understudy_exchanges WHERE NOT gone),
+        bound AS (
+            SELECT max(number) AS last FROM oldest WHERE before < (SELECT size FROM understudy_recording) - $1::bigint),
+        removed AS (
+            DELETE FROM understudy_exchanges e USING bound
+            WHERE NOT e.gone AND e.number <= bound.last RETURNING e.world, e.size),
+        lost AS (SELECT world, count(*) AS count, sum(size)::bigint AS size FROM removed GROUP BY world),
+        recorded AS (
+            UPDATE understudy_recorded r SET first = greatest(r.first, bound.last + 1), count = r.count - lost.count,
+                size = r.size - lost.size, dropped = r.dropped + lost.count
+            FROM bound, lost WHERE r.world = lost.world)
+        UPDATE understudy_recording r
+        SET size = r.size - lost.size, dropped = r.dropped + lost.count
+        FROM (SELECT coalesce(sum(size), 0)::bigint AS size, coalesce(sum(count), 0)::bigint AS count FROM lost) AS lost
+        """)
+
+    // MARK: - Reading
+
+    private static let summary = "SELECT world, first, count, dropped FROM understudy_recorded"
+    static let summaries = statement("summaries", summary)
+    static let summariesOf = statement("summaries_of", "\(summary) WHERE world = ANY($1::text[])")
+    /// At most so many of a world, and so many in all.
+    static let worldCount = 200
+    static let pageCount = 400
+    /// The exchanges of some worlds with higher numbers. Of each world they come in their order: the worlds are gone through one by
+    /// one.
+    static let news = statement(
+        "news",
+        """
+        SELECT e.number, e.world, e.body FROM unnest($1::text[], $2::bigint[]) AS w(world, after)
+        CROSS JOIN LATERAL (
+            SELECT number, world, body FROM understudy_exchanges WHERE world = w.world AND number > w.after AND NOT gone
+            ORDER BY number LIMIT \(worldCount)) AS e
+        LIMIT \(pageCount)
+        """)
+
+    // MARK: - Clearing
+
+    static let keepRefusals = statement(
+        "keep_refusals",
+        "UPDATE understudy_exchanges SET gone = true WHERE world = ANY($1::text[]) AND refused AND NOT gone")
+    static let clear = statement(
+        "clear", "DELETE FROM understudy_exchanges WHERE world = ANY($1::text[]) AND NOT gone")
+    static let clearWorlds = statement(
+        "clear_worlds",
+        """
+        WITH removed AS (DELETE FROM understudy_recorded WHERE world = ANY($1::text[]) RETURNING size)
+        UPDATE understudy_recording r SET size = r.size - lost.size
+        FROM (SELECT coalesce(sum(size), 0)::bigint AS size FROM removed) AS lost
+        """)
+
+    // MARK: - Worlds that are gone
+
+    static let gone = statement("gone", "SELECT number FROM understudy_exchanges WHERE gone ORDER BY number")
+    static let goneBodies = statement(
+        "gone_bodies",
+        """
+        SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
+        """)
+    static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
+    /// Leaves the last $1 of them, and of these the last $2 bytes.
+    static let trimGone = statement(
+        "trim_gone",
+        """
+        DELETE FROM understudy_exchanges WHERE gone AND number IN (
+            SELECT number FROM (
+                SELECT number, row_number() OVER latest AS place, sum(size) OVER latest AS total
+                FROM understudy_exchanges WHERE gone WINDOW latest AS (ORDER BY number DESC)) AS kept
+            WHERE place > $1 OR total > $2::bigint)
+        """)
+}
+
+extension PostgreSQLValue {
+    /// An array in the form in which the server takes it: the number of dimensions, whether there are NULLs, the type of the
+    /// elements by the number that PostgreSQL's catalogue gives it, the length, the first index, then each element after its length.
+    /// <https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/utils/adt/arrayfuncs.c> (`array_recv`)
+    private static func array<Elements: Collection>(
+        of type: Int32, _ elements: Elements, size: Int, _ append: (Elements.Element, inout [UInt8]) -> Void
+    ) -> PostgreSQLValue {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(20 + size)
+        let header = elements.isEmpty ? [0, 0, type] : [1, 0, type, Int32(clamping: elements.count), 1]
+        for number in header { bytes.append(bigEndian: number) }
+        for element in elements { append(element, &bytes) }
+        return .bytes(bytes)
+    }
+
+    static func texts(_ texts: [String]) -> PostgreSQLValue {
+        array(of: 25, texts, size: texts.reduce(0) { $0 + 4 + $1.utf8.count }) { text, bytes in
+            bytes.append(bigEndian: Int32(clamping: text.utf8.count))
+            bytes.append(contentsOf: text.utf8)
+        }
+    }
+
+    static func integers(_ numbers: [Int]) -> PostgreSQLValue {
+        array(of: 20, numbers, size: numbers.count * 12) { number, bytes in
+            bytes.append(bigEndian: Int32(8))
+            bytes.append(bigEndian: Int64(number))
+        }
+    }
+
+    static func flags(_ flags: [Bool]) -> PostgreSQLValue {
+        array(of: 16, flags, size: flags.count * 5) { flag, bytes in
+            bytes.append(bigEndian: Int32(1))
+            bytes.append(flag ? 1 : 0)
+        }
+    }
+
+    static func blobs(_ blobs: [[UInt8]]) -> PostgreSQLValue {
+        array(of: 17, blobs, size: blobs.reduce(0) { $0 + 4 + $1.count }) { blob, bytes in
+            bytes.append(bigEndian: Int32(clamping: blob.count))
+            bytes.append(contentsOf: blob)
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,295 @@
+import Dispatch
+import Platform
+import Synchronization
+import Time
+
+/// Copies what all replicas have recorded into this process, of the worlds that somebody asks for or listens to.
+///
+/// Whoever asks sees everything that was answered before, at any replica: each of them is asked to append it first, and waited
+/// for, a second at most. Requests that come meanwhile are served together.
+final class RecordingMirrors: Sendable {
+    /// How long to wait for other replicas, in microseconds.
+    private static let patience: Int64 = 1_000_000
+    /// Between two looks whether they are done.
+    private static let pause: UInt32 = 4_000
+    /// Between two looks for those who listen.
+    private static let poll = DispatchTimeInterval.milliseconds(100)
+    /// From what this replica appended to the look for it.
+    private static let gathering = DispatchTimeInterval.milliseconds(10)
+
+    /// What is asked for.
+    enum Question: Sendable {
+        case worlds([String])
+        /// Of all worlds, and of those that are gone. Makes recordings of worlds that nobody has here.
+        case all(make: @Sendable (String) -> Recording)
+        /// How many exchanges there are in each world.
+        case counts
+        /// The recordings of these worlds are to be emptied.
+        case clear([String], keepingRefusals: Bool)
+        case forgetGoneWorlds
+    }
+
+    private struct Asked {
+        let question: Question
+        let done: @Sendable (StoreFailure?) -> Void
+    }
+
+    private struct Mirror {
+        weak var recording: Recording?
+        var listeners = 0
+    }
+
+    private struct State {
+        var asked: [Asked] = []
+        var mirrors: [String: Mirror] = [:]
+        var summaries: [String: RecordingSummary] = [:]
+        /// Those of all worlds, once somebody has asked for all.
+        var all: [Recording] = []
+        var gone: [Int: RecordedExchange] = [:]
+        /// Replicas that are there, but haven't appended what they should within a second.
+        var lagging: Set<Int> = []
+        var isPolling = false
+        var isLookDue = false
+        var isClosed = false
+    }
+
+    private let keeper: any RecordingKeeper
+    private let notices: Notices
+    private let writer: RecordingWriter
+    /// What asks the keeper waits on it.
+    private let queue = DispatchQueue(label: "understudy.recordings.mirrors")
+    private let state = Mutex(State())
+
+    init(_ keeper: any RecordingKeeper, _ writer: RecordingWriter, notices: Notices) {
+        self.keeper = keeper
+        self.writer = writer
+        self.notices = notices
+    }
+
+    // MARK: - Recordings
+
+    /// The recording of a world: the same one, for as long as somebody has it.
+    func recording(of world: String, make: () -> Recording) -> Recording {
+        state.withLock { state in
+            if let there = state.mirrors[world]?.recording { return there }
+            let made = make()
+            state.mirrors[world, default: Mirror()].recording = made
+            if state.mirrors.count > 2 * WorldRegistry.limit {
+                state.mirrors = state.mirrors.filter { $0.value.recording != nil }
+            }
+            return made
+        }
+    }
+
+    /// What `.all` has found.
+    var all: [Recording] { state.withLock { $0.all } }
+
+    var refusedByGoneWorlds: [RecordedExchange] {
+        state.withLock { $0.gone.values.sorted { $0.order < $1.order } }
+    }
+
+    /// The worlds of which something was kept when `.all` or `.counts` was asked for last.
+    var names: [String] { state.withLock { Array($0.summaries.keys) } }
+
+    /// What was last known of a world.
+    func summary(of world: String) -> RecordingSummary? { state.withLock { $0.summaries[world] } }
+
+    // MARK: - Asking
+
+    /// Calls back when it is done, or with the failure.
+    func ask(_ question: Question, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
+        let isFirst = state.withLock { state in
+            state.asked.append(Asked(question: question, done: done))
+            return state.asked.count == 1
+        }
+        if isFirst { queue.async { [self] in serve() } }
+    }
+
+    private func serve() {
+        let asked = state.withLock { state in
+            defer { state.asked = [] }
+            return state.asked
+        }
+        do throws(StoreFailure) {
+            try settle()
+            for asked in asked { try change(asked.question) }
+            try pull(asked.map(\.question))
+            for asked in asked { asked.done(nil) }
+        } catch {
+            for asked in asked { asked.done(error) }
+        }
+    }
+
+    /// Waits until everything that was answered is appended.
+    private func settle() throws(StoreFailure) {
+        let own = DispatchSemaphore(value: 0)
+        let failed = Mutex<StoreFailure?>(nil)
+        writer.flush { failure in
+            failed.withLock { $0 = failure }
+            own.signal()
+        }
+        let request = try keeper.requestFlush()
+        let end = MachineClock.microseconds + RecordingMirrors.patience
+        if own.wait(timeout: .now() + .microseconds(Int(RecordingMirrors.patience))) == .timedOut {
+            throw StoreFailure(.slow, "what was recorded here can't be written within a second")
+        }
+        if let failure = failed.withLock({ $0 }) { throw failure }
+        guard let request else { return }
+        try waitForOthers(request, until: end)
+    }
+
+    private func waitForOthers(_ request: FlushRequest, until end: Int64) throws(StoreFailure) {
+        let lagging = state.withLock { $0.lagging }
+        var missing = request.others
+        while !missing.subtracting(lagging).isEmpty, MachineClock.microseconds < end {
+            usleep(RecordingMirrors.pause)
+            missing = try keeper.lacking(request.number)
+        }
+        if !lagging.isEmpty { missing = try keeper.lacking(request.number) }
+        let late = missing
+        state.withLock { $0.lagging = late }
+        guard !late.isSubset(of: lagging) else { return }
+        notices.tell(
+            .stores,
+            "\(late.count) of the other replicas didn't write what they record within a second: until they do, nobody "
+                + "waits for it")
+    }
+
+    private func change(_ question: Question) throws(StoreFailure) {
+        switch question {
+        case .clear(let worlds, let keepingRefusals):
+            try keeper.clear(worlds, keepingRefusals: keepingRefusals)
+        case .forgetGoneWorlds: try keeper.forgetGoneWorlds()
+        case .worlds, .all, .counts: break
+        }
+    }
+
+    private func pull(_ questions: [Question]) throws(StoreFailure) {
+        var worlds: Set<String> = []
+        for question in questions {
+            switch question {
+            case .worlds(let names): worlds.formUnion(names)
+            case .all(let make): worlds.formUnion(try pullAll(make))
+            case .counts: _ = try pullSummaries()
+            case .clear(let names, _): worlds.formUnion(names)
+            case .forgetGoneWorlds: break
+            }
+        }
+        try pull(worlds)
+    }
+
+    /// The names of the worlds whose recordings somebody has here.
+    private var held: [String] {
+        state.withLock { state in state.mirrors.filter { $0.value.recording != nil }.map(\.key) }
+    }
+
+    private func pullSummaries() throws(StoreFailure) -> [String] {
+        let summaries = try keeper.summaries()
+        state.withLock { state in state.summaries = Dictionary(summaries.map { ($0.world, $0) }) { $1 } }
+        return summaries.map(\.world)
+    }
+
+    /// The names of all worlds.
+    private func pullAll(_ make: (String) -> Recording) throws(StoreFailure) -> [String] {
+        let names = Set(try pullSummaries() + held)
+        let all = names.map { name in recording(of: name) { make(name) } }
+        let known = state.withLock { Set($0.gone.keys) }
+        let gone = try keeper.refusedByGoneWorlds(known: known)
+        let new = gone.exchanges.compactMap { RecordedExchange($0) }
+        let kept = Set(gone.numbers)
+        let before = state.withLock { state in
+            defer { state.all = all }
+            state.gone = state.gone.filter { kept.contains($0.key) }
+            for exchange in new { state.gone[exchange.order] = exchange }
+            return state.all
+        }
+        // Freed outside the lock.
+        _ = consume before
+        return Array(names)
+    }
+
+    private func pull(_ worlds: Set<String>) throws(StoreFailure) {
+        let recordings = state.withLock { state in worlds.compactMap { state.mirrors[$0]?.recording } }
+        guard !recordings.isEmpty else { return }
+        var reached = recordings.map(\.reached)
+        var exchanges: [String: [KeptExchange]] = [:]
+        while true {
+            let news = try keeper.read(zip(recordings, reached).map { (name: $0.world, after: $1) })
+            exchanges.merge(Dictionary(grouping: news.exchanges) { $0.world }) { $0 + $1 }
+            if news.hasMore {
+                for place in reached.indices {
+                    reached[place] = exchanges[recordings[place].world]?.last?.number ?? reached[place]
+                }
+                continue
+            }
+            let summaries = Dictionary(news.worlds.map { ($0.world, $0) }) { $1 }
+            for recording in recordings {
+                recording.copy(exchanges[recording.world] ?? [], summaries[recording.world])
+            }
+            return
+        }
+    }
+
+    // MARK: - Listening
+
+    /// Somebody has begun to listen to a world, or has stopped.
+    func listen(to world: String, isBeginning: Bool) {
+        let begins = state.withLock { state in
+            state.mirrors[world, default: Mirror()].listeners += isBeginning ? 1 : -1
+            guard isBeginning, !state.isPolling else { return false }
+            state.isPolling = true
+            return true
+        }
+        if begins { queue.async { [self] in look() } }
+    }
+
+    private var listened: Set<String> {
+        state.withLock { state in Set(state.mirrors.filter { $0.value.listeners > 0 }.map(\.key)) }
+    }
+
+    private func look() {
+        let worlds = listened
+        let goesOn = state.withLock { state in
+            state.isPolling = !worlds.isEmpty && !state.isClosed
+            return state.isPolling
+        }
+        guard goesOn else { return }
+        look(at: worlds)
+        queue.asyncAfter(deadline: .now() + RecordingMirrors.poll) { [self] in look() }
+    }
+
+    private func look(at worlds: Set<String>) {
+        do throws(StoreFailure) {
+            try settle()
+            try pull(worlds)
+        } catch {
+            notices.tell(.stores, "what other replicas have recorded can't be read: \(error.detail)")
+        }
+    }
+
+    /// This replica has appended exchanges of these worlds.
+    func noteAppended(_ worlds: Set<String>) {
+        guard state.withLock({ $0.isPolling }), !worlds.isDisjoint(with: listened) else { return }
+        let isDue = state.withLock { state in
+            guard state.isPolling, !state.isLookDue else { return false }
+            state.isLookDue = true
+            return true
+        }
+        guard isDue else { return }
+        queue.asyncAfter(deadline: .now() + RecordingMirrors.gathering) { [self] in
+            state.withLock { $0.isLookDue = false }
+            let listened = listened
+            if !listened.isEmpty { look(at: listened) }
+        }
+    }
+
+    /// Ends listening, and lets go of what `.all` has made.
+    func close() {
+        let all = state.withLock { state in
+            defer { state.all = [] }
+            state.isClosed = true
+            return state.all
+        }
+        _ = consume all
+    }
+}

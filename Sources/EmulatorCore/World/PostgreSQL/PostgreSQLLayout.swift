@@ -1,0 +1,74 @@
+import Platform
+import PostgreSQL
+
+/// Makes the schema and the tables in which worlds are kept, or brings them up to this version. Several daemons may do so at once.
+struct PostgreSQLLayout {
+    private let pool: PostgreSQLPool
+
+    init(_ pool: PostgreSQLPool) { self.pool = pool }
+
+    func prepare() throws(StoreFailure) {
+        let connection = try pool.connect()
+        for attempt in 1... {
+            do throws(PostgreSQLError) {
+                guard let version = try upgraded(connection) else { return }
+                throw PostgreSQLError(
+                    .refused,
+                    "it was written by a newer version of understudy (its schema is \(version), this one's "
+                        + "\(PostgreSQLSchema.version)): use that version")
+            } catch {
+                // Where another daemon makes the same tables now, they are there a moment later.
+                guard attempt < 20, PostgreSQLLayout.isRivals(error), !connection.isBroken else {
+                    throw StoreFailure(error)
+                }
+                if !connection.isIdle { _ = try? run(connection, [PostgreSQLSchema.rollback()]) }
+                usleep(50_000)
+            }
+        }
+    }
+
+    private static func isRivals(_ error: PostgreSQLError) -> Bool {
+        ["23505", "40001", "40P01", "42P06", "42P07", "42710", "XX000"].contains(error.state)
+    }
+
+    @discardableResult
+    private func run(
+        _ connection: PostgreSQLConnection, _ calls: [PostgreSQLCall]
+    ) throws(PostgreSQLError) -> [PostgreSQLResult] {
+        try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
+    }
+
+    private func call(_ sql: String) -> PostgreSQLCall { PostgreSQLStatement(sql, sql)() }
+
+    /// The version of what is there, where that is newer than this program's.
+    private func upgraded(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int? {
+        let path = try run(connection, [call("SELECT current_schema(), current_setting('search_path')")])[0]
+        if path.isNull(0, 0) {
+            guard let name = PostgreSQLLayout.firstSchema(path.text(0, 1)) else {
+                throw PostgreSQLError(.refused, "no schema is chosen: give one (?options=-csearch_path%3DNAME)")
+            }
+            try run(connection, [call("CREATE SCHEMA IF NOT EXISTS \"\(name)\"")])
+        }
+        let known = try run(connection, [call("SELECT to_regclass('understudy_meta') IS NOT NULL")])[0]
+        var version = 0
+        if known.bytes(0, 0) == [1] {
+            let text = try run(connection, [PostgreSQLSchema.text(.text("schema"))])[0]
+            version = Int(text.text(0, 0)) ?? 0
+        }
+        guard version < PostgreSQLSchema.version else { return version > PostgreSQLSchema.version ? version : nil }
+        var calls = [PostgreSQLSchema.begin()]
+        for upgrade in PostgreSQLSchema.upgrades[version...] { calls += upgrade.map { call($0) } }
+        // Prepared one after the other: a statement can't be prepared before its table is there.
+        try run(connection, calls + [PostgreSQLSchema.commit()])
+        return nil
+    }
+
+    /// The first name in a search path, which may be in quotation marks: <https://www.postgresql.org/docs/current/ddl-schemas.html>
+    static func firstSchema(_ path: String) -> String? {
+        for part in path.split(separator: ",") {
+            let name = part.filter { $0 != "\"" && $0 != " " }
+            if !name.isEmpty, name != "$user" { return name }
+        }
+        return nil
+    }
+}

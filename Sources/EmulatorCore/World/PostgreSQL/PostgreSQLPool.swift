@@ -1,0 +1,252 @@
+import Dispatch
+import Platform
+import PostgreSQL
+import Synchronization
+import Time
+
+/// A daemon's connections to the database that keeps its worlds: few, and shared by all its requests.
+///
+/// While the server can't be reached, whoever asks is refused at once, and one now and then tries again.
+final class PostgreSQLPool: Sendable {
+    /// A connection that is in nobody's hands but its holder's.
+    private struct Held: @unchecked Sendable {
+        let connection: PostgreSQLConnection
+        /// Of the outages that were noticed when it was made.
+        let outages: Int
+    }
+
+    private struct State {
+        var idle: [Held] = []
+        var count = 0
+        var waiting: [DispatchSemaphore] = []
+        var failure: StoreFailure?
+        var failingSince: Instant?
+        /// When somebody may try again.
+        var retry = ContinuousClock.now
+        var outages = 0
+        var isClosed = false
+    }
+
+    /// There are never more connections.
+    static let limit = 8
+    /// How long connecting may take.
+    static let connectLimit = Duration.seconds(3)
+    /// How long an answer may take. The server's own limits are shorter, and say more.
+    static let answerLimit = Duration.seconds(8)
+    /// From one attempt to reach a server that can't be reached to the next.
+    private static let pause = Duration.milliseconds(500)
+
+    let address: PostgreSQLAddress
+    /// The schema in which everything lies; `nil` for the one that the URL leads to.
+    let schema: String?
+    private let state = Mutex(State())
+
+    init(_ address: PostgreSQLAddress, schema: String?) {
+        self.address = address
+        self.schema = schema
+    }
+
+    /// Why the server can't be reached, and since when; `nil` when it can.
+    var failure: (failure: StoreFailure, since: Instant)? {
+        state.withLock { state in
+            guard let failure = state.failure, let since = state.failingSince else { return nil }
+            return (failure: failure, since: since)
+        }
+    }
+
+    /// Runs `body` with a connection. When the connection turns out to have ended before anything was changed, `body` runs once more
+    /// with another.
+    func use<Value>(
+        _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
+    ) throws(StoreFailure) -> Value {
+        var isRepeated = false
+        while true {
+            let held = try take()
+            do throws(PostgreSQLError) {
+                let value = try body(held.connection)
+                give(held)
+                return value
+            } catch {
+                give(held)
+                guard !isRepeated, error.isEnd else { throw StoreFailure(error) }
+                isRepeated = true
+            }
+        }
+    }
+
+    /// Runs `body` with a connection, once.
+    func useOnce<Value>(
+        _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
+    ) throws(StoreFailure) -> Result<Value, PostgreSQLError> {
+        let held = try take()
+        defer { give(held) }
+        do throws(PostgreSQLError) { return .success(try body(held.connection)) } catch { return .failure(error) }
+    }
+
+    func close() {
+        let (idle, waiting) = state.withLock { state in
+            defer { (state.idle, state.waiting, state.isClosed) = ([], [], true) }
+            return (state.idle, state.waiting)
+        }
+        _ = consume idle
+        for semaphore in waiting { semaphore.signal() }
+    }
+
+    // MARK: - Taking and giving back
+
+    private enum Step {
+        case use(Held)
+        case connect(outages: Int)
+        case wait(DispatchSemaphore)
+        case fail(StoreFailure)
+    }
+
+    private func take() throws(StoreFailure) -> Held {
+        let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
+        while true {
+            let step = state.withLock { state -> Step in
+                if state.isClosed { return .fail(StoreFailure(.gone, "the daemon has stopped")) }
+                if let held = state.idle.popLast() { return .use(held) }
+                if let failure = state.failure {
+                    let now = ContinuousClock.now
+                    guard now >= state.retry else { return .fail(failure) }
+                    // The others are refused meanwhile.
+                    state.retry = now + PostgreSQLPool.connectLimit + PostgreSQLPool.pause
+                    state.count += 1
+                    return .connect(outages: state.outages)
+                }
+                guard state.count >= PostgreSQLPool.limit else {
+                    state.count += 1
+                    return .connect(outages: state.outages)
+                }
+                let semaphore = DispatchSemaphore(value: 0)
+                state.waiting.append(semaphore)
+                return .wait(semaphore)
+            }
+            switch step {
+            case .use(let held): return held
+            case .connect(let outages): return try connected(outages)
+            case .fail(let failure): throw failure
+            case .wait(let semaphore):
+                let left = ContinuousClock.now.duration(to: deadline)
+                _ = semaphore.wait(timeout: .now() + max(0, left / .seconds(1)))
+                state.withLock { $0.waiting.removeAll { $0 === semaphore } }
+                guard ContinuousClock.now < deadline else {
+                    throw StoreFailure(.slow, "PostgreSQL: all \(PostgreSQLPool.limit) connections are busy")
+                }
+            }
+        }
+    }
+
+    private func connected(_ outages: Int) throws(StoreFailure) -> Held {
+        let result: Result<PostgreSQLConnection, StoreFailure>
+        do throws(StoreFailure) { result = .success(try checked(connect())) } catch { result = .failure(error) }
+        let waiting = state.withLock { state -> [DispatchSemaphore] in
+            switch result {
+            case .success:
+                guard state.failure != nil else { return [] }
+                (state.failure, state.failingSince) = (nil, nil)
+            case .failure(let failure):
+                state.count -= 1
+                if state.failure == nil { state.failingSince = MachineClock.now }
+                state.failure = failure
+                state.retry = ContinuousClock.now + PostgreSQLPool.pause
+            }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for semaphore in waiting { semaphore.signal() }
+        return Held(connection: try result.get(), outages: outages)
+    }
+
+    private func give(_ held: Held) {
+        let isUsable = !held.connection.isBroken && held.connection.isIdle
+        let (dropped, waiting) = state.withLock { state -> ([Held], DispatchSemaphore?) in
+            var dropped: [Held] = []
+            if held.connection.isBroken, held.outages == state.outages {
+                // The others will have ended, too.
+                state.outages += 1
+                dropped = state.idle
+                state.idle = []
+                state.count -= dropped.count
+            }
+            if isUsable, held.outages == state.outages, !state.isClosed {
+                state.idle.append(held)
+            } else {
+                state.count -= 1
+            }
+            return (dropped, state.waiting.isEmpty ? nil : state.waiting.removeFirst())
+        }
+        _ = consume dropped
+        waiting?.signal()
+    }
+
+    // MARK: - Connecting
+
+    /// A connection of the caller's own, with the store's time limits, in the store's schema.
+    func connect() throws(StoreFailure) -> PostgreSQLConnection {
+        do throws(PostgreSQLError) {
+            let deadline = ContinuousClock.now + PostgreSQLPool.connectLimit
+            let connection = try PostgreSQLConnection(address, until: deadline)
+            try connection.run(PostgreSQLPool.settings(schema), until: deadline)
+            return connection
+        } catch { throw StoreFailure(error) }
+    }
+
+    /// Whether the database is still as this program knows it: another one may have upgraded it.
+    private func checked(_ connection: PostgreSQLConnection) throws(StoreFailure) -> PostgreSQLConnection {
+        do throws(PostgreSQLError) {
+            let results = try connection.run(
+                [PostgreSQLSchema.text(.text("schema"))], until: .now + PostgreSQLPool.connectLimit)
+            guard let version = Int(results[0].text(0, 0)) else {
+                throw PostgreSQLError(.refused, "there are no worlds any more", state: "42P01")
+            }
+            guard version > PostgreSQLSchema.version else { return connection }
+        } catch { throw StoreFailure(error) }
+        throw StoreFailure(.newer, "PostgreSQL: a newer version of understudy has changed how worlds are kept")
+    }
+
+    private static func settings(_ schema: String?) -> [PostgreSQLCall] {
+        // A daemon that was stopped in the middle of a change mustn't keep others from the world.
+        let limits = [("lock_timeout", 3), ("statement_timeout", 5), ("idle_in_transaction_session_timeout", 5)]
+        var calls = limits.map { name, seconds in
+            PostgreSQLSchema.statement("set_\(name)", "SET \(name) = '\(seconds)s'")()
+        }
+        if let schema {
+            calls.append(PostgreSQLSchema.statement("set_schema", #"SET search_path = "\#(schema)""#)())
+        }
+        return calls
+    }
+}
+
+extension PostgreSQLError {
+    /// Whether the server ended the connection by itself.
+    var isShutdown: Bool { state.hasPrefix("57P0") }
+
+    /// Whether the connection has ended.
+    var isEnd: Bool { kind == .lost || kind == .closed || isShutdown }
+
+    /// Whether the server may have run the statements all the same.
+    var isUncertain: Bool { kind == .lost || kind == .late || isShutdown }
+
+    /// Whether the transaction can run again.
+    var isConflict: Bool { state == "40001" || state == "40P01" }
+}
+
+extension StoreFailure {
+    /// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
+    init(_ error: PostgreSQLError) {
+        let kind: Kind =
+            switch (error.kind, error.state) {
+            case (.library, _), (.address, _), (.unreachable, _), (.closed, _), (.lost, _): .gone
+            case (.late, _): .slow
+            case (_, "55P03"), (_, "57014"), (_, "40001"), (_, "40P01"): .slow
+            case (_, "53100"), (_, "53200"), (_, "53400"), (_, "54000"): .full
+            case (_, "25006"), (_, "42501"): .readOnly
+            case (_, let state) where state.hasPrefix("22") || state.hasPrefix("42") || state.hasPrefix("XX"):
+                .unreadable
+            default: .gone
+            }
+        self.init(kind, "PostgreSQL: \(error.message)")
+    }
+}

@@ -1,0 +1,201 @@
+import JOSE
+import PostgreSQL
+
+/// How worlds lie in a database of PostgreSQL's.
+///
+/// A world has a version, which rises with each change, and its changes of the last minutes, from which daemons that hold the world
+/// learn what others did. Its rows are for those that don't hold it yet. Rows are in the order of their places: the version that
+/// added them, and their number in it. Values that a world has one of are rows of a table without a name. Keys and values are
+/// bytes: a text of PostgreSQL's can't hold U+0000.
+enum PostgreSQLSchema {
+    /// Changes with the layout. What declarations of tables say of their rows isn't part of it.
+    static let version = 1
+
+    /// What makes each version from the one before it.
+    static let upgrades: [[String]] = [
+        [
+            "CREATE TABLE understudy_meta(name text PRIMARY KEY, value text NOT NULL)",
+            """
+            CREATE TABLE understudy_replicas(number bigint PRIMARY KEY, name text NOT NULL, token bigint NOT NULL,
+                started timestamptz NOT NULL DEFAULT now(), seen timestamptz NOT NULL DEFAULT now())
+            """,
+            """
+            CREATE TABLE understudy_worlds(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE,
+                version bigint NOT NULL, beginning bigint NOT NULL,
+                used timestamptz NOT NULL DEFAULT now())
+            """,
+            """
+            CREATE TABLE understudy_rows(world bigint NOT NULL, "table" text NOT NULL, key bytea NOT NULL,
+                place bigint NOT NULL, kind bigint NOT NULL, value bytea NOT NULL, moved bytea NOT NULL,
+                PRIMARY KEY(world, "table", key))
+            """,
+            """
+            CREATE TABLE understudy_changes(world bigint NOT NULL, version bigint NOT NULL, before bigint NOT NULL,
+                writer bigint NOT NULL, at timestamptz NOT NULL DEFAULT now(), body bytea NOT NULL, PRIMARY KEY(world, version))
+            """,
+            "CREATE INDEX understudy_changes_by_time ON understudy_changes(at)",
+            "INSERT INTO understudy_meta VALUES ('schema', '1')",
+            "INSERT INTO understudy_meta VALUES ('replicas', '')",
+        ] + RecordingSchema.tables
+    ]
+
+    /// The kind of a row that holds a value of the world.
+    static let valueKind: Int64 = 4
+    /// Changes of the last minutes stay.
+    static let changeLife = "2 minutes"
+    /// A version is as many places.
+    static let placesOfVersion: Int64 = 1 << 20
+    /// What a version may be, so that there is a number for each of its places.
+    private static let versions: ClosedRange<Int64> = 0...(1 << 42)
+
+    /// A version that was read.
+    static func checked(_ version: Int64) throws(StoreFailure) -> Int64 {
+        guard versions.contains(version) else {
+            throw StoreFailure(.unreadable, "PostgreSQL: a world can't have the version \(version)")
+        }
+        return version
+    }
+
+    static func statement(_ name: String, _ sql: String) -> PostgreSQLStatement {
+        PostgreSQLStatement("understudy_\(name)", sql)
+    }
+
+    // MARK: - Transactions
+
+    /// Together with the lock on the world's row and the check of its version, this is serializable for one world: whatever is read
+    /// of a world is as of the version that is locked, and nobody else changes it before this ends.
+    static let begin = statement("begin", "BEGIN ISOLATION LEVEL READ COMMITTED")
+    static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    static let commit = statement("commit", "COMMIT")
+    static let rollback = statement("rollback", "ROLLBACK")
+
+    // MARK: - Worlds
+
+    static let names = statement("names", "SELECT name FROM understudy_worlds ORDER BY id")
+    static let find = statement("find", "SELECT id, version, beginning FROM understudy_worlds WHERE name = $1")
+    static let make = statement(
+        "make",
+        """
+        INSERT INTO understudy_worlds(name, version, beginning) VALUES ($1, 1, 1)
+        ON CONFLICT (name) DO NOTHING RETURNING id
+        """)
+    static let lock = statement(
+        "lock", "SELECT version FROM understudy_worlds WHERE id = $1 FOR UPDATE")
+    static let remove = statement("remove", "DELETE FROM understudy_worlds WHERE id = $1")
+    static let removeRows = statement("remove_rows", "DELETE FROM understudy_rows WHERE world = $1")
+    static let removeChanges = statement("remove_changes", "DELETE FROM understudy_changes WHERE world = $1")
+
+    static let list = statement(
+        "list",
+        "SELECT name, extract(epoch FROM greatest(now() - used, interval '0'))::bigint FROM understudy_worlds ORDER BY name"
+    )
+    static let has = statement("has", "SELECT 1 FROM understudy_worlds WHERE name = $1")
+    static let count = statement("count", "SELECT count(*) FROM understudy_worlds")
+    /// A world that is being changed now is noted by that.
+    static let use = statement(
+        "use",
+        """
+        UPDATE understudy_worlds SET used = now()
+        WHERE id IN (SELECT id FROM understudy_worlds WHERE name = $1 FOR UPDATE SKIP LOCKED)
+        """)
+    static let idle = statement(
+        "idle",
+        """
+        SELECT id, name FROM understudy_worlds WHERE used < now() - $1::bigint * interval '1 second' AND name <> $2
+        ORDER BY used LIMIT $3 FOR UPDATE SKIP LOCKED
+        """)
+
+    // MARK: - Changes
+
+    /// At most so many at once.
+    static let changeCount = 500
+    static let news = statement(
+        "news",
+        """
+        SELECT w.version, w.beginning, c.version, c.before, c.body FROM understudy_worlds w
+        LEFT JOIN understudy_changes c ON c.world = w.id AND c.version > $2
+        WHERE w.id = $1 ORDER BY c.version LIMIT \(changeCount)
+        """)
+    static let changes = statement(
+        "changes",
+        """
+        SELECT version, before, body FROM understudy_changes WHERE world = $1 AND version > $2 ORDER BY version
+        """)
+    static let addChange = statement("add_change", "INSERT INTO understudy_changes VALUES ($1, $2, $3, $4, now(), $5)")
+    static let change = statement(
+        "change", "SELECT 1 FROM understudy_changes WHERE world = $1 AND version = $2 AND writer = $3")
+    static let setVersion = statement(
+        "set_version", "UPDATE understudy_worlds SET version = $2, used = now() WHERE id = $1")
+    /// Fails with the state below where the world isn't as of the version $2, and so takes all that is sent together with it along.
+    static let compareAndSetVersion = statement(
+        "compare_and_set_version",
+        """
+        WITH done AS (
+            UPDATE understudy_worlds SET version = $3, used = now() WHERE id = $1 AND version = $2 RETURNING 1)
+        SELECT 1 / count(*) FROM done
+        """)
+    /// Division by zero.
+    static let otherVersionState = "22012"
+    /// Whoever would change the world from the version that it had can't any more.
+    static let skipVersion = statement(
+        "skip_version", "UPDATE understudy_worlds SET version = version + 1 WHERE id = $1")
+    static let setBeginning = statement(
+        "set_beginning", "UPDATE understudy_worlds SET version = $2, beginning = $2, used = now() WHERE id = $1")
+    /// Whoever misses one of those that go loads the world anew.
+    static let trim = statement(
+        "trim", "DELETE FROM understudy_changes WHERE at < now() - interval '\(changeLife)'")
+
+    // MARK: - Rows
+
+    static let putRow = statement(
+        "put_row",
+        """
+        INSERT INTO understudy_rows(world, "table", key, place, kind, value, moved) VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (world, "table", key) DO UPDATE
+        SET place = excluded.place, kind = excluded.kind, value = excluded.value, moved = excluded.moved
+        """)
+    static let changeRow = statement(
+        "change_row",
+        """
+        UPDATE understudy_rows SET kind = $4, value = $5, moved = $6 WHERE world = $1 AND "table" = $2 AND key = $3
+        """)
+    static let removeRow = statement(
+        "remove_row", #"DELETE FROM understudy_rows WHERE world = $1 AND "table" = $2 AND key = $3"#)
+    static let openRows = statement(
+        "open_rows",
+        """
+        DECLARE understudy_loading NO SCROLL CURSOR FOR SELECT "table", key, kind, place, value, moved
+        FROM understudy_rows WHERE world = (SELECT id FROM understudy_worlds WHERE name = $1) ORDER BY place
+        """)
+    static let rowCount = 2_000
+    static let nextRows = statement("next_rows", "FETCH \(rowCount) FROM understudy_loading")
+
+    // MARK: - Texts and replicas
+
+    static let text = statement("text", "SELECT value FROM understudy_meta WHERE name = $1")
+    static let keepText = statement(
+        "keep_text", "INSERT INTO understudy_meta VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
+    /// Held while a daemon chooses its number.
+    static let lockReplicas = statement(
+        "lock_replicas", "SELECT 1 FROM understudy_meta WHERE name = 'replicas' FOR UPDATE")
+    static let forgetReplicas = statement(
+        "forget_replicas", "DELETE FROM understudy_replicas WHERE seen < now() - interval '60 seconds'")
+    static let numbers = statement("numbers", "SELECT number FROM understudy_replicas ORDER BY number")
+    static let addReplica = statement(
+        "add_replica", "INSERT INTO understudy_replicas(number, name, token) VALUES ($1, $2, $3)")
+    static let seen = statement(
+        "seen", "UPDATE understudy_replicas SET seen = now() WHERE number = $1 AND token = $2")
+    static let replicas = statement(
+        "replicas",
+        """
+        SELECT number, name FROM understudy_replicas WHERE seen > now() - interval '30 seconds' ORDER BY number
+        """)
+    static let removeReplica = statement(
+        "remove_replica", "DELETE FROM understudy_replicas WHERE number = $1 AND token = $2")
+
+    /// The key of a row as it is written: indexes of PostgreSQL's take some 2,700 bytes at most. No text gives the bytes that stand
+    /// for a longer one.
+    static func writtenKey(_ key: String) -> [UInt8] {
+        key.utf8.count <= 512 ? Array(key.utf8) : [0xFF] + Digest.sha256(key)
+    }
+}

@@ -1,0 +1,66 @@
+import Platform
+import PostgreSQL
+import Synchronization
+
+// What follows when a change of a world was sent.
+
+extension PostgreSQLStore {
+    /// Takes over what was committed.
+    func finish(_ write: SharedWrite) {
+        state.withLock { state in
+            if let (reset, tables, shared) = write.reset {
+                (state.seed, state.rowSeed) = (reset.seed, reset.seed)
+                state.seedings += 1
+                state.held = Held(
+                    id: write.id, version: write.version, beginning: write.version, tables: tables, shared: shared)
+                write.change.settle()
+                for (name, value) in write.written.values { shared.noteWritten(name, value) }
+                return reset.also()
+            }
+            guard let held = state.held, held.id == write.id, held.tables === write.change.tables else {
+                // It was loaded anew, perhaps before this.
+                if let held = state.held, held.id == write.id, held.version < write.version { state.held = nil }
+                return
+            }
+            guard held.version < write.version else {
+                // It was taken over like what others do, but for what isn't written, such as that a generator has moved on.
+                return write.change.settle(but: write.written)
+            }
+            guard held.version == write.before else { return state.held = nil }
+            write.change.doAgain()
+            for (name, value) in write.written.values { held.shared.noteWritten(name, value) }
+            state.held?.version = write.version
+        }
+    }
+
+    /// Looks whether a change was committed whose connection was lost meanwhile. As long as the transaction may still be committed, it
+    /// has a lock, for which this waits.
+    func hasHappened(_ write: SharedWrite) throws(StoreFailure) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(2)
+        while true {
+            do throws(StoreFailure) {
+                return try stores.pool.use { connection throws(PostgreSQLError) in
+                    let limit = ContinuousClock.now + PostgreSQLPool.answerLimit
+                    let found =
+                        try connection.run(
+                            [
+                                PostgreSQLSchema.begin(), PostgreSQLSchema.lock(.integer(write.id)),
+                                PostgreSQLSchema.change(
+                                    .integer(write.id), .integer(write.version), .integer(stores.writer)),
+                            ], until: limit)[2].count > 0
+                    // What was sent may still arrive, and then finds another version.
+                    let calls = found ? [] : [PostgreSQLSchema.skipVersion(.integer(write.id))]
+                    try connection.run(calls + [PostgreSQLSchema.commit()], until: limit)
+                    return found
+                }
+            } catch {
+                guard ContinuousClock.now < deadline else {
+                    // What random values it used isn't known either.
+                    state.withLock { $0.held = nil }
+                    throw StoreFailure(.unknown, error.detail)
+                }
+                usleep(200_000)
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import PostgreSQL
+import Synchronization
+
+// What other daemons have changed.
+
+typealias PostgreSQLRefresher = Batches<PostgreSQLRefresh>
+
+/// A wish to know what others have changed in some worlds.
+final class PostgreSQLRefresh: BatchItem, @unchecked Sendable {
+    let stores: [PostgreSQLStore]
+    var news: [ObjectIdentifier: StoreNews] = [:]
+    var failure: StoreFailure?
+
+    init(_ stores: [PostgreSQLStore]) { self.stores = stores }
+}
+
+extension PostgreSQLStores {
+    /// Looks for changes by others in several worlds, in one round trip together with whoever looks at the same time.
+    package func refresh(_ stores: [any Store]) -> [StoreNews] {
+        let refresh = PostgreSQLRefresh(stores.compactMap { $0 as? PostgreSQLStore })
+        refresher.run(refresh, atMost: .max) { batch in
+            do throws(StoreFailure) {
+                let news = try news(of: batch)
+                for refresh in batch { refresh.news = news }
+            } catch {
+                for refresh in batch { refresh.failure = error }
+            }
+        }
+        if let failure = refresh.failure { StoreCall.current?.note(failure) }
+        return stores.map { store in
+            guard let store = store as? PostgreSQLStore else { return store.refresh() }
+            return refresh.news[ObjectIdentifier(store)] ?? .same
+        }
+    }
+
+    private func news(of batch: [PostgreSQLRefresh]) throws(StoreFailure) -> [ObjectIdentifier: StoreNews] {
+        var left: [ObjectIdentifier: PostgreSQLStore] = [:]
+        for store in batch.lazy.flatMap(\.stores) { left[ObjectIdentifier(store)] = store }
+        var news: [ObjectIdentifier: StoreNews] = [:]
+        while !left.isEmpty {
+            var asked: [(store: PostgreSQLStore, id: Int64, version: Int64)] = []
+            for (key, store) in left {
+                switch try store.place() {
+                case nil: (news[key], left[key]) = (.gone, nil)
+                case (let id, let version)?: asked.append((store: store, id: id, version: version))
+                }
+            }
+            let calls = asked.map { PostgreSQLSchema.news(.integer($0.id), .integer($0.version)) }
+            guard !calls.isEmpty else { break }
+            let results = try pool.use { connection throws(PostgreSQLError) in
+                try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
+            }
+            for (asked, result) in zip(asked, results) {
+                let key = ObjectIdentifier(asked.store)
+                let (found, isAll) = try asked.store.take(result, asked.id)
+                if found != .same || news[key] == nil { news[key] = found }
+                if isAll { left[key] = nil }
+            }
+        }
+        return news
+    }
+}
+
+extension PostgreSQLStore {
+    /// The world's number and version, once it is loaded; `nil` when it has gone.
+    fileprivate func place() throws(StoreFailure) -> (Int64, Int64)? {
+        try load()
+        return state.withLock { state in state.held.map { ($0.id, $0.version) } }
+    }
+
+    /// Takes over what was found. `isAll` is `false` where there may be more.
+    fileprivate func take(
+        _ result: PostgreSQLResult, _ id: Int64
+    ) throws(StoreFailure) -> (news: StoreNews, isAll: Bool) {
+        guard result.count > 0 else {
+            state.withLock { state in
+                if state.held?.id == id { (state.held, state.isGone) = (nil, true) }
+            }
+            return (news: .gone, isAll: true)
+        }
+        var change = StoreChange()
+        defer { tell(change) }
+        let taken = state.withLock { state -> Result<Taken, StoreFailure> in
+            do throws(StoreFailure) { return .success(try take(result, id, &state, &change)) } catch {
+                state.held = nil
+                return .failure(error)
+            }
+        }
+        switch try taken.get() {
+        case .same: return (news: .same, isAll: true)
+        case .changed: return (news: .changed, isAll: result.count < PostgreSQLSchema.changeCount)
+        case .behind(let beginning):
+            try load(isAnew: true)
+            let types = state.withLock { $0.seed.format.stored }
+            change.names.formUnion(Array(types.rows.keys) + Array(types.values.keys))
+            if beginning != result.integer(0, 1) { change.isReset = true }
+            return (news: .changed, isAll: true)
+        }
+    }
+
+    private enum Taken {
+        case same
+        case changed
+        /// Changes that would be needed are gone. The world began at this version.
+        case behind(Int64)
+    }
+
+    private func take(
+        _ result: PostgreSQLResult, _ id: Int64, _ state: inout State, _ change: inout StoreChange
+    ) throws(StoreFailure) -> Taken {
+        guard let before = state.held, before.id == id, before.version < result.integer(0, 0) else { return .same }
+        for row in 0..<result.count {
+            let version = result.integer(row, 2)
+            guard let held = state.held, version > held.version || result.isNull(row, 2) else { continue }
+            // One that comes between is gone.
+            guard result.integer(row, 3) == held.version else { return .behind(before.beginning) }
+            try PostgreSQLStore.apply(result.bytes(row, 4), as: version, to: &state, &change)
+        }
+        return .changed
+    }
+
+    /// Does to the tables in memory what somebody else has done.
+    static func apply(
+        _ bytes: [UInt8], as version: Int64, to state: inout State, _ change: inout StoreChange
+    ) throws(StoreFailure) {
+        guard var held = state.held else { return }
+        var place = (held.version + 1) * PostgreSQLSchema.placesOfVersion
+        for operation in try WorldChange.operations(bytes) {
+            switch operation {
+            case .reset:
+                held.shared = SharedTables(held.shared.coder)
+                held.tables = MemoryTables(state.seed, rows: state.rowSeed, shared: held.shared)
+                held.beginning = version
+                change.isReset = true
+            case .put(let table, _), .remove(let table, _):
+                try held.shared.apply(operation, at: place, in: held.tables, state.seed.format.stored)
+                change.names.insert(table)
+                place += 1
+            case .value(let name, _):
+                try held.shared.apply(operation, at: place, in: held.tables, state.seed.format.stored)
+                change.names.insert(name)
+            }
+        }
+        held.version = try PostgreSQLSchema.checked(version)
+        state.held = held
+    }
+}

@@ -1,0 +1,166 @@
+import PostgreSQL
+import Synchronization
+
+/// Keeps the tables of one world in memory, as of a version of what PostgreSQL has.
+///
+/// Readers see what is committed, and never wait for PostgreSQL: what an update changes in memory is undone before it is written, and
+/// done again once it is committed. `PostgreSQLStore+Updating` says how.
+final class PostgreSQLStore: Store {
+    let name: String
+    let stores: PostgreSQLStores
+    let state: Mutex<State>
+    let updates = PostgreSQLUpdates()
+    /// So many batches of updates take two round trips, since others change the world, too.
+    let caution = Atomic<Int>(0)
+    private let listeners = Mutex<[@Sendable (StoreChange) -> Void]>([])
+    /// Held by whoever loads the world.
+    private let loading = Mutex<Void>(())
+    /// Whether something of it was kept before this process took it up.
+    private let wasKept = Atomic<Bool>(false)
+
+    /// What is held of the world. Only reached while the lock is held.
+    struct State: @unchecked Sendable {
+        var seed: Seed
+        /// Whose rows aren't written while they are as there.
+        var rowSeed: Seed
+        var held: Held?
+        /// Whether it was removed: what is changed now is lost.
+        var isGone = false
+        /// How often the seeds were changed.
+        var seedings = 0
+    }
+
+    struct Held {
+        let id: Int64
+        var version: Int64
+        /// The version at which the world began afresh.
+        var beginning: Int64
+        var tables: MemoryTables
+        var shared: SharedTables
+    }
+
+    init(_ name: String, _ seed: Seed, of stores: PostgreSQLStores) {
+        self.name = name
+        self.stores = stores
+        state = Mutex(State(seed: seed, rowSeed: seed))
+        do throws(StoreFailure) { wasKept.store(try load(), ordering: .relaxed) } catch { note(error) }
+    }
+
+    let lasts = true
+
+    var isKept: Bool { wasKept.load(ordering: .relaxed) }
+
+    func note(_ failure: StoreFailure) { StoreCall.current?.note(failure) }
+
+    // MARK: - Loading
+
+    /// Loads what PostgreSQL has, unless it is at hand, and returns whether it was there.
+    @discardableResult
+    func load(isAnew: Bool = false) throws(StoreFailure) -> Bool {
+        // Typed errors don't come through the lock of a value that isn't there.
+        let result: Result<Bool, StoreFailure> = loading.withLock { _ in
+            do throws(StoreFailure) { return .success(try loadAlone(isAnew: isAnew)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    private func loadAlone(isAnew: Bool) throws(StoreFailure) -> Bool {
+        while true {
+            let (isHeld, isGone, before) = state.withLock { ($0.held != nil, $0.isGone, $0) }
+            if isHeld && !isAnew || isGone { return true }
+            let (written, wasThere) = try PostgreSQLLoader(stores, name).load(before.seed)
+            let coder = StoredCoder(profiles: before.seed.format.profiles)
+            let shared = SharedTables(coder, rows: written.rows, values: written.values)
+            let tables = MemoryTables(before.seed, rows: before.rowSeed, shared: shared)
+            // Now rather than while somebody waits for the lock.
+            tables.readAll(before.seed.format.stored)
+            if let failure = shared.failure { throw failure }
+            let isTaken = state.withLock { state in
+                guard state.seedings == before.seedings else { return false }
+                if let held = state.held, held.id == written.id, held.version > written.version { return true }
+                state.held = Held(
+                    id: written.id, version: written.version, beginning: written.beginning, tables: tables,
+                    shared: shared)
+                return true
+            }
+            if isTaken { return wasThere }
+        }
+    }
+
+    func resume(_ seed: Seed, rows: Seed) {
+        state.withLock { state in
+            (state.seed, state.rowSeed, state.held) = (seed, rows, nil)
+            state.seedings += 1
+        }
+        do throws(StoreFailure) { try load() } catch { note(error) }
+    }
+
+    // MARK: - Reading
+
+    func read<Result: Sendable, Failure: Error>(
+        _ body: (borrowing Snapshot) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        prepare()
+        return try state.withLock { (state) throws(Failure) -> Result in
+            let tables = state.held?.tables ?? MemoryTables(state.seed)
+            defer { if let failure = state.held?.shared.failure { fail(failure, &state) } }
+            return try body(Snapshot(tables: tables))
+        }
+    }
+
+    /// Has the world in memory, unless that fails.
+    private func prepare() {
+        guard state.withLock({ $0.held == nil && !$0.isGone }) else { return }
+        do throws(StoreFailure) { try load() } catch { note(error) }
+    }
+
+    /// What is in memory can't be used, and is loaded anew when it is next asked for.
+    func fail(_ failure: StoreFailure, _ state: inout State) {
+        state.held = nil
+        note(failure)
+    }
+
+    // MARK: - Changes by others
+
+    func refresh() -> StoreNews {
+        stores.refresh([self])[0]
+    }
+
+    func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void) {
+        listeners.withLock { $0.append(body) }
+    }
+
+    func tell(_ change: StoreChange) {
+        guard !change.names.isEmpty || change.isReset else { return }
+        for listener in listeners.withLock({ $0 }) { listener(change) }
+    }
+
+    // MARK: - Beginning and end
+
+    func adopt(_ seed: Seed) {
+        // What the earlier seed says is written first: what a world has doesn't depend on whether it was asked for.
+        update { tables in
+            tables[OutcomeQueue.self] = tables.value(OutcomeQueue.self)
+            tables[FaultQueue.self] = tables.value(FaultQueue.self)
+        }
+        guard StoreCall.current?.failure == nil else { return }
+        state.withLock { state in
+            state.seed = seed
+            state.held?.tables.goOn(with: seed)
+        }
+    }
+
+    func remove() {
+        let id = state.withLock { state -> Int64? in
+            defer { (state.isGone, state.held) = (true, nil) }
+            return state.isGone ? nil : state.held?.id
+        }
+        guard let id else { return }
+        do throws(StoreFailure) {
+            try stores.pool.use { connection throws(PostgreSQLError) in
+                let calls = [PostgreSQLSchema.begin()] + PostgreSQLSchema.removal(of: id) + [PostgreSQLSchema.commit()]
+                try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
+            }
+        } catch { note(error) }
+    }
+}

@@ -1,0 +1,200 @@
+import JOSE
+import Platform
+import PostgreSQL
+import Synchronization
+import Time
+
+/// Keeps worlds in a database of PostgreSQL's, for any number of daemons.
+///
+/// Each daemon holds the worlds that it serves in memory, as of a version, and asks before each request for what others have
+/// changed since. So looking costs no SQL, and nothing costs more with more rows.
+package final class PostgreSQLStores: WorldStores {
+    let pool: PostgreSQLPool
+    let refresher = PostgreSQLRefresher()
+    /// Tells this daemon's changes from others'.
+    let writer: Int64
+    private let membership: Mutex<Membership>
+    /// Whether the schema goes with this.
+    private let isTemporary: Bool
+    private let isClosed = Atomic<Bool>(false)
+
+    /// This daemon among the others.
+    private struct Membership {
+        var number: Int
+        var replicas: [StoreHealth.Replica] = []
+    }
+
+    package let waits = true
+    package let isShared = true
+
+    /// Connects, and makes what isn't there yet.
+    ///
+    /// - Parameter url: As libpq reads it. With `#temporary` at its end, everything lies in a schema of its own, which goes with this.
+    package init(_ url: String) throws(PostgreSQLStartFailure) {
+        CertificateDigests.prepare()
+        let suffix = "#temporary"
+        isTemporary = url.hasSuffix(suffix)
+        var random = Randomness(seed: nil)
+        writer = random.bytes(8).reduce(0) { $0 << 8 | Int64($1) }
+        let schema = isTemporary ? "understudy_\(Hex.encode(random.bytes(8)))" : nil
+        let address: PostgreSQLAddress
+        do throws(PostgreSQLError) {
+            address = try PostgreSQLAddress(isTemporary ? String(url.dropLast(suffix.count)) : url)
+        } catch {
+            throw PostgreSQLStartFailure(error.message)
+        }
+        pool = PostgreSQLPool(address, schema: schema)
+        do throws(StoreFailure) {
+            try PostgreSQLLayout(pool).prepare()
+            membership = Mutex(Membership(number: 0))
+            try join()
+        } catch { throw PostgreSQLStartFailure("\(address.title): \(error.detail)") }
+        startUpkeep()
+    }
+
+    deinit { close() }
+
+    package func store(of world: String, seed: Seed) -> any Store { PostgreSQLStore(world, seed, of: self) }
+
+    package var worlds: [String] {
+        attempt(otherwise: []) { () throws(StoreFailure) in
+            let result = try pool.use { connection throws(PostgreSQLError) in
+                try connection.run([PostgreSQLSchema.names()], until: .now + PostgreSQLPool.answerLimit)[0]
+            }
+            return (0..<result.count).map { result.text($0, 0) }
+        }
+    }
+
+    /// Runs `body`, and tells of its failure.
+    private func attempt<Value>(otherwise: Value, _ body: () throws(StoreFailure) -> Value) -> Value {
+        do throws(StoreFailure) { return try body() } catch {
+            StoreCall.current?.note(error)
+            return otherwise
+        }
+    }
+
+    package var sharedTexts: (any SharedTexts)? { self }
+
+    package var directory: (any WorldDirectory)? { self }
+
+    package var replica: Int { membership.withLock { $0.number } }
+
+    package var health: StoreHealth {
+        var health = StoreHealth(kind: "postgresql")
+        if let (failure, since) = pool.failure { (health.failure, health.failingSince) = (failure, since) }
+        health.replicas = membership.withLock { $0.replicas }
+        return health
+    }
+
+    package func tryAgain() {
+        if pool.failure != nil { _ = try? text("seed") }
+    }
+
+    /// A connection of the caller's own, with the store's time limits, in the store's schema.
+    package func connect() throws(StoreFailure) -> PostgreSQLConnection { try pool.connect() }
+
+    /// Keeps the seed from which worlds begin, or sees that it is the one that was kept.
+    package func begin(with seed: Seed) throws(PostgreSQLStartFailure) {
+        let digest = seed.digest
+        let known: String
+        do throws(StoreFailure) { known = try text("seed", orKeep: digest) } catch {
+            throw PostgreSQLStartFailure("\(pool.address.title): \(error.detail)")
+        }
+        guard known != digest else { return }
+        throw PostgreSQLStartFailure(
+            "\(pool.address.title): its worlds began from the seed \(known), and this one is \(digest): start all replicas with "
+                + "the same, or this one in another schema (?options=-csearch_path%3DNAME)")
+    }
+
+    /// Nothing is served any more.
+    package func close() {
+        guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        let (number, writer) = (replica, writer)
+        var calls = [PostgreSQLSchema.removeReplica(.integer(Int64(number)), .integer(writer))]
+        if isTemporary, let schema = pool.schema {
+            calls.append(PostgreSQLSchema.statement("drop", #"DROP SCHEMA "\#(schema)" CASCADE"#)())
+        }
+        _ = try? pool.use { connection throws(PostgreSQLError) in
+            try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
+        }
+        pool.close()
+    }
+
+    // MARK: - Replicas
+
+    /// Takes the least number that is free.
+    private func join() throws(StoreFailure) {
+        let name = "\(PostgreSQLStores.hostName):\(getpid())"
+        let number = try pool.use { connection throws(PostgreSQLError) in
+            let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
+            let results = try connection.run(
+                [
+                    PostgreSQLSchema.begin(), PostgreSQLSchema.lockReplicas(), PostgreSQLSchema.forgetReplicas(),
+                    PostgreSQLSchema.numbers(),
+                ], until: deadline)
+            let taken = Set((0..<results[3].count).map { Int(results[3].integer($0, 0)) })
+            guard let free = (1...4095).first(where: { !taken.contains($0) }) else {
+                throw PostgreSQLError(.refused, "there are 4095 daemons already")
+            }
+            try connection.run(
+                [
+                    PostgreSQLSchema.addReplica(.integer(Int64(free)), .text(name), .integer(writer)),
+                    PostgreSQLSchema.commit(),
+                ], until: deadline)
+            return free
+        }
+        let own = StoreHealth.Replica(number: number, name: name)
+        membership.withLock { $0 = Membership(number: number, replicas: [own]) }
+    }
+
+    private static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "daemon" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// From one time that a daemon says that it is there to the next.
+    private static let upkeepPause: UInt32 = 10
+
+    private func startUpkeep() {
+        _ = WorkThread.start { [weak self] in
+            while true {
+                for _ in 0..<PostgreSQLStores.upkeepPause {
+                    sleep(1)
+                    guard let self, !self.isClosed.load(ordering: .acquiring) else { return }
+                }
+                guard let self else { return }
+                try? self.upkeep()
+            }
+        }
+    }
+
+    /// Says that this daemon is there, looks who else is, and removes changes that everybody has.
+    func upkeep() throws(StoreFailure) {
+        let (number, writer) = (replica, writer)
+        let results = try pool.use { connection throws(PostgreSQLError) in
+            try connection.run(
+                [
+                    PostgreSQLSchema.seen(.integer(Int64(number)), .integer(writer)), PostgreSQLSchema.replicas(),
+                ], until: .now + PostgreSQLPool.answerLimit)
+        }
+        // It was away for so long that its number may be another's.
+        guard results[0].changed == 1 else { return try join() }
+        let replicas = (0..<results[1].count).map { row in
+            StoreHealth.Replica(number: Int(results[1].integer(row, 0)), name: results[1].text(row, 1))
+        }
+        membership.withLock { $0.replicas = replicas }
+        // One of them does it for all.
+        guard replicas.first?.number == number else { return }
+        _ = try pool.use { connection throws(PostgreSQLError) in
+            try connection.run([PostgreSQLSchema.trim()], until: .now + PostgreSQLPool.answerLimit)
+        }
+    }
+}
+
+/// Why a database can't be used, in a line without a password.
+package struct PostgreSQLStartFailure: Error, CustomStringConvertible, Sendable {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,204 @@
+import Platform
+import SQLite
+
+/// The file in which SQLite keeps all worlds of a daemon. Only used while the lock of the stores is held.
+///
+/// What was committed outlives the process, however it ends. The system writes it to the disk later: a machine that loses its power
+/// may lose the last seconds, but never a part of a change. <https://www.sqlite.org/pragma.html#pragma_synchronous>
+final class SQLiteFile {
+    let path: String
+    let database: SQLiteDatabase
+    let statements: SQLiteSchema.Statements
+    /// Of the next row or entry.
+    private var next: Int64 = 1
+    /// Numbers below it may have been given: it is written down before they are.
+    private var reserved: Int64 = 1
+    private static let reservedAtOnce: Int64 = 100_000
+    /// Rows that are kept in memory as they were read, by all worlds together.
+    var cachedRows = 0
+    static let cachedRowLimit = 50_000
+    /// Told apart by it: what was kept in memory before it changed is forgotten.
+    private(set) var cacheGeneration = 0
+    private let lock: SQLiteFileLock
+    /// Whether another daemon may have it: then nothing here is read or written any more.
+    private(set) var isClosed = false
+
+    /// Opens the file or makes it.
+    ///
+    /// - Throws: Why it can't be used, with its path, in a line.
+    init(_ path: String) throws(SQLiteStartFailure) {
+        self.path = path
+        lock = try SQLiteFileLock(path)
+        // What it holds is nobody else's to read. SQLite gives the files beside it the same permissions.
+        let made = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        if made >= 0 { Platform.close(made) }
+        do throws(SQLiteError) {
+            database = try SQLiteDatabase(path)
+            database.wait(milliseconds: 5_000)
+            let settings = try SQLiteFile.checked(database)
+            guard settings == nil else { throw SQLiteError(code: -1, message: settings ?? "", systemError: 0) }
+            try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")
+            try database.execute("PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 67108864")
+            // In pages: the more changes are put into the file together, the fewer times is a page written.
+            try database.execute("PRAGMA wal_autocheckpoint = 4000")
+            if try SQLiteFile.pragma("user_version", database) == 0 { try SQLiteFile.lay(database) }
+            statements = try SQLiteSchema.Statements(database)
+            let text = try statements.meta.first(.text("reserved")) { $0.text(0) }
+            next = text.flatMap { Int64($0) } ?? 1
+            reserved = next
+        } catch {
+            throw SQLiteStartFailure(path, error)
+        }
+    }
+
+    /// What keeps the file from being one of ours; `nil` when nothing does.
+    private static func checked(_ database: SQLiteDatabase) throws(SQLiteError) -> String? {
+        let version = try pragma("user_version", database)
+        let application = try pragma("application_id", database)
+        let isEmpty = try isEmpty(database)
+        guard application == SQLiteSchema.applicationID || (application == 0 && version == 0 && isEmpty) else {
+            return "it is another program's database"
+        }
+        guard version <= SQLiteSchema.version else {
+            return "it was written by a newer version of understudy (its schema is \(version), this one's "
+                + "\(SQLiteSchema.version)): use that version"
+        }
+        return database.isReadOnly ? "it can't be written" : nil
+    }
+
+    private static func pragma(_ name: String, _ database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
+        try database.prepare("PRAGMA \(name)").first { $0.integer(0) } ?? 0
+    }
+
+    private static func isEmpty(_ database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+        try database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").first { _ in true } == nil
+    }
+
+    /// All of it or nothing.
+    private static func lay(_ database: SQLiteDatabase) throws(SQLiteError) {
+        try database.execute(
+            """
+            BEGIN IMMEDIATE; PRAGMA application_id = \(SQLiteSchema.applicationID);
+            PRAGMA user_version = \(SQLiteSchema.version); \(SQLiteSchema.tables) COMMIT
+            """)
+    }
+
+    /// A number that is larger than all before it. A change is under way, of which writing it down is a part.
+    func number() throws(SQLiteError) -> Int64 {
+        if next >= reserved {
+            let (limit, isTooLarge) = next.addingReportingOverflow(SQLiteFile.reservedAtOnce)
+            guard !isTooLarge else { throw SQLiteError(code: -1, message: "there are no more numbers", systemError: 0) }
+            try statements.setMeta.run(.text("reserved"), .text(String(limit)))
+            reserved = limit
+        }
+        defer { next += 1 }
+        return next
+    }
+
+    /// A change was undone: what was reserved in it may not be.
+    func forgetReserved() { reserved = next }
+
+    /// Forgets what is kept in memory when it has become much.
+    func limitCache() {
+        guard cachedRows > SQLiteFile.cachedRowLimit else { return }
+        cachedRows = 0
+        cacheGeneration += 1
+    }
+
+    /// Whether what is written is still found at the path.
+    private func expectPlace() throws(SQLiteError) {
+        guard database.hasMoved else { return }
+        throw SQLiteError(code: -1, message: "the file was moved or removed", systemError: ENOENT)
+    }
+
+    /// Begins a change.
+    func begin() throws(SQLiteError) {
+        try expectPlace()
+        try statements.begin.run()
+    }
+
+    /// Tries whether a change can be written.
+    func tryWriting() throws(SQLiteError) {
+        guard !isClosed else { return }
+        try begin()
+        do throws(SQLiteError) {
+            // As much as a large request may write: what is full has no room for it.
+            try setMeta("tried", String(repeating: "-", count: 65_536))
+            try statements.commit.run()
+        } catch {
+            if database.isInTransaction { try? statements.rollback.run() }
+            throw error
+        }
+    }
+
+    /// Leaves the file to others. What still refers to it, such as a key that is being made, may outlive the daemon.
+    func close() {
+        isClosed = true
+        lock.release()
+    }
+
+    /// A text that belongs to no world.
+    func meta(_ name: String) throws(SQLiteError) -> String? {
+        try statements.meta.first(.text(name)) { $0.text(0) }
+    }
+
+    func setMeta(_ name: String, _ value: String) throws(SQLiteError) {
+        try statements.setMeta.run(.text(name), .text(value))
+    }
+}
+
+/// Why a file can't be used, in a line.
+package struct SQLiteStartFailure: Error, CustomStringConvertible, Sendable {
+    package let description: String
+
+    init(_ path: String, _ reason: String) { description = "\(path): \(reason)" }
+
+    init(_ path: String, _ error: SQLiteError) {
+        let reason =
+            switch error.primaryCode {
+            case 26: "it isn't a SQLite database"
+            case 11: "the database is damaged (\(error.message))"
+            case 13: "there is no room on the disk"
+            case 5, 6: "another program has locked it"
+            case 8: "it can't be written"
+            case 14 where error.systemError != 0: "it can't be opened: \(String(cString: strerror(error.systemError)))"
+            default: error.description
+            }
+        self.init(path, reason)
+    }
+}
+
+/// Keeps a second daemon from the file, for as long as it lives. The lock is the process's: it goes however that ends.
+private final class SQLiteFileLock {
+    private let descriptor: Int32
+
+    init(_ path: String) throws(SQLiteStartFailure) {
+        descriptor = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw SQLiteStartFailure(path, "it can't be opened: \(String(cString: strerror(errno)))")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw SQLiteStartFailure(path, "another understudy uses it: end that one, or give this one another file")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    func release() { flock(descriptor, LOCK_UN) }
+}
+
+extension StoreFailure {
+    /// <https://www.sqlite.org/rescode.html>
+    init(_ error: SQLiteError) {
+        let kind: Kind =
+            switch error.primaryCode {
+            case 5, 6: .slow
+            case 13: .full
+            case 8: .readOnly
+            case 11, 26: .unreadable
+            default: [ENOSPC, EDQUOT, EFBIG].contains(error.systemError) ? .full : .gone
+            }
+        self.init(kind, "SQLite: \(error.message)")
+    }
+}

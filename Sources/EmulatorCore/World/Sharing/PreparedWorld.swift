@@ -1,0 +1,128 @@
+import HTTPServer
+import Platform
+import Synchronization
+import Time
+
+/// Whether the scenarios have been played with which a shared world begins. One replica plays them, and the others wait for it.
+struct PreparedWorld: WorldValue {
+    static let name = "scenarios.prepared"
+
+    var isDone = false
+    /// The replica that plays them, if one has begun.
+    fileprivate var replica: Int?
+    /// Counts up as long as that replica does.
+    fileprivate var beat = 0
+
+    init(_ seed: Seed) {}
+}
+
+extension World {
+    /// Whether the scenarios have been played with which it begins.
+    var isPrepared: Bool {
+        guard state.isShared else { return preparation.isDone }
+        let isDone = read { $0.value(PreparedWorld.self).isDone }
+        // Another replica may have reset it.
+        if !isDone { preparation.beginAgain() }
+        return isDone
+    }
+}
+
+/// One replica's part in preparing a shared world.
+struct SharedPreparation {
+    enum Turn: Equatable {
+        case done
+        case mine
+        /// Another replica does.
+        case wait
+        /// The store has failed: `StoreCall` is told.
+        case failed
+    }
+
+    /// Seconds between two signs that a replica is still at it, and how long others wait for one.
+    private static let interval = 1
+    private static let patience = 10
+
+    private let world: World
+    private let replica: Int
+    /// The last sign of the other replica, and when it came, on the machine's monotonic clock, in seconds.
+    private var seen: (replica: Int, beat: Int, at: Int)?
+
+    init(_ world: World, by replica: Int) {
+        self.world = world
+        self.replica = replica
+    }
+
+    /// Takes the turn of a replica that gives no sign any more, too. `now` is the machine's monotonic clock, in seconds.
+    mutating func next(at now: Int = MachineClock.uptime) -> Turn {
+        let silent = seen.flatMap { now - $0.at >= SharedPreparation.patience ? $0 : nil }
+        let replica = replica
+        let found = try? StoreCall.checked {
+            world.update { tables -> (turn: Turn, other: (replica: Int, beat: Int)?) in
+                let prepared = tables[PreparedWorld.self]
+                guard !prepared.isDone else { return (.done, nil) }
+                if let other = prepared.replica, other != replica,
+                    silent?.replica != other || silent?.beat != prepared.beat
+                {
+                    return (.wait, (other, prepared.beat))
+                }
+                tables[PreparedWorld.self].replica = replica
+                tables[PreparedWorld.self].beat = prepared.beat + 1
+                return (.mine, nil)
+            }
+        }
+        guard let found else { return .failed }
+        if let other = found.other, seen?.replica != other.replica || seen?.beat != other.beat {
+            seen = (other.replica, other.beat, now)
+        }
+        return found.turn
+    }
+
+    /// The scenarios have been played. What failed is told to `StoreCall`; then another request does it again.
+    func finish() {
+        world.update { tables in
+            // The world may have been reset meanwhile.
+            if tables[PreparedWorld.self].replica == replica { tables[PreparedWorld.self].isDone = true }
+        }
+    }
+
+    /// Gives signs until `stop` is called on what is returned.
+    func begin() -> Pulse {
+        let pulse = Pulse(world, replica)
+        pulse.next()
+        return pulse
+    }
+
+    final class Pulse: Sendable {
+        private let world: World
+        private let replica: Int
+        private let hasStopped = Atomic<Bool>(false)
+
+        fileprivate init(_ world: World, _ replica: Int) {
+            self.world = world
+            self.replica = replica
+        }
+
+        func stop() { hasStopped.store(true, ordering: .relaxed) }
+
+        fileprivate func next() {
+            Timer.after(.seconds(SharedPreparation.interval)) { [self] in
+                // It may have to wait.
+                WorkThreads.shared.run { [self] in beat() }
+            }
+        }
+
+        private func beat() {
+            guard !hasStopped.load(ordering: .relaxed) else { return }
+            do throws(StoreFailure) {
+                try StoreCall.checked {
+                    world.update { tables in
+                        if tables[PreparedWorld.self].replica == replica { tables[PreparedWorld.self].beat += 1 }
+                    }
+                }
+            } catch {
+                world.budget.notices.tell(.stores, error.diagnosis.line)
+            }
+            next()
+        }
+    }
+}

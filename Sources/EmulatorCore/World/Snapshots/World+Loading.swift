@@ -1,0 +1,78 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension World {
+    /// Puts everything of a snapshot in the place of all that the world has, in one change. The world's seed is the snapshot's
+    /// already. What it costs grows with both, under the world's lock.
+    ///
+    /// - Throws: Why the store didn't take it: then nothing has changed.
+    package func load(_ snapshot: WorldSnapshot) throws(StoreFailure) {
+        let types = seed.format.stored
+        let (lasts, isShared) = (state.store.lasts, state.isShared)
+        let seed = seed
+        try StoreCall.checked {
+            update { tables in
+                // The clock first: tables let rows go by it.
+                for (name, type) in types.values where !WorldSnapshot.keptOut.contains(name) {
+                    World.begin(type, of: seed, in: &tables)
+                }
+                for value in snapshot.values { World.set(value, in: &tables) }
+                for (_, type) in types.rows {
+                    let rows = snapshot.tables.first { $0.type == type }?.rows ?? []
+                    World.replace(type, by: rows, of: seed, in: &tables)
+                }
+                if lasts { for keys in snapshot.keys { tables.put(keys) } }
+                // The scenarios with which worlds begin aren't for one that has begun elsewhere.
+                if isShared { tables[PreparedWorld.self].isDone = true }
+            }
+        }
+        keys.restore(snapshot.keys)
+        preparation.finish()
+        caches.removeAll()
+        recording.clear(forgetting: false)
+        state.mayHaveFaults.store(true, ordering: .relaxed)
+        noteChange()
+        countInbox()
+        forgetMail()
+        inboxListeners.tell()
+    }
+
+    private static func begin<V: WorldValue>(_ type: V.Type, of seed: Seed, in tables: inout Transaction) {
+        tables[type] = V(seed)
+    }
+
+    private static func set<V: WorldValue>(_ value: V, in tables: inout Transaction) { tables[V.self] = value }
+
+    /// The table has these rows afterwards, in this order.
+    private static func replace<R: Row>(
+        _ type: R.Type, by rows: [any Row], of seed: Seed, in tables: inout Transaction
+    ) {
+        let rows = rows.compactMap { $0 as? R }
+        // Seeded rows stand before all others, in the seed's order: those that do so in the snapshot, too, stay where they are.
+        var places: [String: Int] = [:]
+        for (place, row) in (seed.rows(of: type)?.rows ?? []).enumerated() { places[row.key.keyText] = place }
+        var last = -1
+        let standing = rows.prefix { row in
+            guard let place = places[row.key.keyText], place > last else { return false }
+            last = place
+            return true
+        }
+        let kept = Set(standing.map(\.key.keyText))
+        for row in tables.all(type) where !kept.contains(row.key.keyText) { tables.remove(type, row.key) }
+        for (place, row) in rows.enumerated() {
+            // A seeded row that is as it was needn't be written down.
+            if place < standing.count, let known = tables.find(type, row.key), isSame(known, row) { continue }
+            tables.put(row)
+        }
+    }
+
+    private static func isSame<R: Row>(_ one: R, _ other: R) -> Bool {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        guard let left = try? encoder.encode(one), let right = try? encoder.encode(other) else { return false }
+        return left == right
+    }
+}

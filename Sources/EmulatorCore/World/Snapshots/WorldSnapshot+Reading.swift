@@ -1,0 +1,120 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension WorldSnapshot {
+    /// Reads what `World.snapshot` wrote. Every row and value has to be one that worlds of this format can hold.
+    package init(reading bytes: [UInt8], _ format: SeedFormat) throws(SnapshotIssue) {
+        let decoder = JSONDecoder()
+        if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = format.profiles }
+        if let key = CodingUserInfoKey.storedTypes { decoder.userInfo[key] = format.stored }
+        do {
+            let document = try decoder.decode(SnapshotDocument.self, from: Data(bytes))
+            self.init(seed: document.seed, keys: document.keys, values: document.values, tables: document.tables)
+        } catch let issue as SnapshotIssue {
+            throw issue
+        } catch {
+            throw SnapshotIssue(error)
+        }
+    }
+}
+
+extension CodingUserInfoKey {
+    fileprivate static let storedTypes = CodingUserInfoKey(rawValue: "storedTypes")
+}
+
+/// A snapshot as it is written.
+private struct SnapshotDocument: Decodable {
+    let seed: String
+    let keys: [StoredKeys]
+    var values: [any WorldValue] = []
+    var tables: [WorldSnapshot.Table] = []
+
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(_ name: String) { stringValue = name }
+        init?(stringValue: String) { self.init(stringValue) }
+        init?(intValue: Int) { nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let key = CodingUserInfoKey.storedTypes
+        let types = key.flatMap { decoder.userInfo[$0] as? StoredTypes } ?? StoredTypes([], values: [])
+        let members = try decoder.container(keyedBy: Name.self)
+        let format = try members.decode(Int.self, forKey: Name("snapshot"))
+        let version = (try? members.decode(String.self, forKey: Name("version"))) ?? "an unknown version"
+        guard format <= WorldSnapshot.format, format > 0 else {
+            throw SnapshotIssue(
+                path: "$.snapshot",
+                message: "format \(format), written by \(String(version.prefix(40))); this version reads format "
+                    + "\(WorldSnapshot.format): use that version")
+        }
+        seed = try members.decode(String.self, forKey: Name("seed"))
+        keys = try members.decode([StoredKeys].self, forKey: Name("keys"))
+        if let place = keys.firstIndex(where: { !$0.isReadable }) {
+            throw SnapshotIssue(path: "$.keys[\(place)]", message: "a key that can't be read")
+        }
+        let values = try members.nestedContainer(keyedBy: Name.self, forKey: Name("values"))
+        for name in values.allKeys {
+            guard let type = types.values[name.stringValue], !WorldSnapshot.keptOut.contains(name.stringValue) else {
+                throw SnapshotDocument.unknown("$.values", name, version)
+            }
+            self.values.append(try values.decode(type, forKey: name))
+        }
+        let tables = try members.nestedContainer(keyedBy: Name.self, forKey: Name("tables"))
+        for name in tables.allKeys {
+            guard let type = types.rows[name.stringValue], type != StoredKeys.self else {
+                throw SnapshotDocument.unknown("$.tables", name, version)
+            }
+            var rows = try tables.nestedUnkeyedContainer(forKey: name)
+            self.tables.append(WorldSnapshot.Table(type: type, rows: try SnapshotDocument.rows(type, in: &rows)))
+        }
+    }
+
+    private static func rows<R: Row>(_ type: R.Type, in list: inout any UnkeyedDecodingContainer) throws -> [any Row] {
+        var rows: [any Row] = []
+        while !list.isAtEnd { rows.append(try list.decode(type)) }
+        return rows
+    }
+
+    private static func unknown(_ path: String, _ name: Name, _ version: String) -> SnapshotIssue {
+        SnapshotIssue(
+            path: "\(path)[\(Diagnosis.quote(name.stringValue))]",
+            message: "this version's worlds have nothing of that name; the snapshot was written by "
+                + String(version.prefix(40)))
+    }
+}
+
+extension SnapshotIssue {
+    /// What the decoder says. The value itself isn't repeated: it may be a secret.
+    fileprivate init(_ error: any Error) {
+        let context: DecodingError.Context
+        var what = "not what is expected here"
+        switch error as? DecodingError {
+        case .typeMismatch(_, let found), .valueNotFound(_, let found): context = found
+        case .keyNotFound(let key, let found):
+            context = found
+            what = "\(Diagnosis.quote(key.stringValue)) is missing"
+        case .dataCorrupted(let found):
+            context = found
+            if found.codingPath.isEmpty { what = "it isn't JSON" }
+        default:
+            self.init(path: "$", message: "it can't be read")
+            return
+        }
+        let path = context.codingPath.map { key in
+            key.intValue.map { "[\($0)]" }
+                ?? (SnapshotIssue.isPlain(key.stringValue)
+                    ? ".\(key.stringValue)" : "[\(Diagnosis.quote(key.stringValue))]")
+        }
+        self.init(path: "$" + path.joined(), message: what)
+    }
+
+    private static func isPlain(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0) }
+    }
+}

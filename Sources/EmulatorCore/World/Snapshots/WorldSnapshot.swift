@@ -1,0 +1,138 @@
+import JOSE
+import JSON
+import Time
+
+/// A world as it is at a moment, written down as JSON, from any store into any other: its seed, every table's rows in their order,
+/// values such as the clock and the generator, and the keys that sign. What was recorded isn't part of it.
+///
+///     {"snapshot": 1, "version": "0.1.0", "world": "default", "time": "2026-01-02T03:04:05Z", "seed": "{…}",
+///      "keys": […], "values": {"clock": {…}, …}, "tables": {"people": […], …}}
+///
+/// `seed` is the whole seed as the text of one file. Rows and values are as stores that last keep them, which is a stored format
+/// (`Row`); raw mails are base64.
+package struct WorldSnapshot: Sendable {
+    /// Changes when an older version of this program couldn't read what is written.
+    static let format = 1
+    /// The largest one that is written or read, in bytes.
+    package static let sizeLimit = 32 << 20
+    /// Values that say of a world only how it is kept: a world that takes a snapshot has its own.
+    static let keptOut: Set<String> = [StoredSeed.name, PreparedWorld.name]
+
+    /// As one file would have it.
+    package let seed: String
+    let keys: [StoredKeys]
+    let values: [any WorldValue]
+    let tables: [Table]
+
+    struct Table: Sendable {
+        let type: any Row.Type
+        let rows: [any Row]
+    }
+}
+
+/// Why a snapshot can't be taken.
+package struct SnapshotIssue: Error, Sendable {
+    /// Where in it, such as `$.tables["github.token"][3].scopes`.
+    package let path: String
+    package let message: String
+}
+
+// MARK: - Taking one
+
+extension World {
+    /// The world as it is now, as JSON. `version` is this program's. What it costs grows with the world, and a part of that is under
+    /// its lock.
+    ///
+    /// - Throws: What keeps the store from being read, or a row from being written.
+    package func snapshot(version: String) throws(StoreFailure) -> [UInt8] {
+        let types = seed.format.stored
+        let names = types.rows.keys.filter { $0 != StoredKeys.tableName }.sorted()
+        let (values, tables, time) = try StoreCall.checked {
+            read { snapshot in
+                (
+                    types.values.keys.filter { !WorldSnapshot.keptOut.contains($0) }.sorted().compactMap {
+                        types.values[$0].map { World.value($0, in: snapshot) }
+                    }, names.compactMap { types.rows[$0].map { World.rows($0, in: snapshot) } }, snapshot.now
+                )
+            }
+        }
+        let coder = StoredCoder(profiles: seed.format.profiles)
+        var writer = SnapshotWriter()
+        writer.member("snapshot", JSONValue.integer(Int64(WorldSnapshot.format)))
+        writer.member("version", .string(version))
+        writer.member("world", .string(name))
+        writer.member("time", .string(time.text))
+        writer.member("seed", .string(seed.document.text))
+        try writer.list("keys", keys.stored.map { key throws(StoreFailure) in try coder.encode(key) })
+        writer.begin("values")
+        for value in values { try writer.member(World.name(of: value), coder.encode(value)) }
+        writer.end()
+        writer.begin("tables")
+        for table in tables where !table.rows.isEmpty {
+            try writer.list(
+                World.name(of: table.type), table.rows.map { row throws(StoreFailure) in try coder.encode(row) })
+        }
+        writer.end()
+        return writer.finished
+    }
+
+    private static func value<V: WorldValue>(_ type: V.Type, in snapshot: borrowing Snapshot) -> any WorldValue {
+        snapshot.value(type)
+    }
+
+    private static func rows<R: Row>(_ type: R.Type, in snapshot: borrowing Snapshot) -> WorldSnapshot.Table {
+        WorldSnapshot.Table(type: type, rows: snapshot.all(type))
+    }
+
+    private static func name<V: WorldValue>(of value: V) -> String { V.name }
+
+    private static func name<R: Row>(of type: R.Type) -> String { type.tableName }
+}
+
+/// Puts together JSON whose parts are written already.
+private struct SnapshotWriter {
+    private var bytes: [UInt8] = Array("{".utf8)
+    private var isFirst = true
+
+    private mutating func name(_ name: String) {
+        if !isFirst { bytes.append(UInt8(ascii: ",")) }
+        isFirst = false
+        bytes += JSONValue.string(name).serialized()
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    mutating func member(_ name: String, _ value: JSONValue) { member(name, value.serialized()) }
+
+    mutating func member(_ name: String, _ value: [UInt8]) {
+        self.name(name)
+        bytes += value
+    }
+
+    mutating func list(_ name: String, _ elements: [[UInt8]]) {
+        self.name(name)
+        bytes += Array("[\n".utf8)
+        for (place, element) in elements.enumerated() {
+            if place > 0 { bytes += Array(",\n".utf8) }
+            bytes += element
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
+    mutating func begin(_ name: String) {
+        self.name(name)
+        bytes.append(UInt8(ascii: "{"))
+        isFirst = true
+    }
+
+    mutating func end() {
+        bytes.append(UInt8(ascii: "}"))
+        isFirst = false
+    }
+
+    var finished: [UInt8] { bytes + Array("}\n".utf8) }
+}
+
+extension WorldSnapshot {
+    /// How many rows all tables have together.
+    package var rowCount: Int64 { Int64(tables.reduce(0) { $0 + $1.rows.count }) }
+}

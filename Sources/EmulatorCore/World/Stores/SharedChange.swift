@@ -1,0 +1,171 @@
+/// What an update did to a world's tables in memory: taken while the store's lock is held, written without it, and done again under
+/// it once it is written.
+struct SharedChange: @unchecked Sendable {
+    private enum Step {
+        case put(StoredRow, in: MemoryTable, TableJournal.Manner, (StoredRow) throws(StoreFailure) -> [UInt8])
+        case removed(String, from: MemoryTable)
+    }
+
+    /// What becomes of a row in the end.
+    private struct Outcome {
+        let table: MemoryTable
+        let key: String
+        var kind: StoredRowKind?
+        /// The step that put it.
+        var step = 0
+        /// The step that added it; `nil` where it stays in its place.
+        var addedAt: Int?
+        var moved: [MovedEntry]
+    }
+
+    private struct OutcomeKey: Hashable {
+        let table: ObjectIdentifier
+        let key: String
+    }
+
+    let tables: MemoryTables
+    private let coder: StoredCoder
+    /// Whether the world began afresh before.
+    let isReset: Bool
+    /// The place of the first operation among all that were ever done to the world.
+    let firstPlace: Int64
+    private var steps: [Step] = []
+    private var values: [(captured: MemoryTables.CapturedValue, written: [UInt8]?)] = []
+    private var outcomes: [Outcome] = []
+
+    /// What is in the journal, which is emptied.
+    init(of tables: MemoryTables, _ shared: SharedTables, at firstPlace: Int64, isReset: Bool = false) {
+        self.tables = tables
+        coder = shared.coder
+        self.isReset = isReset
+        self.firstPlace = firstPlace
+        var known: [OutcomeKey: Int] = [:]
+        var touched: Set<ObjectIdentifier> = []
+        for entry in shared.journal.take() {
+            switch entry {
+            case .touched(let box):
+                guard touched.insert(ObjectIdentifier(box)).inserted else { continue }
+                guard let captured = box.captured(by: shared.coder) else { continue }
+                values.append((captured: captured, written: shared.written(captured.name)))
+            case .put(let row, let table, let manner):
+                note(row, table, manner, &known)
+                steps.append(.put(row, in: table, manner, shared.encoder(of: table)))
+            case .removed(let key, let table):
+                let place = outcome(of: key, table, &known)
+                (outcomes[place].moved, outcomes[place].addedAt) = ([], nil)
+                steps.append(.removed(key, from: table))
+            }
+        }
+        for place in outcomes.indices { outcomes[place].kind = outcomes[place].table.kind(of: outcomes[place].key) }
+    }
+
+    private mutating func outcome(of key: String, _ table: MemoryTable, _ known: inout [OutcomeKey: Int]) -> Int {
+        let id = OutcomeKey(table: ObjectIdentifier(table), key: key)
+        if let place = known[id] { return place }
+        outcomes.append(Outcome(table: table, key: key, moved: table.moved[key] ?? []))
+        known[id] = outcomes.count - 1
+        return outcomes.count - 1
+    }
+
+    private mutating func note(
+        _ row: StoredRow, _ table: MemoryTable, _ manner: TableJournal.Manner, _ known: inout [OutcomeKey: Int]
+    ) {
+        let place = outcome(of: row.key, table, &known)
+        outcomes[place].step = steps.count
+        switch manner {
+        case .added: (outcomes[place].addedAt, outcomes[place].moved) = (steps.count, [])
+        case .replaced(let gained):
+            outcomes[place].moved = table.entries(
+                of: row, moved: outcomes[place].moved, gaining: gained, at: firstPlace + Int64(steps.count))
+        }
+    }
+
+    /// How many places it takes.
+    var count: Int { steps.count }
+
+    // MARK: - Writing
+
+    struct Row {
+        let table: String
+        let key: String
+        /// `nil` where there is to be none.
+        let kind: StoredRowKind?
+        /// `nil` where it stays.
+        let place: Int64?
+        /// The key, where a seeded row was removed.
+        let value: [UInt8]
+        let moved: [UInt8]
+    }
+
+    /// As it is kept.
+    struct Written {
+        var change = WorldChange()
+        var rows: [Row] = []
+        var values: [(name: String, value: [UInt8])] = []
+        /// Whether nothing is to be written.
+        var isEmpty = true
+    }
+
+    func written() throws(StoreFailure) -> Written {
+        var written = Written()
+        if isReset { written.change.append(.reset) }
+        var encoded: [[UInt8]] = []
+        for step in steps {
+            switch step {
+            case .put(let row, let table, _, let encode):
+                let value = try encode(row)
+                written.change.append(.put(table: table.rules.name, value: value))
+                encoded.append(value)
+            case .removed(let key, let table):
+                written.change.append(.remove(table: table.rules.name, key: key))
+                encoded.append([])
+            }
+        }
+        for outcome in outcomes {
+            let moved = outcome.moved.isEmpty ? [] : try coder.encode(outcome.moved)
+            written.rows.append(
+                Row(
+                    table: outcome.table.rules.name, key: outcome.key, kind: outcome.kind,
+                    place: place(of: outcome),
+                    value: outcome.kind == .removed ? Array(outcome.key.utf8) : encoded[outcome.step], moved: moved))
+        }
+        for (captured, before) in values where !captured.isAsWritten {
+            let value = try captured.encode()
+            guard value != before else { continue }
+            written.change.append(.value(name: captured.name, value: value))
+            written.values.append((name: captured.name, value: value))
+        }
+        written.isEmpty = !isReset && steps.isEmpty && written.values.isEmpty
+        return written
+    }
+
+    private func place(of outcome: Outcome) -> Int64? {
+        if outcome.kind == .removed { return firstPlace }
+        return outcome.addedAt.map { firstPlace + Int64($0) }
+    }
+
+    // MARK: - Doing it again
+
+    /// Does to the tables what was done before, which was undone meanwhile.
+    func doAgain() {
+        for step in steps {
+            switch step {
+            case .put(let row, let table, _, _): table.put(row, now: .first)
+            case .removed(let key, let table): _ = table.remove(key)
+            }
+        }
+        settle()
+    }
+
+    /// Puts values back that differ from what is written in nothing that is written.
+    func settle(but written: Written) {
+        let names = Set(written.values.map(\.name))
+        for (captured, _) in values where !names.contains(captured.name) { captured.putBack() }
+    }
+
+    /// Takes note of what is written, where it wasn't undone.
+    func settle() {
+        for (captured, _) in values { captured.putBack() }
+        for outcome in outcomes { outcome.table.moved[outcome.key] = outcome.moved.isEmpty ? nil : outcome.moved }
+    }
+}

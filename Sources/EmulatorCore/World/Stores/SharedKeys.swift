@@ -1,0 +1,26 @@
+/// Keys that are kept as texts: an array of `StoredKey` as JSON.
+extension SharedTexts {
+    /// The keys under this name; `nil` where none were kept.
+    func keys(_ name: String) throws(StoreFailure) -> [KeyGenerator.NamedKey]? {
+        guard let text = try text(name) else { return nil }
+        return try read(text)
+    }
+
+    /// Keeps keys, unless others are there, and returns those that are kept.
+    func keys(
+        _ name: String, orKeep keys: [KeyGenerator.NamedKey]
+    ) throws(StoreFailure) -> [KeyGenerator.NamedKey] {
+        let stored = keys.compactMap { StoredKey($0) }
+        guard stored.count == keys.count else { throw StoreFailure(.undeclared, "a key can't be written") }
+        let text = String(decoding: try StoredCoder(profiles: []).encode(stored), as: UTF8.self)
+        let kept = try self.text(name, orKeep: text)
+        return kept == text ? keys : try read(kept)
+    }
+
+    private func read(_ text: String) throws(StoreFailure) -> [KeyGenerator.NamedKey] {
+        let stored = try StoredCoder(profiles: []).decode([StoredKey].self, from: Array(text.utf8))
+        let keys = stored.compactMap(\.named)
+        guard keys.count == stored.count else { throw StoreFailure(.unreadable, "a key can't be read") }
+        return keys
+    }
+}

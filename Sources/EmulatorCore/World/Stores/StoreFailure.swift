@@ -1,0 +1,103 @@
+import Synchronization
+
+/// Why worlds can't be read or changed at the moment.
+package struct StoreFailure: Error, Equatable {
+    package enum Kind: String, Sendable {
+        /// It can't be reached or opened.
+        case gone
+        /// It was asked for too long.
+        case slow
+        /// There is no room for what is to be written.
+        case full
+        /// It can't be written.
+        case readOnly
+        /// What it holds is of a newer version of this program.
+        case newer
+        /// What it holds can't be read: it isn't a store, or it is damaged.
+        case unreadable
+        /// A row or value that no part of this program declares, or that can't be written down.
+        case undeclared
+        /// It was lost while it was writing: whether it has isn't known.
+        case unknown
+    }
+
+    package let kind: Kind
+    /// What the store says, in a few words.
+    package let detail: String
+
+    package init(_ kind: Kind, _ detail: String) {
+        self.kind = kind
+        self.detail = detail
+    }
+
+    package var diagnosis: Diagnosis {
+        Diagnosis("the store of the worlds \(what) (\(detail)): \(advice)")
+    }
+
+    private var what: String {
+        switch kind {
+        case .gone: "can't be reached"
+        case .slow: "doesn't answer in time"
+        case .full: "is full"
+        case .readOnly: "can't be written"
+        case .newer: "belongs to a newer version"
+        case .unreadable: "can't be read"
+        case .undeclared: "can't keep this"
+        case .unknown: "was lost while it wrote"
+        }
+    }
+
+    private var advice: String {
+        switch kind {
+        case .gone, .slow: "nothing has changed, send the request again"
+        case .full: "nothing has changed; make room, then send the request again"
+        case .readOnly: "nothing has changed; let the daemon write it, then send the request again"
+        case .unknown: "whether anything has changed isn't known, look before sending the request again"
+        case .newer, .unreadable, .undeclared: "nothing has changed; the daemon's log says more"
+        }
+    }
+}
+
+/// What goes on for one request from outside, with the requests that the daemon sends itself for it: told by stores that fail.
+package final class StoreCall: Sendable {
+    /// Of the request that is answered here; `nil` where there is none, and with a store that can't fail.
+    @TaskLocal static var current: StoreCall?
+
+    private struct State {
+        var failure: StoreFailure?
+        /// Worlds of which is known what happened before the call: a few.
+        var refreshed: [ObjectIdentifier] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// The first failure.
+    var failure: StoreFailure? { state.withLock { $0.failure } }
+
+    func note(_ failure: StoreFailure) { state.withLock { if $0.failure == nil { $0.failure = failure } } }
+
+    /// Whether it is known here what others had done in the world before the call.
+    func hasRefreshed(_ world: WorldState) -> Bool {
+        state.withLock { $0.refreshed.contains(ObjectIdentifier(world)) }
+    }
+
+    func noteRefreshed(_ world: WorldState) { state.withLock { $0.refreshed.append(ObjectIdentifier(world)) } }
+
+    /// Runs `body`, which belongs to no request, and says whether the store has failed meanwhile: then what `body` has read isn't so,
+    /// and what it has changed isn't changed.
+    package static func checked<Result>(_ body: () -> Result) throws(StoreFailure) -> Result {
+        let call = StoreCall()
+        let result = $current.withValue(call) { body() }
+        if let failure = call.failure {
+            current?.note(failure)
+            throw failure
+        }
+        return result
+    }
+
+    /// Runs `body` as a part of the call, if there is one.
+    static func within<Result>(_ call: StoreCall?, _ body: () -> Result) -> Result {
+        guard let call, current !== call else { return body() }
+        return $current.withValue(call) { body() }
+    }
+}

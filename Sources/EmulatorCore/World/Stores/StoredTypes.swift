@@ -1,0 +1,90 @@
+import JSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// All that a world can hold, by the names under which stores keep it: what the core declares and what providers do.
+package struct StoredTypes: Sendable {
+    package let rows: [String: any Row.Type]
+    package let values: [String: any WorldValue.Type]
+    /// Names that several different types have.
+    package let ambiguous: Set<String>
+
+    /// `rows` and `values` are those of the daemon itself.
+    init(
+        _ providers: [any Provider.Type], rows otherRows: [any Row.Type] = [], values others: [any WorldValue.Type]
+    ) {
+        var rows: [String: any Row.Type] = [:]
+        var values: [String: any WorldValue.Type] = [:]
+        var ambiguous: Set<String> = []
+        for type in StoredTypes.coreRows + otherRows + providers.flatMap({ $0.rows }) {
+            if let known = rows.updateValue(type, forKey: type.tableName), known != type {
+                ambiguous.insert(type.tableName)
+            }
+        }
+        for type in StoredTypes.coreValues + others + providers.flatMap({ $0.values }) {
+            if let known = values.updateValue(type, forKey: type.name), known != type { ambiguous.insert(type.name) }
+        }
+        self.rows = rows
+        self.values = values
+        self.ambiguous = ambiguous
+    }
+
+    private static let coreRows: [any Row.Type] = [Account.self, InboxMessage.self, StoredKeys.self]
+    private static let coreValues: [any WorldValue.Type] = [
+        FaultQueue.self, Inbox.self, OutcomeQueue.self, PlayedScenarios.self, PreparedWorld.self, RandomSource.self,
+        StoredSeed.self, WorldClock.self,
+    ]
+}
+
+extension Row {
+    package static var tableName: String { table.name }
+}
+
+extension Inbox {
+    package static let name = "mail.inbox"
+}
+
+/// Writes rows and values as JSON, and reads them.
+package struct StoredCoder: Sendable {
+    private let decoder: JSONDecoder
+
+    /// `profiles` are those of accounts: `SeedFormat.profiles`.
+    package init(profiles: [any AccountProfile.Type]) {
+        decoder = JSONDecoder()
+        if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = profiles }
+    }
+
+    package func encode(_ value: some Encodable) throws(StoreFailure) -> [UInt8] {
+        do { return try RowEncoder.encode(value) } catch {
+            throw StoreFailure(.undeclared, "\(type(of: value)) can't be written: \(StoredCoder.reason(error))")
+        }
+    }
+
+    package func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws(StoreFailure) -> Value {
+        do { return try decoder.decode(type, from: Data(bytes)) } catch {
+            throw StoreFailure(.unreadable, "\(type) can't be read: \(StoredCoder.reason(error))")
+        }
+    }
+
+    /// What was written and read back.
+    func copy<Value: Codable>(_ value: Value) throws(StoreFailure) -> Value {
+        try decode(Value.self, from: encode(value))
+    }
+
+    /// Where it went wrong. What the value is isn't told: it may be a secret.
+    private static func reason(_ error: any Error) -> String {
+        let context: DecodingError.Context
+        switch error as? DecodingError {
+        case .typeMismatch(_, let found), .valueNotFound(_, let found), .keyNotFound(_, let found),
+            .dataCorrupted(let found):
+            context = found
+        default: return "\(type(of: error))"
+        }
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return path.isEmpty ? "not what is expected" : "not what is expected at \(path)"
+    }
+}

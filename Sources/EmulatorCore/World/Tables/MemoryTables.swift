@@ -1,0 +1,200 @@
+import Time
+
+/// The tables by the type of their rows, made empty on first use. Only reached while the store's lock is held, which is what
+/// makes this sendable.
+final class MemoryTables: Tables, @unchecked Sendable {
+    class AnyBox {
+        /// The value as it is now, to be written or to be put back.
+        func captured(by coder: StoredCoder) -> CapturedValue? { nil }
+    }
+
+    struct CapturedValue {
+        let name: String
+        /// Whether it is written already, as far as that can be said without writing it.
+        let isAsWritten: Bool
+        let encode: () throws(StoreFailure) -> [UInt8]
+        let putBack: () -> Void
+    }
+
+    final class Box<V: WorldValue>: AnyBox {
+        var value: V
+        /// As others have it; `nil` where there are none.
+        private var written: V?
+
+        init(_ value: V, written: V? = nil) { (self.value, self.written) = (value, written) }
+
+        override func captured(by coder: StoredCoder) -> CapturedValue? {
+            let value = value
+            return CapturedValue(
+                name: V.name, isAsWritten: written.map { value.isWritten(as: $0) } ?? false,
+                encode: { () throws(StoreFailure) in try coder.encode(value) },
+                putBack: { (self.value, self.written) = (value, value) })
+        }
+    }
+
+    /// What values are made from that nobody has asked for.
+    private var seed: Seed
+    /// Whose rows the tables begin with; `nil` for those of `seed`.
+    private let rowSeed: Seed?
+    private var tables: [ObjectIdentifier: MemoryTable] = [:]
+    private var values: [ObjectIdentifier: AnyBox] = [:]
+    /// What to do to have every value as it was when the transaction began.
+    private var restoring: [ObjectIdentifier: () -> Void] = [:]
+    private var changed: [MemoryTable] = []
+    private var canFail = false
+    private let check: StoredCheck?
+    /// Where others have the same tables; `nil` in a store of this process's own.
+    let shared: SharedTables?
+
+    init(_ seed: Seed, isChecked: Bool = false, rows: Seed? = nil, shared: SharedTables? = nil) {
+        self.seed = seed
+        rowSeed = rows
+        self.shared = shared
+        check = isChecked ? StoredCheck(seed.format) : nil
+    }
+
+    /// What the earlier seed says is made first: what a world has doesn't depend on whether it was asked for.
+    func adopt(_ seed: Seed) {
+        _ = table(Account.self)
+        _ = (box(OutcomeQueue.self), box(FaultQueue.self), box(WorldClock.self), box(RandomSource.self))
+        self.seed = seed
+    }
+
+    func table<R: Row>(_ type: R.Type) -> MemoryTable {
+        if let table = tables[ObjectIdentifier(type)] { return table }
+        let table = MemoryTable(StoredRowRules(type), seeded: (rowSeed ?? seed).rows(of: type)?.table)
+        tables[ObjectIdentifier(type)] = table
+        shared?.add(table, of: type)
+        return table
+    }
+
+    func box<V: WorldValue>(_ type: V.Type) -> Box<V> {
+        if let box = values[ObjectIdentifier(type)] { return unsafeDowncast(box, to: Box<V>.self) }
+        let written = shared?.value(type)
+        let box = Box(written ?? V(seed), written: written)
+        values[ObjectIdentifier(type)] = box
+        shared?.add(type)
+        return box
+    }
+
+    /// Has what was written of declared tables in memory.
+    func readAll(_ types: StoredTypes) {
+        for name in shared?.unread ?? [] {
+            if let type = types.rows[name] { _ = table(type) }
+        }
+    }
+
+    /// The value is read anew when it is next asked for.
+    func forgetValue(_ type: ObjectIdentifier) { values[type] = nil }
+
+    /// From now on, what hasn't been asked for is made from this seed.
+    func goOn(with seed: Seed) { self.seed = seed }
+
+    // MARK: - Transactions that can fail
+
+    func begin() { canFail = true }
+
+    func commit() {
+        for table in changed { table.commit() }
+        end()
+    }
+
+    func undo() {
+        for table in changed { table.undo() }
+        for restore in restoring.values { restore() }
+        end()
+    }
+
+    private func end() {
+        changed = []
+        restoring = [:]
+        canFail = false
+    }
+
+    // MARK: - Parts of a transaction
+
+    /// A place in a transaction to which it can be taken back.
+    struct Savepoint {
+        fileprivate let marks: [MemoryTable.Mark]
+        fileprivate let restoring: [ObjectIdentifier: () -> Void]
+    }
+
+    func savepoint() -> Savepoint {
+        defer { restoring = [:] }
+        return Savepoint(marks: changed.map { $0.mark }, restoring: restoring)
+    }
+
+    /// What has been done since stays, as a part of the transaction.
+    func release(_ savepoint: Savepoint) { restoring.merge(savepoint.restoring) { $1 } }
+
+    /// What has been done since is undone.
+    func undo(to savepoint: Savepoint) {
+        for table in changed.dropFirst(savepoint.marks.count) { table.undo() }
+        changed.removeLast(changed.count - savepoint.marks.count)
+        for (table, mark) in zip(changed, savepoint.marks) { table.undo(to: mark) }
+        for restore in restoring.values { restore() }
+        restoring = savepoint.restoring
+    }
+
+    private func tableToChange<R: Row>(_ type: R.Type) -> MemoryTable {
+        let table = table(type)
+        if canFail, table.begin() { changed.append(table) }
+        return table
+    }
+
+    // MARK: - Tables
+
+    func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { table(type).find(key.keyText)?.row(type) }
+
+    func count<R: Row>(_ type: R.Type) -> Int { table(type).count }
+
+    func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R] {
+        table(type).rows(after: after?.keyText, limit: limit).map { $0.row(type) }
+    }
+
+    func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
+        table(R.self).rows(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
+    }
+
+    func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int {
+        table(R.self).count(ObjectIdentifier(index), value.keyText)
+    }
+
+    func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
+        table(R.self).newest(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
+    }
+
+    func rows<R: Row>(
+        _ index: SortedIndex<R>, prefix: String, after: String?, limit: Int
+    ) -> [(text: String, row: R)] {
+        table(R.self).rows(prefix: prefix, after: after, limit: limit).map { (text: $0.text, row: $0.row.row(R.self)) }
+    }
+
+    func put<R: Row>(_ row: R) {
+        let table = tableToChange(R.self)
+        let row = check?.copy(row) ?? row
+        table.put(Stored(row), now: table.rules.droppedAt == nil ? .first : now)
+    }
+
+    func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? {
+        tableToChange(type).remove(key.keyText)?.row(type)
+    }
+
+    var now: Instant { clock.value.now }
+
+    private var clock: Box<WorldClock> { box(WorldClock.self) }
+
+    subscript<V: WorldValue>(type: V.Type) -> V {
+        get { box(type).value }
+        _modify {
+            let box = box(type)
+            if canFail, restoring[ObjectIdentifier(type)] == nil {
+                let old = box.value
+                restoring[ObjectIdentifier(type)] = { box.value = old }
+                shared?.note(box)
+            }
+            yield &box.value
+            if let check { box.value = check.copy(box.value) }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/// What is done to the tables of a world that others have, too, in its order.
+final class TableJournal {
+    enum Entry {
+        case put(StoredRow, in: MemoryTable, Manner)
+        case removed(String, from: MemoryTable)
+        /// A value may have changed.
+        case touched(MemoryTables.AnyBox)
+    }
+
+    /// What a row that is put becomes.
+    enum Manner {
+        /// Where there was none, or none but the seeded one.
+        case added
+        /// In the place of an earlier one. It was given these values of indexes.
+        case replaced(gained: [(index: Int, value: String)])
+    }
+
+    private(set) var entries: [Entry] = []
+    /// Whether anything is noted.
+    var isOpen = false
+
+    func noteAdded(_ row: StoredRow, to table: MemoryTable) {
+        if isOpen { entries.append(.put(row, in: table, .added)) }
+    }
+
+    func noteReplaced(_ old: StoredRow, by row: StoredRow, in table: MemoryTable) {
+        guard isOpen else { return }
+        var gained: [(index: Int, value: String)] = []
+        for (place, index) in table.rules.indexes.enumerated() {
+            switch index.values {
+            case .one(let value):
+                if let after = value(row), after != value(old) { gained.append((index: place, value: after)) }
+            case .many(let values):
+                let before = Set(values(old))
+                for value in Set(values(row)) where !before.contains(value) {
+                    gained.append((index: place, value: value))
+                }
+            }
+        }
+        entries.append(.put(row, in: table, .replaced(gained: gained)))
+    }
+
+    func noteRemoved(_ key: String, from table: MemoryTable) {
+        if isOpen { entries.append(.removed(key, from: table)) }
+    }
+
+    func note(_ box: MemoryTables.AnyBox) {
+        if isOpen { entries.append(.touched(box)) }
+    }
+
+    /// Forgets all but the first ones.
+    func cut(to count: Int) { entries.removeLast(entries.count - count) }
+
+    /// What was noted, which is forgotten.
+    func take() -> [Entry] {
+        defer { entries = [] }
+        return entries
+    }
+}

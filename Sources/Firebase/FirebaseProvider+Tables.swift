@@ -1,0 +1,10 @@
+import EmulatorCore
+
+extension FirebaseProvider {
+    package static var rows: [any Row.Type] {
+        UserPool.rowTypes + [
+            Session.self, ProjectSettings.self, TakenOnTrust.self, Tenant.self, PopulatedProject.self,
+            UnseededPool.self,
+        ]
+    }
+}

@@ -1,0 +1,12 @@
+import EmulatorCore
+import OAuth
+
+extension GitHubProvider {
+    package static var rows: [any Row.Type] {
+        GitHubGrant.rows + [
+            TokenTimes.self, EndedToken.self, Session.self, RequestCount.self, Device.self, UserCodeEntries.self,
+        ]
+    }
+
+    package static var values: [any WorldValue.Type] { [LastTokenID.self] }
+}

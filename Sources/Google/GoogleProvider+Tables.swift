@@ -1,0 +1,8 @@
+import EmulatorCore
+import OAuth
+
+extension GoogleProvider {
+    package static var rows: [any Row.Type] {
+        GoogleGrant.rows
+    }
+}

@@ -1,0 +1,88 @@
+import Control
+import EmulatorCore
+import HTTPServer
+
+// What a browser sees in place of the inspector's pages where the daemon has a control token, and POST /_understudy/token, which
+// gives a browser the cookie for it.
+//
+// https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie
+
+extension Inspector {
+    private static let tokenField = "token"
+    private static let pageField = "page"
+
+    var tokenOperations: [Operation] {
+        [
+            Operation("POST", [], "\(Inspector.root)/token", nil) { exchange in
+                // The form's own check: it needs no token of the daemon's forms, since who sends it knows the control token.
+                control.refusal(of: exchange.request) ?? takeToken(exchange)
+            }
+        ]
+    }
+
+    /// Asks for the token, then leads to the page that was asked for.
+    func tokenPage(_ exchange: Exchange, _ refusal: Response) -> Response {
+        let request = exchange.request
+        let asked = request.method == "GET" ? request.path + (request.query.map { "?\($0)" } ?? "") : ""
+        return tokenPage(exchange, asked: asked, isWrong: false, refusal)
+    }
+
+    private func tokenPage(_ exchange: Exchange, asked: String, isWrong: Bool, _ refusal: Response) -> Response {
+        let form = HTML.element(
+            "form",
+            attributes: [(name: "method", value: "post"), (name: "action", value: exchange.inspector("token"))],
+            children: [
+                .hidden(Inspector.pageField, asked),
+                .tag(
+                    "p", [],
+                    .tag("label", [("for", Inspector.tokenField)], "Control token"),
+                    .tag(
+                        "input",
+                        [
+                            ("id", Inspector.tokenField), ("name", Inspector.tokenField), ("type", "password"),
+                            ("autocomplete", "current-password"), ("required", ""), ("autofocus", ""),
+                        ])),
+                .tag("p", [], .tag("button", [], "Open the inspector")),
+            ])
+        var content: [HTML] = [
+            .tag(
+                "p", [],
+                "Who opens these pages controls the daemon. It was started with a token (--control-token, UNDERSTUDY_CONTROL_TOKEN): whoever runs it knows that."
+            ), form,
+        ]
+        if isWrong {
+            content.insert(.tag("p", [("class", "note bad"), ("role", "alert")], "This isn't the token."), at: 0)
+        }
+        var page = page(exchange, nil, title: "Control token", status: refusal.status, content)
+        page.headers += refusal.headers.filter { $0.name == Diagnosis.headerName || $0.name == "WWW-Authenticate" }
+        return page
+    }
+
+    private func takeToken(_ exchange: Exchange) -> Response {
+        let form = exchange.request.bodyForm
+        let asked = form[Inspector.pageField] ?? ""
+        let given = (form[Inspector.tokenField] ?? "").filter { !$0.isWhitespace }
+        guard let token = control.token else { return changed(exchange, show: "") }
+        guard token.matches(given) else {
+            let diagnosis = Diagnosis("the form doesn't hold this daemon's control token")
+            return tokenPage(exchange, asked: asked, isWrong: true, Response(status: 401).diagnosed(diagnosis))
+        }
+        let place = Inspector.isOwnPage(asked) ? asked : exchange.inspector()
+        var response = Response.redirect(to: place, status: 303)
+        // Strict: no other site's page gets here with it. For all worlds, whose pages lie at other paths.
+        let secure = exchange.address.scheme == "https" ? "; Secure" : ""
+        response.headers.append(
+            (
+                name: "Set-Cookie",
+                value: "\(ControlToken.cookieName)=\(token.cookie); Path=/; HttpOnly; SameSite=Strict\(secure)"
+            ))
+        response.headers += Inspector.protection
+        return response
+    }
+
+    /// Whether it is a path at this daemon, and nothing that a browser takes for another host's.
+    private static func isOwnPage(_ path: String) -> Bool {
+        path.hasPrefix("/") && !path.hasPrefix("//")
+            && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
+    }
+}

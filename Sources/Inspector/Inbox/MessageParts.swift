@@ -1,0 +1,198 @@
+import Control
+import EmulatorCore
+import HTTPServer
+
+// What the page of a mail from outside shows beside its text.
+
+extension Inspector {
+    // MARK: - What became of it
+
+    func notes(_ exchange: Exchange, _ row: InboxMessage) -> [HTML] {
+        var notes: [HTML] = []
+        if let relay = row.message.relay { notes.append(note(relay)) }
+        switch control.worlds.budget.mailRoutes.forwarding?.handedOn(row.id, in: exchange.world) {
+        case let handedOn? where handedOn.state == .sent:
+            notes.append(.tag("p", [("class", "note good")], "It was handed on to the server of --smtp-forward."))
+        case let handedOn?:
+            let what = handedOn.state == .queued ? "waits to be handed on" : "couldn't be handed on"
+            notes.append(
+                .tag(
+                    "p", [("class", handedOn.state == .queued ? "note warn" : "note bad")],
+                    .text("It \(what) to the server of --smtp-forward"),
+                    handedOn.error.map { .group([.text(": "), ShownText.isolated($0, limit: 1_000)]) } ?? .text(".")))
+        case nil: break
+        }
+        return notes
+    }
+
+    private func note(_ relay: SentMessage.Relay) -> HTML {
+        if let address = relay.forwardedTo {
+            var parts: [HTML] = [
+                .text("\(relay.title) forwarded it from "), ShownText.line(relay.address), .text(" to "),
+                ShownText.line(address),
+            ]
+            if let sender = relay.sender { parts += [.text(", as a mail from "), ShownText.line(sender)] }
+            return .element("p", attributes: [(name: "class", value: "note good")], children: parts + [.text(".")])
+        }
+        let reason = relay.reason.map { HTML.tag("p", [], ShownText.isolated($0, limit: 1_000)) } ?? .group([])
+        let refusal = relay.refusal.map { refusal -> HTML in
+            .group([
+                .text("\(relay.title) refused it for "), ShownText.line(relay.address), .text(": "),
+                ShownText.line(refusal),
+            ])
+        }
+        let lost = HTML.group([
+            .text("\(relay.title) took it for "), ShownText.line(relay.address), .text(", and nobody gets it."),
+        ])
+        return .tag("div", [("class", "note bad inbox-relay")], .tag("p", [], refusal ?? lost), reason)
+    }
+
+    // MARK: - Signatures
+
+    func signatures(_ message: SentMessage) -> HTML {
+        guard !message.authentication.isEmpty else { return .group([]) }
+        let items = message.authentication.prefix(20).map { result -> HTML in
+            var parts: [HTML] = [
+                .tag("span", [("class", "badge \(Inspector.tone(result))")], "DKIM \(result.result)"), .text(" "),
+                ShownText.line(
+                    [result.domain, result.selector.map { "selector \($0)" }, result.algorithm].compactMap { $0 }
+                        .joined(separator: ", ")),
+            ]
+            if result.result == "pass", !result.isAligned {
+                parts.append(.text(": another domain than the sender's"))
+            }
+            if let reason = result.reason { parts += [.text(": "), ShownText.isolated(reason, limit: 400)] }
+            return .element("li", attributes: [], children: parts)
+        }
+        return .group([.tag("h2", [], "Signatures"), .element("ul", attributes: [], children: items)])
+    }
+
+    static func tone(_ result: MailAuthentication) -> String {
+        switch result.result {
+        case "pass": result.isAligned ? "good" : "warn"
+        case "fail", "permerror", "policy": "bad"
+        default: "warn"
+        }
+    }
+
+    // MARK: - Attachments
+
+    /// How many attachments a page shows.
+    private static let attachmentLimit = 50
+
+    func attachments(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
+        let attachments = row.message.attachments
+        guard !attachments.isEmpty else { return .group([]) }
+        let items = attachments.prefix(Inspector.attachmentLimit).enumerated().map { index, attachment -> HTML in
+            let name = attachment.name ?? "without a name"
+            let address = "\(exchange.address.ownBase)\(ControlAPI.root)/mail/\(row.id)/attachments/\(index + 1)"
+            let save = HTML.tag(
+                "a", [("class", "button quiet small"), ("href", address)], .text("Save"),
+                .tag("span", [("class", "spoken")], .text(" "), ShownText.isolated(name)))
+            return .tag(
+                "li", [("class", "row")], ShownText.line(name),
+                .tag(
+                    "span", [("class", "soft small")],
+                    ShownText.isolated("\(attachment.type), \(size(attachment.size))")),
+                control.masksSecrets ? .tag("span", [("class", "badge")], "withheld") : save)
+        }
+        let more = attachments.count - items.count
+        return .group([
+            .tag("h2", [], "Attachments"),
+            .element("ul", attributes: [(name: "class", value: "inbox-actions")], children: items),
+            more > 0 ? .tag("p", [("class", "soft small")], "\(more) more aren't shown.") : .group([]),
+        ])
+    }
+
+    private func size(_ bytes: Int) -> String {
+        if bytes < 1_000 { return "\(bytes) bytes" }
+        return bytes < 1_000_000 ? "\(bytes / 1_000) kB" : "\(bytes / 1_000_000).\(bytes / 100_000 % 10) MB"
+    }
+
+    // MARK: - As the person gets it
+
+    func forwardedForm(_ exchange: Exchange, _ row: InboxMessage, _ content: MessageContent) -> HTML {
+        guard let relay = row.message.relay, relay.forwardedTo != nil, !relay.fields.isEmpty else { return .group([]) }
+        let rows = relay.fields.prefix(50).map { field -> HTML in
+            let name = field.name.lowercased()
+            let before = content.headers.first { $0.name.lowercased() == name }?.value
+            return .tag(
+                "tr", [], .tag("th", [("scope", "row")], ShownText.line(field.name)),
+                .tag("td", [("data-label", "As sent")], before.map { ShownText.line($0) } ?? .text("–")),
+                .tag(
+                    "td", [("data-label", "As the person gets it")],
+                    field.value.isEmpty ? .text("taken out") : ShownText.line(field.value)))
+        }
+        let names = ["Field", "As sent", "As the person gets it"].map { HTML.tag("th", [("scope", "col")], $0) }
+        let raw = "\(exchange.address.ownBase)\(ControlAPI.root)/mail/\(row.id)/raw?as=forwarded"
+        return .group([
+            .tag("h2", [], "As the person gets it"),
+            .tag(
+                "table", [("class", "stack inbox-rewritten")],
+                .tag("thead", [], .element("tr", attributes: [], children: names)),
+                .element("tbody", attributes: [], children: rows)),
+            .tag(
+                "p", [],
+                .tag("a", [("class", "button quiet small"), ("href", raw)], "Save as .eml as the person gets it")),
+        ])
+    }
+
+    // MARK: - The source
+
+    /// Long texts scroll, which a keyboard must be able to do, too.
+    func block(_ text: String, _ label: String) -> HTML {
+        .tag(
+            "pre", [("tabindex", "0"), ("aria-label", label)],
+            ShownText.source(text, limit: ShownText.blockLimit))
+    }
+
+    func source(_ row: InboxMessage) -> HTML {
+        guard row.message.kind == .mail else { return .group([]) }
+        let raw = row.raw
+        let text = String(decoding: raw.prefix(ShownText.blockLimit), as: UTF8.self)
+        let cut = HTML.tag("p", [("class", "soft small")], "Cut here; the saved mail has all of it.")
+        return .tag(
+            "details", [("class", "inbox-headers")], .tag("summary", [], "Source"),
+            block(text.replacing("\r\n", with: "\n"), "Source"),
+            raw.count > ShownText.blockLimit ? cut : .group([]))
+    }
+
+    // MARK: - Answering
+
+    func replyForm(_ exchange: Exchange, _ row: InboxMessage, text: String = "") -> HTML {
+        // Nobody reads answers to a report.
+        guard let (answerer, sender) = row.correspondents, !row.message.envelope.from.isEmpty else { return .group([]) }
+        let field = HTML.tag(
+            "label", [], .text("Text"),
+            .tag(
+                "textarea", [("name", "text"), ("rows", "4"), ("required", nil), ("maxlength", "100000")], "\n\(text)"))
+        return .group([
+            .tag("h2", [], "Answer"),
+            .tag(
+                "p", [("class", "soft small")], .text("As "), ShownText.line(answerer.address), .text(", to "),
+                ShownText.line(sender.address), .text(". It goes the way of any mail that is sent here.")),
+            form(
+                to: "inbox/\(row.id)/reply", exchange, [("class", "inbox-reply")],
+                [field, .tag("button", [("type", "submit")], "Send the answer")]),
+        ])
+    }
+
+    func reply(_ exchange: Exchange, _ form: Form) async -> Response {
+        guard let row = messageRow(exchange) else { return missing(exchange) }
+        let text = form["text"] ?? ""
+        do throws(CallRefusal) {
+            let answer = try await call("POST", "mail/\(row.id)/replies", ["text": .string(text)], in: exchange)
+            // An answer that a relay refuses lies in the inbox, too, and its page says why.
+            guard let id = answer["messages"]?.array?.first?["id"]?.string else {
+                let wasTaken = answer["smtp"]?["code"]?.integer == 250
+                let refusal = answer["smtp"]?["text"]?.string ?? "refused"
+                return await page(
+                    exchange, row, replying: text,
+                    refusal: wasTaken ? "The answer was taken and lost, as a fault orders." : refusal)
+            }
+            return changed(exchange, show: "inbox/\(id)")
+        } catch {
+            return await page(exchange, row, replying: text, refusal: error.message)
+        }
+    }
+}

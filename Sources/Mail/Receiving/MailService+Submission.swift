@@ -1,0 +1,27 @@
+import EmulatorCore
+
+extension MailService: MailSubmission {
+    /// Faults that are ordered for the end of a message hold for these, too; one that closes the connection refuses them.
+    package func submit(
+        _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
+    ) -> SubmittedMail {
+        let content = ReceivedContent(raw)
+        guard let fault = world.takeFault(at: .message, from: sender, to: recipients),
+            !fault.fault.effect.onlyDelays
+        else {
+            let delivery = deliver(content, from: sender, to: recipients, in: world, request: request)
+            return SubmittedMail(delivery.rows, refusals: delivery.refusals)
+        }
+        let effect = fault.fault.effect
+        if let bounce = effect.bounce {
+            let report = DeliveryReport(
+                of: content, to: recipients, code: bounce.code, status: bounce.status, text: bounce.text)
+            returns.send(report, to: sender, in: world, after: bounce.after.duration, request: request)
+        }
+        if effect.isLost || effect.bounce != nil { return SubmittedMail([]) }
+        let refusal = MailRefusal(
+            effect.reply?.code ?? 421, effect.reply?.status, effect.reply?.text ?? "the connection is closed",
+            fault.diagnosis)
+        return SubmittedMail([], refusals: recipients.map { ($0, refusal) })
+    }
+}

@@ -1,0 +1,247 @@
+import EmulatorCore
+import SMTPServer
+import Time
+
+/// One client's conversation: finds the world that its mail is for, carries out the faults that are ordered, and records messages
+/// and what is refused.
+final class RecordedConversation: MailConversation {
+    private let service: MailService
+    /// The world of the port.
+    private let label: String?
+    /// The world that AUTH named.
+    private var named: String?
+    private var transcript = Transcript()
+    /// The ID of the message that is being sent, and when it began.
+    private var message: (id: String, began: Int64)?
+    /// What is recorded once the answer has been sent.
+    private var pending: (exchange: MailExchange, world: World, isWhole: Bool)?
+    /// Of faults that change nothing but the time.
+    private var delays: [String] = []
+    private var lastCode: Int?
+    private var hasRecorded = false
+    /// Whether something of the message that is being sent has been recorded as refused.
+    private var hasRefused = false
+
+    init(_ label: String?, _ service: MailService) {
+        self.label = label
+        self.service = service
+    }
+
+    private var dispatcher: Dispatcher { service.dispatcher }
+    /// `nil` when it can't be had.
+    private var world: World? { try? findWorld(label ?? named) }
+
+    private func findWorld(_ name: String?) throws(NoDestination) -> World {
+        let world: World?
+        do throws(StoreFailure) { world = try dispatcher.worldOfMail(name) } catch {
+            throw NoDestination(reply: SMTPReply(451, "4.3.0", "the worlds can't be read"))
+        }
+        guard let world else {
+            throw NoDestination(
+                reply: SMTPReply(451, "4.3.2", "there are as many worlds as there may be, all in use"))
+        }
+        return world
+    }
+
+    // MARK: - Commands
+
+    func decide(_ question: MailQuestion, _ session: SMTPSession) -> MailDecision {
+        let asked = Asked(question, session)
+        if case .auth(let user) = question { name(user) }
+        if case .mail = question {
+            transcript.beginMessage()
+            message = (dispatcher.makeID(), MachineClock.microseconds)
+            delays = []
+            hasRefused = false
+            dispatcher.countConversation()
+        }
+        let world: World
+        do throws(NoDestination) { world = try findWorld(label ?? named) } catch { return .reply(error.reply) }
+        let fault = world.takeFault(at: asked.step, from: asked.sender, to: asked.recipients)
+        let delay = fault?.fault.effect.delay?.duration ?? .zero
+        guard let fault, fault.fault.effect.replacesAnswer else {
+            if let fault { delays.append(fault.fault.summary) }
+            guard case .rcpt(let path) = question,
+                let refusal = service.refusal(
+                    of: path.address, from: session.envelope.sender, in: world, isFixed: label != nil)
+            else { return MailDecision(.usual, after: delay) }
+            prepare(asked, session, in: world) { $0.diagnosis = refusal.diagnosis }
+            return MailDecision(.reply(refusal.reply), after: delay)
+        }
+        prepare(asked, session, in: world) { exchange in
+            exchange.diagnosis = fault.diagnosis
+            exchange.fault = fault.fault.summary
+        }
+        return MailDecision(fault.fault.effect.answerToMail, after: delay)
+    }
+
+    /// The user name of AUTH is a world's, if it can be.
+    private func name(_ user: String) {
+        guard WorldName.isValid(user) else {
+            transcript.remark(
+                "the user name \(Diagnosis.quote(user)) can't be a world's: the mail is for no world in particular")
+            return
+        }
+        named = user
+    }
+
+    private func prepare(
+        _ asked: Asked, _ session: SMTPSession, in world: World, _ change: (inout MailExchange) -> Void
+    ) {
+        var exchange = MailExchange(
+            id: dispatcher.makeID(), step: asked.step.rawValue, mail: asked.mail(session),
+            began: MachineClock.microseconds)
+        exchange.host = asked.recipients.first.flatMap(RecordedConversation.domain)
+        change(&exchange)
+        pending = (exchange, world, false)
+    }
+
+    static func domain(of address: String) -> String? {
+        address.lastIndex(of: "@").map { address[$0...].dropFirst().lowercased() }
+    }
+
+    func note(_ line: ConversationLine) {
+        transcript.add(line)
+        guard case .server(let reply) = line else { return }
+        lastCode = reply.code
+        record(reply)
+    }
+
+    func didRefuse(_ verb: String, _ reply: SMTPReply, _ session: SMTPSession) {
+        guard let world else { return }
+        var exchange = MailExchange(
+            id: dispatcher.makeID(), step: verb,
+            mail: RecordedMail(
+                sender: session.hasSender ? session.envelope.sender : nil, recipients: session.envelope.recipients,
+                user: session.client.user, isSecure: session.client.isSecure, messages: []),
+            began: MachineClock.microseconds)
+        exchange.host = session.envelope.recipients.first.flatMap(RecordedConversation.domain)
+        exchange.diagnosis = Diagnosis(
+            received: "\(verb)", "the SMTP server refused it: \(Diagnosis.quote(reply.lines.joined(separator: " ")))")
+        pending = (exchange, world, false)
+        record(reply)
+    }
+
+    /// Records what has been decided, now that it was answered.
+    private func record(_ reply: SMTPReply?) {
+        guard let (prepared, world, isWhole) = pending else { return }
+        var exchange = prepared
+        pending = nil
+        hasRecorded = true
+        exchange.code = reply?.code
+        exchange.reply = reply.map { "\($0.status.map { "\($0) " } ?? "")\($0.lines.joined(separator: "\n"))" } ?? ""
+        exchange.conversation = isWhole ? transcript.whole : transcript.lastCommand
+        dispatcher.record(exchange, in: world)
+        guard isWhole || exchange.step == SMTPStep.mail.rawValue else {
+            hasRefused = true
+            return
+        }
+        if isWhole { transcript.endMessage() }
+        message = nil
+    }
+
+    // MARK: - Messages
+
+    func take(_ incoming: IncomingMessage, _ session: SMTPSession) -> MailDecision {
+        let envelope = incoming.envelope
+        let content = ReceivedContent(incoming.content)
+        let id = message?.id ?? dispatcher.makeID()
+        var exchange = MailExchange(
+            id: id, step: SMTPStep.message.rawValue,
+            mail: RecordedMail(
+                sender: envelope.sender, recipients: envelope.recipients, user: session.client.user,
+                isSecure: session.client.isSecure, messages: []),
+            began: message?.began ?? MachineClock.microseconds)
+        exchange.host = envelope.recipients.first.flatMap(RecordedConversation.domain)
+        exchange.fault = delays.first
+        let destination: Destination
+        do { destination = try self.destination(of: content) } catch {
+            transcript.add(dataOf: incoming.content, "not kept")
+            guard let world else { return .reply(error.reply) }
+            exchange.diagnosis = Diagnosis("no world takes the mail: \(error.reply.lines.joined(separator: " "))")
+            pending = (exchange, world, true)
+            return .reply(error.reply)
+        }
+        let result = service.take(content, envelope, in: destination.world, request: id)
+        transcript.add(dataOf: incoming.content, result.note)
+        if let fault = result.fault { exchange.fault = fault }
+        exchange.diagnosis = result.diagnosis
+        if let recipient = result.relayed { exchange.host = RecordedConversation.domain(of: recipient) }
+        exchange.mail = exchange.mail.with(messages: result.messages)
+        pending = (exchange, destination.world, true)
+        return result.decision
+    }
+
+    private struct Destination {
+        let world: World
+    }
+
+    private struct NoDestination: Error {
+        let reply: SMTPReply
+    }
+
+    /// The world that the header names, else that of the connection.
+    private func destination(of content: ReceivedContent) throws(NoDestination) -> Destination {
+        let name = content.read.header(MailService.worldHeader)?.trimmingBlanks
+        if let name, !WorldName.isValid(name) {
+            throw NoDestination(
+                reply: SMTPReply(550, "5.6.0", "\(MailService.worldHeader): \(WorldName.rule)"))
+        }
+        if let name, let label, name != label {
+            throw NoDestination(
+                reply: SMTPReply(
+                    550, "5.6.0", "this port is for the world \(label), and \(MailService.worldHeader) names \(name)"))
+        }
+        return Destination(world: try findWorld(name ?? label ?? named))
+    }
+
+    // MARK: - The end
+
+    func end(_ session: SMTPSession, _ reason: ConversationEnd) {
+        // What was answered by closing the connection.
+        record(nil)
+        guard let world, let step = unrecordedStep(session, reason) else { return }
+        var exchange = MailExchange(
+            id: message?.id ?? dispatcher.makeID(), step: step,
+            mail: RecordedMail(
+                sender: session.hasSender ? session.envelope.sender : nil, recipients: session.envelope.recipients,
+                user: session.client.user, isSecure: session.client.isSecure, messages: []),
+            began: message?.began ?? MachineClock.microseconds)
+        exchange.host = session.envelope.recipients.first.flatMap(RecordedConversation.domain)
+        exchange.fault = delays.first
+        exchange.diagnosis = reason.diagnosis
+        exchange.code = reason == .handshakeFailed ? nil : lastCode
+        exchange.conversation = transcript.whole
+        dispatcher.record(exchange, in: world)
+    }
+
+    /// Where a conversation ended that nothing has been recorded of.
+    private func unrecordedStep(_ session: SMTPSession, _ reason: ConversationEnd) -> String? {
+        if reason == .handshakeFailed { return SMTPStep.startTLS.rawValue }
+        let isOver = [.quit, .closedByServer].contains(reason) || hasRefused && session.envelope.recipients.isEmpty
+        if message != nil, session.hasSender, !isOver { return lastCode == 354 ? "DATA" : "MAIL" }
+        return !hasRecorded && session.client.user != nil ? "AUTH" : nil
+    }
+}
+
+extension ConversationEnd {
+    fileprivate var diagnosis: Diagnosis? {
+        switch self {
+        case .quit, .closedByServer: nil
+        case .closedByClient: Diagnosis("the client closed the connection in the middle of a message")
+        case .silence: Diagnosis("the client sent nothing for too long")
+        case .handshakeFailed:
+            Diagnosis(
+                "the TLS handshake after STARTTLS failed: the client must trust the authority of the certificate "
+                    + "(\"understudy ca path\"), or not verify it")
+        case .serverStopped: Diagnosis("the daemon stopped in the middle of a message")
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmingBlanks: String {
+        let head = drop { $0 == " " || $0 == "\t" }
+        return String(head.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}

@@ -1,0 +1,82 @@
+import SMTPServer
+
+/// What client and server said, as the recording shows it: a line each, in the order in which it was said.
+struct Transcript {
+    /// Since the connection began, without messages.
+    private var prelude = ""
+    /// Of the message that is being sent: its MAIL with the answer, and what came after it.
+    private var mail: String?
+    private var rest = ""
+    /// The last command with the answer.
+    private var last = ""
+
+    /// Bytes.
+    private static let limits = (prelude: 4 << 10, rest: 128 << 10, header: 16 << 10)
+
+    mutating func add(_ line: ConversationLine) {
+        switch line {
+        case .client(let text):
+            fold()
+            last += Transcript.line("C", text)
+        case .server(let reply):
+            for text in reply.text.split(separator: "\r\n") { last += Transcript.line("S", String(text)) }
+        }
+    }
+
+    /// Something that neither of them said.
+    mutating func remark(_ text: String) { last += "(\(Transcript.plain(text)))\n" }
+
+    mutating func beginMessage() {
+        fold()
+        mail = ""
+        rest = ""
+    }
+
+    mutating func endMessage() {
+        mail = nil
+        rest = ""
+        last = ""
+    }
+
+    /// The header of the message's data; `note` says what has become of the rest.
+    mutating func add(dataOf content: [UInt8], _ note: String) {
+        fold()
+        var header = content[...]
+        var shown = 0
+        while let end = header.firstIndex(of: 0x0A), shown < Transcript.limits.header {
+            let line = header[..<end]
+            let text = String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
+            if text.isEmpty { break }
+            last += Transcript.line("C", text)
+            shown += line.count
+            header = header[(end + 1)...]
+        }
+        remark("\(content.count) octets in all; \(note)")
+    }
+
+    /// All of the message's conversation.
+    var whole: String { prelude + (mail ?? "") + rest + last }
+
+    /// What came before the message, its MAIL, and the last command.
+    var lastCommand: String { prelude + (mail ?? "") + last }
+
+    private mutating func fold() {
+        defer { last = "" }
+        guard let begun = mail else {
+            if prelude.utf8.count + last.utf8.count <= Transcript.limits.prelude { prelude += last }
+            return
+        }
+        if begun.isEmpty {
+            mail = last
+        } else if rest.utf8.count + last.utf8.count <= Transcript.limits.rest {
+            rest += last
+        }
+    }
+
+    private static func line(_ who: String, _ text: String) -> String { "\(who): \(plain(text))\n" }
+
+    private static func plain(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return text }
+        return String(decoding: text.utf8.map { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F ? 0x3F : $0 }, as: UTF8.self)
+    }
+}

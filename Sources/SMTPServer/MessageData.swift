@@ -1,0 +1,96 @@
+/// The data of a message, as it comes in: ends at a line that holds a dot only, and takes the dots away that the client put before
+/// lines that begin with one. <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.2>
+///
+/// Only CR LF ends a line: a server that takes other ends as well can be made to see two messages where another sees one.
+package struct MessageData: Sendable {
+    private enum State: Sendable {
+        case lineBegin
+        /// A dot at the begin of a line.
+        case dot
+        case dotReturn
+        case text
+        case carriageReturn
+        case done
+    }
+
+    private var state = State.lineBegin
+    /// What was received, up to the limit.
+    private(set) package var bytes: [UInt8] = []
+    /// Octets that came, also those beyond the limit.
+    private(set) package var size = 0
+    private let limit: Int
+    private var isKept = true
+
+    package init(limit: Int) { self.limit = limit }
+
+    package var isComplete: Bool { state == .done }
+    package var isTooLong: Bool { size > limit }
+    /// Whether what came was thrown away for want of room.
+    package var isDropped: Bool { !isKept }
+
+    /// Throws away what has come and what is still to come.
+    package mutating func drop() {
+        isKept = false
+        bytes = []
+    }
+
+    private mutating func keep(_ byte: UInt8) {
+        size += 1
+        if isKept, size <= limit { bytes.append(byte) }
+    }
+
+    private mutating func keep(_ part: ArraySlice<UInt8>) {
+        if isKept, size < limit { bytes += part.prefix(limit - size) }
+        size += part.count
+    }
+
+    /// Takes what belongs to the message, and returns how many octets that were.
+    package mutating func take(_ chunk: ArraySlice<UInt8>) -> Int {
+        var rest = chunk
+        while state != .done, let byte = rest.first {
+            if state == .text {
+                // Most of a message is text, of which only the end of a line means something.
+                let line = rest[..<(rest.firstIndex(of: 0x0D) ?? rest.endIndex)]
+                keep(line)
+                rest = rest[line.endIndex...]
+                guard let next = rest.popFirst() else { break }
+                step(next)
+            } else {
+                rest = rest.dropFirst()
+                step(byte)
+            }
+        }
+        return chunk.count - rest.count
+    }
+
+    private mutating func step(_ byte: UInt8) {
+        let isReturn = byte == 0x0D
+        switch state {
+        case .lineBegin:
+            if byte == 0x2E {
+                state = .dot
+                return
+            }
+        case .dot:
+            if isReturn {
+                state = .dotReturn
+                return
+            }
+        case .dotReturn:
+            if byte == 0x0A {
+                state = .done
+                return
+            }
+            keep(0x0D)
+        case .carriageReturn:
+            if byte == 0x0A {
+                keep(byte)
+                state = .lineBegin
+                return
+            }
+        case .text, .done: break
+        }
+        keep(byte)
+        state = isReturn ? .carriageReturn : .text
+    }
+}

@@ -1,0 +1,300 @@
+import JOSE
+
+/// One client's conversation, without its connection: lines go in, replies come out.
+/// <https://www.rfc-editor.org/rfc/rfc5321>, with SIZE (RFC 1870), 8BITMIME (RFC 6152), PIPELINING (RFC 2920), SMTPUTF8 (RFC 6531),
+/// ENHANCEDSTATUSCODES (RFC 2034), STARTTLS (RFC 3207) and AUTH PLAIN and LOGIN (RFC 4954).
+package struct SMTPSession: Sendable {
+    package typealias Decide = (MailQuestion, SMTPSession) -> MailDecision
+
+    private enum Phase: Sendable {
+        case connected
+        /// The greeting was a refusal: section 3.1 leaves QUIT alone.
+        case unwelcome
+        case greeted
+        case hasSender
+        /// Waits for the answer to a challenge of AUTH.
+        case login(LoginStep)
+    }
+
+    private enum LoginStep: Sendable {
+        case plain
+        case user
+        case password(user: String)
+    }
+
+    /// Octets of a message.
+    package static let messageLimit = 10 << 20
+    /// Section 4.5.3.1.10 asks for as many.
+    package static let recipientLimit = 100
+    /// Octets of a command line, its end included: RFC 4954 section 4 asks for the most.
+    package static let lineLimit = 12_288
+
+    /// The server's name, in its greeting.
+    private let host: String
+    private let offersTLS: Bool
+    private var phase = Phase.connected
+    private(set) package var client = Client()
+    private(set) package var envelope = MailEnvelope()
+    private var badCommands = 0
+    /// Commands that can't be carried out, before the client is sent away.
+    private static let badCommandLimit = 20
+
+    /// What is known of the client.
+    package struct Client: Sendable {
+        /// What it called itself in HELO or EHLO.
+        package var name: String?
+        package var isExtended = false
+        package var isSecure = false
+        /// The user name and password of AUTH. Any are taken.
+        package var user: String?
+        package var password: String?
+    }
+
+    package init(host: String, offersTLS: Bool) {
+        self.host = host
+        self.offersTLS = offersTLS
+    }
+
+    /// Whether a message has been begun.
+    package var hasSender: Bool {
+        guard case .hasSender = phase else { return false }
+        return true
+    }
+
+    /// Section 3.1. The client's turn is next, unless the reply is `nil`.
+    package mutating func greeting(_ decide: Decide) -> Turn {
+        decided(.connect, decide) { session in
+            .reply(SMTPReply(220, nil, "\(session.host) ESMTP Understudy, for tests only"))
+        } otherwise: { session in
+            session.phase = .unwelcome
+        }
+    }
+
+    /// RFC 3207 section 4.2: what was said before TLS is forgotten.
+    package mutating func didStartTLS() {
+        phase = .connected
+        client = Client(isSecure: true)
+        envelope = MailEnvelope()
+    }
+
+    /// After the data of a message, whatever became of it.
+    package mutating func didTakeMessage() {
+        phase = .greeted
+        envelope = MailEnvelope()
+    }
+
+    /// Answers a line, without its end. `decide` is asked about what would be carried out.
+    package mutating func take(_ bytes: [UInt8], decide: Decide) -> Turn {
+        guard bytes.count <= SMTPSession.lineLimit - 2 else {
+            return bad("COMMAND", SMTPReply(500, "5.5.6", "line too long"), shown: "(a line that is too long)")
+        }
+        guard let line = String(validating: bytes, as: UTF8.self) else {
+            return unknown(
+                SMTPReply(500, "5.5.2", "the line isn't UTF-8"), String(decoding: bytes.prefix(200), as: UTF8.self))
+        }
+        if case .login(let step) = phase { return login(step, line[...], decide).showing("********") }
+        guard let command = SMTPCommand(line) else {
+            return unknown(
+                SMTPReply(500, "5.5.2", "command not recognized"), String(line.prefix(200)),
+                isOtherProtocol: SMTPCommand.belongsToHTTP(line))
+        }
+        return answer(command, decide).showing(command.shown(line))
+    }
+
+    private mutating func answer(_ command: SMTPCommand, _ decide: Decide) -> Turn {
+        if case .unwelcome = phase {
+            if case .quit = command {
+            } else {
+                return bad(command.verb, SMTPReply(503, "5.5.1", "you weren't greeted: QUIT"))
+            }
+        }
+        switch command {
+        case .helo(let name): return greet(command.verb, name, isExtended: false, decide)
+        case .ehlo(let name): return greet(command.verb, name, isExtended: true, decide)
+        case .mail(let path): return mail(path, decide)
+        case .rcpt(let path): return rcpt(path, decide)
+        case .data: return data(decide)
+        case .auth(let mechanism, let initial): return auth(mechanism, initial, decide)
+        case .startTLS: return startTLS(decide)
+        case .rset:
+            if case .hasSender = phase { didTakeMessage() }
+            return .reply(250, "2.0.0", "ok")
+        case .noop: return .reply(250, "2.0.0", "ok")
+        // Section 3.5.3: a server may leave unsaid whether an address is there.
+        case .vrfy: return .reply(252, "2.5.0", "send a message and see")
+        case .help: return .reply(214, "2.0.0", "see RFC 5321; every message ends in the inbox")
+        case .quit: return Turn(.close(SMTPReply(221, "2.0.0", "\(host) closes the connection")))
+        case .malformed(let verb, let form):
+            return bad(verb, SMTPReply(501, "5.5.4", "the arguments can't be read: \(form)"))
+        case .notOffered(let verb): return bad(verb, SMTPReply(502, "5.5.1", "\(verb) isn't offered"))
+        }
+    }
+
+    /// A line that is no command. A browser can be led to this port by any page, and the body of its request could hold commands: whoever
+    /// doesn't begin with one, or speaks HTTP, is sent away.
+    private mutating func unknown(_ reply: SMTPReply, _ shown: String, isOtherProtocol: Bool = false) -> Turn {
+        var isFirst = false
+        if case .connected = phase { isFirst = true }
+        guard isFirst || isOtherProtocol else { return bad("COMMAND", reply, shown: shown) }
+        var turn = Turn(.close(SMTPReply(421, "4.7.0", "this port speaks SMTP: begin with EHLO")))
+        turn.refused = "COMMAND"
+        turn.shown = shown
+        return turn
+    }
+
+    /// What the session refuses by itself. A client that makes only mistakes is sent away: section 3.8 allows 421 at any time.
+    private mutating func bad(_ verb: String, _ reply: SMTPReply, shown: String = "") -> Turn {
+        badCommands += 1
+        let isEnough = badCommands >= SMTPSession.badCommandLimit
+        var turn = Turn(
+            isEnough ? .close(SMTPReply(421, "4.7.0", "too many commands that can't be carried out")) : .reply(reply))
+        turn.refused = verb
+        turn.shown = shown
+        return turn
+    }
+
+    /// Carries a command out, unless the receiver decides otherwise.
+    private mutating func decided(
+        _ question: MailQuestion, _ decide: Decide, carryOut: (inout SMTPSession) -> Step,
+        otherwise: (inout SMTPSession) -> Void = { _ in }
+    ) -> Turn {
+        let decision = decide(question, self)
+        var turn: Turn
+        switch decision.answer {
+        case .usual: turn = Turn(carryOut(&self))
+        case .disconnect: turn = Turn(.close(nil))
+        case .reply(let reply) where !reply.isRefusal:
+            _ = carryOut(&self)
+            turn = Turn(.reply(reply))
+        case .reply(let reply):
+            otherwise(&self)
+            // Section 3.8: 421 is the server's leave.
+            turn = Turn(reply.code == 421 ? .close(reply) : .reply(reply))
+        }
+        turn.delay = decision.delay
+        return turn
+    }
+
+    // MARK: - Greeting and TLS
+
+    private mutating func greet(_ verb: String, _ name: String, isExtended: Bool, _ decide: Decide) -> Turn {
+        guard !name.isEmpty else { return bad(verb, SMTPReply(501, "5.5.4", "say who you are: \(verb) your.name")) }
+        return decided(.hello(name), decide) { session in
+            session.phase = .greeted
+            session.envelope = MailEnvelope()
+            session.client.name = name
+            session.client.isExtended = isExtended
+            return .reply(SMTPReply(250, nil, lines: [session.host] + (isExtended ? session.extensions : [])))
+        }
+    }
+
+    private var extensions: [String] {
+        [
+            "SIZE \(SMTPSession.messageLimit)", "8BITMIME", "SMTPUTF8", "PIPELINING", "ENHANCEDSTATUSCODES",
+            "AUTH PLAIN LOGIN",
+        ] + (offersTLS && !client.isSecure ? ["STARTTLS"] : [])
+    }
+
+    private mutating func startTLS(_ decide: Decide) -> Turn {
+        guard offersTLS else { return bad("STARTTLS", SMTPReply(502, "5.5.1", "STARTTLS isn't offered")) }
+        guard !client.isSecure else { return bad("STARTTLS", SMTPReply(503, "5.5.1", "TLS has begun already")) }
+        return decided(.startTLS, decide) { _ in .startTLS(SMTPReply(220, "2.0.0", "begin TLS")) }
+    }
+
+    // MARK: - Messages
+
+    private mutating func mail(_ path: MailPath, _ decide: Decide) -> Turn {
+        switch phase {
+        case .connected, .unwelcome, .login: return bad("MAIL", SMTPReply(503, "5.5.1", "say EHLO first"))
+        case .hasSender: return bad("MAIL", SMTPReply(503, "5.5.1", "a message has been begun: RSET first"))
+        case .greeted: break
+        }
+        if let refusal = SMTPSession.refusal(of: path.parameters) { return bad("MAIL", refusal) }
+        let isUTF8 = path.parameters.contains { $0.name == "SMTPUTF8" }
+        guard isUTF8 || path.isASCII else { return bad("MAIL", SMTPSession.notASCII) }
+        return decided(.mail(path), decide) { session in
+            session.envelope.sender = path.address
+            session.envelope.isUTF8 = isUTF8
+            session.phase = .hasSender
+            return .reply(SMTPReply(250, "2.1.0", "ok"))
+        }
+    }
+
+    private mutating func rcpt(_ path: MailPath, _ decide: Decide) -> Turn {
+        guard case .hasSender = phase else { return bad("RCPT", SMTPReply(503, "5.5.1", "MAIL FROM comes first")) }
+        guard !path.address.isEmpty else { return bad("RCPT", SMTPReply(501, "5.1.3", "a recipient has an address")) }
+        // The parameter of MAIL holds for all addresses: https://www.rfc-editor.org/rfc/rfc6531#section-3.4
+        guard envelope.isUTF8 || path.isASCII else { return bad("RCPT", SMTPSession.notASCII) }
+        if let other = path.parameters.first {
+            return bad("RCPT", SMTPReply(555, "5.5.4", "RCPT TO has no parameter \(other.name) here"))
+        }
+        // Section 4.5.3.1.10. The others are sent in a message of their own, so this is no mistake.
+        guard envelope.recipients.count < SMTPSession.recipientLimit else {
+            var turn = Turn.reply(452, "4.5.3", "a message has \(SMTPSession.recipientLimit) recipients at most")
+            turn.refused = "RCPT"
+            return turn
+        }
+        return decided(.rcpt(path), decide) { session in
+            session.envelope.recipients.append(path.address)
+            return .reply(SMTPReply(250, "2.1.5", "ok"))
+        }
+    }
+
+    private mutating func data(_ decide: Decide) -> Turn {
+        guard case .hasSender = phase else { return bad("DATA", SMTPReply(503, "5.5.1", "MAIL FROM comes first")) }
+        guard !envelope.recipients.isEmpty else {
+            return bad("DATA", SMTPReply(554, "5.5.1", "no valid recipients"))
+        }
+        return decided(.data, decide) { _ in .data(SMTPReply(354, nil, "end with a line that holds a dot only")) }
+    }
+
+    // MARK: - AUTH
+
+    private mutating func auth(_ mechanism: String, _ initial: String?, _ decide: Decide) -> Turn {
+        switch phase {
+        case .greeted where client.isExtended: break
+        case .hasSender: return bad("AUTH", SMTPReply(503, "5.5.1", "AUTH doesn't come within a message"))
+        default: return bad("AUTH", SMTPReply(503, "5.5.1", "say EHLO first"))
+        }
+        guard client.user == nil else { return bad("AUTH", SMTPReply(503, "5.5.1", "AUTH was taken already")) }
+        let step: LoginStep
+        switch mechanism {
+        case "PLAIN": step = .plain
+        case "LOGIN": step = .user
+        default: return bad("AUTH", SMTPReply(504, "5.5.4", "AUTH takes PLAIN and LOGIN"))
+        }
+        phase = .login(step)
+        // "=" is an initial response that is empty.
+        if let initial { return login(step, initial == "=" ? "" : initial[...], decide) }
+        // Base64 of "Username:", as clients expect it.
+        return .reply(334, nil, mechanism == "PLAIN" ? "" : "VXNlcm5hbWU6")
+    }
+
+    private mutating func login(_ step: LoginStep, _ line: Substring, _ decide: Decide) -> Turn {
+        phase = .greeted
+        if line == "*" { return bad("AUTH", SMTPReply(501, "5.7.0", "AUTH is cancelled")) }
+        guard let bytes = Base64.decode(line) else {
+            return bad("AUTH", SMTPReply(501, "5.5.2", "the answer isn't base64"))
+        }
+        let user: String
+        let password: String
+        switch step {
+        case .user:
+            phase = .login(.password(user: String(decoding: bytes, as: UTF8.self)))
+            return .reply(334, nil, "UGFzc3dvcmQ6")
+        case .password(let name): (user, password) = (name, String(decoding: bytes, as: UTF8.self))
+        case .plain:
+            // RFC 4616: whom to act as, who it is, the password, with zero bytes between.
+            let parts = bytes.split(separator: 0, omittingEmptySubsequences: false)
+            guard parts.count == 3 else {
+                return bad("AUTH", SMTPReply(501, "5.5.2", "AUTH PLAIN is three texts with zero bytes between"))
+            }
+            (user, password) = (String(decoding: parts[1], as: UTF8.self), String(decoding: parts[2], as: UTF8.self))
+        }
+        return decided(.auth(user: user), decide) { session in
+            session.client.user = user
+            session.client.password = password
+            return .reply(SMTPReply(235, "2.7.0", "any name and password are taken"))
+        }
+    }
+}

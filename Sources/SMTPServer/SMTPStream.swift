@@ -1,0 +1,170 @@
+import COpenSSL
+import Platform
+
+/// A client's connection: plain, and later TLS over it. One thread uses it.
+final class SMTPStream {
+    /// Why nothing more can be read.
+    enum End: Error {
+        /// The client has closed the connection, or it broke.
+        case closed
+        /// Nothing came for too long, or too slowly.
+        case silent
+    }
+
+    let descriptor: Int32
+    private var session: OpaquePointer?
+    private var buffer: ArraySlice<UInt8> = []
+    private var output: [UInt8] = []
+    private var isBroken = false
+
+    /// Octets that are read at once, and kept before they are sent.
+    private static let chunk = 16_384
+    /// Seconds in which a client has to read some of its replies.
+    private static let writePatience = 30
+
+    /// The descriptor stays its maker's. `patience` is how many seconds one call of the system may take before a deadline is looked
+    /// at.
+    init(_ descriptor: Int32, patience: Int) {
+        self.descriptor = descriptor
+        understudy_silence(descriptor)
+        understudy_limit(descriptor, SO_RCVTIMEO, patience, 0)
+        understudy_limit(descriptor, SO_SNDTIMEO, SMTPStream.writePatience, 0)
+        var one: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    deinit {
+        flush()
+        guard let session else { return }
+        // After a failure, nothing may be said any more: https://docs.openssl.org/3.0/man3/SSL_shutdown/
+        if !isBroken { SSL_shutdown(session) }
+        SSL_free(session)
+        ERR_clear_error()
+    }
+
+    /// Begins TLS. What the client sent before the handshake is thrown away, so that nobody between can have put commands there:
+    /// <https://www.rfc-editor.org/rfc/rfc3207#section-6>.
+    func startTLS(_ certificate: SMTPCertificate, until deadline: ContinuousClock.Instant) -> Bool {
+        flush()
+        buffer = []
+        guard session == nil, !isBroken, let made = SSL_new(certificate.context) else { return false }
+        SSL_set_fd(made, descriptor)
+        while true {
+            ERR_clear_error()
+            let result = SSL_accept(made)
+            if result == 1 { break }
+            guard SSL_get_error(made, result) == SSL_ERROR_WANT_READ, ContinuousClock.now < deadline else {
+                SSL_free(made)
+                ERR_clear_error()
+                return false
+            }
+        }
+        session = made
+        return true
+    }
+
+    // MARK: - Reading
+
+    /// What has come, at least one octet of it.
+    func read(until deadline: ContinuousClock.Instant) throws(End) -> ArraySlice<UInt8> {
+        if buffer.isEmpty { try fill(until: deadline) }
+        return buffer
+    }
+
+    /// The first octets of what was read have been used.
+    func use(_ count: Int) { buffer = buffer.dropFirst(count) }
+
+    /// A line without its end, which is CR LF; a lone LF ends a command, too, for people who type. Longer lines than `limit` are cut,
+    /// and read to their end.
+    func line(limit: Int, until deadline: ContinuousClock.Instant) throws(End) -> [UInt8] {
+        var line: [UInt8] = []
+        while true {
+            let chunk = try read(until: deadline)
+            let end = chunk.firstIndex(of: 0x0A)
+            line += chunk[..<(end ?? chunk.endIndex)].prefix(limit + 1 - min(line.count, limit + 1))
+            guard let end else {
+                use(chunk.count)
+                continue
+            }
+            buffer = chunk[chunk.index(after: end)...]
+            if line.last == 0x0D { line.removeLast() }
+            return line
+        }
+    }
+
+    private func fill(until deadline: ContinuousClock.Instant) throws(End) {
+        flush()
+        guard !isBroken else { throw .closed }
+        var bytes = [UInt8](repeating: 0, count: SMTPStream.chunk)
+        while true {
+            guard ContinuousClock.now < deadline else { throw .silent }
+            errno = 0
+            let (count, isLater) = receive(&bytes)
+            if count > 0 {
+                buffer = bytes[..<count]
+                return
+            }
+            guard isLater else { throw .closed }
+        }
+    }
+
+    /// `isLater`: nothing has come yet.
+    private func receive(_ bytes: inout [UInt8]) -> (count: Int, isLater: Bool) {
+        let size = bytes.count
+        guard let session else {
+            let count = recv(descriptor, &bytes, size, 0)
+            return (count, count < 0 && [EAGAIN, EWOULDBLOCK, EINTR].contains(errno))
+        }
+        ERR_clear_error()
+        let count = SSL_read(session, &bytes, Int32(clamping: size))
+        guard count <= 0 else { return (Int(count), false) }
+        let isLater = SSL_get_error(session, count) == SSL_ERROR_WANT_READ
+        ERR_clear_error()
+        if !isLater { isBroken = SSL_get_shutdown(session) & SSL_RECEIVED_SHUTDOWN == 0 }
+        return (0, isLater)
+    }
+
+    // MARK: - Writing
+
+    /// Sends it before anything more is read. Replies to commands that came together are sent together:
+    /// <https://www.rfc-editor.org/rfc/rfc2920#section-3.2>.
+    func write(_ text: String) {
+        output += text.utf8
+        if output.count >= SMTPStream.chunk { flush() }
+    }
+
+    func flush() {
+        var rest = output[...]
+        output = []
+        while !rest.isEmpty, !isBroken {
+            let count = rest.withUnsafeBytes { bytes in
+                session.map { Int(SSL_write($0, bytes.baseAddress, Int32(clamping: bytes.count))) }
+                    ?? send(descriptor, bytes.baseAddress, bytes.count, understudy_no_signal)
+            }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if session != nil || errno != EINTR {
+                ERR_clear_error()
+                isBroken = true
+            }
+        }
+    }
+
+    /// Waits, until the client closes the connection or the server stops.
+    func wait(_ duration: Duration, while goesOn: () -> Bool) {
+        flush()
+        let end = ContinuousClock.now + duration
+        while goesOn(), ContinuousClock.now < end, !hasLeft {
+            let left = min(100, max(1, (end - ContinuousClock.now) / .milliseconds(1)))
+            usleep(UInt32(left * 1_000))
+        }
+    }
+
+    /// Whether the client has closed the connection, or said that it sends nothing more, and everything that it sent has been read.
+    private var hasLeft: Bool {
+        guard buffer.isEmpty else { return false }
+        var next: UInt8 = 0
+        let count = recv(descriptor, &next, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+    }
+}

@@ -1,0 +1,66 @@
+import EmulatorCore
+import Platform
+
+/// Where a server keeps its worlds.
+enum StoreChoice {
+    case memory
+    /// In memory, with everything that stores that last rely on tried at each change: for tests.
+    case checked
+
+    /// In a file of SQLite's at this path; without one, in a file of its own that goes with the server.
+    case sqlite(String)
+
+    /// In a database of PostgreSQL's, which other servers may use, too: its URL.
+    case postgresql(String)
+
+    static let variable = "UNDERSTUDY_STORE"
+
+    /// `nil` for what is no store.
+    init?(_ text: String) {
+        switch text {
+        case "memory": self = .memory
+        case "checked": self = .checked
+        case _ where text.hasPrefix("sqlite:"): self = .sqlite(String(text.dropFirst("sqlite:".count)))
+        case _ where text.hasPrefix("postgresql://") || text.hasPrefix("postgres://"): self = .postgresql(text)
+        default: return nil
+        }
+    }
+
+    /// What is asked for, or else what the environment says.
+    static func chosen(_ text: String?) throws -> StoreChoice {
+        let said = getenv(variable).map { String(cString: $0) } ?? ""
+        let wanted = text ?? (said.isEmpty ? "memory" : said)
+        guard let choice = StoreChoice(wanted) else {
+            // It may be a URL with a mistake in it, and then has a password.
+            let kind = wanted.prefix { $0 != ":" }
+            throw StartError(
+                description: "\"\(kind)\" is no store of worlds: give memory, sqlite:PATH or "
+                    + "postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
+        }
+        return choice
+    }
+
+    /// Opens it.
+    func open(_ seed: Seed) throws -> any WorldStores {
+        switch self {
+        case .memory: return MemoryStores()
+        case .checked: return MemoryStores(isChecked: true)
+        case .sqlite(let path):
+            do throws(SQLiteStartFailure) {
+                let stores = try SQLiteStores(path)
+                try stores.begin(with: seed)
+                return stores
+            } catch {
+                throw StartError(description: error.description)
+            }
+        case .postgresql(let url):
+            do throws(PostgreSQLStartFailure) {
+                let stores = try PostgreSQLStores(url)
+                try stores.begin(with: seed)
+                return stores
+            } catch {
+                throw StartError(description: "the store of worlds: \(error.description)")
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import HTTPServer
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+import Understudy
+
+@testable import EmulatorCore
+
+@Suite("the inspector and waiting requests at replicas")
+struct SharedPageTests {
+    @Test(
+        "a form of one replica's page is taken by the other, and a third page says what has happened, once",
+        arguments: SharedStores.allCases)
+    func forms(kind: SharedStores) throws {
+        let pair = try kind.pair()
+        defer { pair.end() }
+        let (a, b) = (pair.a, pair.b)
+        let page = a.send("GET", "/_understudy/clock").text
+        let token = try #require(page.firstMatch(of: /name="formToken" value="([^"]+)"/)?.1)
+        let moved = b.post(
+            form: [("formToken", String(token)), ("do", "advance"), ("span", "1h")], to: "/_understudy/clock")
+        let location = try #require(moved.header("Location"))
+        #expect(moved.status == 303, "\(moved.text)")
+        let path = try #require(location.firstRange(of: "/_understudy/").map { String(location[$0.lowerBound...]) })
+        #expect(a.send("GET", path).text.contains("class=\"note good\""))
+        #expect(!b.send("GET", path).text.contains("class=\"note good\""))
+        #expect(
+            b.post(form: [("formToken", "x"), ("do", "advance"), ("span", "1h")], to: "/_understudy/clock").status
+                == 403)
+    }
+
+    @Test("a request that waits for mail sees what comes to another replica", arguments: SharedStores.allCases)
+    func waiting(kind: SharedStores) throws {
+        let pair = try kind.pair()
+        defer { pair.end() }
+        let (a, b) = (pair.a, pair.b)
+        let answer = Mutex<Replica.Answer?>(nil)
+        let thread = Thread { [b] in
+            let found = b.call("GET", "mail?to=ada@example.com&wait=20s")
+            answer.withLock { $0 = found }
+        }
+        thread.start()
+        let waited = Date()
+        while b.worlds.budget.listeners.count == 0, Date().timeIntervalSince(waited) < 10 { usleep(1_000) }
+        let world = try #require(a.worlds.existing("default"))
+        world.deliver(try SampleMail.rails.message(to: ["ada@example.com"]))
+        let sent = Date()
+        while answer.withLock({ $0 == nil }), Date().timeIntervalSince(sent) < 10 { usleep(1_000) }
+        let found = try #require(answer.withLock { $0 })
+        #expect(found.json["messages"]?.array?.count == 1, "\(found.text)")
+        // Each tenth of a second; this machine may be busy.
+        #expect(Date().timeIntervalSince(sent) < 5)
+    }
+}

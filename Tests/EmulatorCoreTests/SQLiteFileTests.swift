@@ -1,0 +1,192 @@
+import Foundation
+import JSON
+import SQLite
+import Testing
+import Time
+import Understudy
+
+@testable import EmulatorCore
+
+@Suite("a file of SQLite's with worlds in it")
+struct SQLiteFileTests {
+    private typealias Note = TableTests.Note
+
+    private final class Folder {
+        let path = FileManager.default.temporaryDirectory.appending(path: "worlds-\(UUID().uuidString)").path
+
+        init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        var file: String { "\(path)/w" }
+    }
+
+    private func seed(_ text: String = #"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#) throws -> Seed {
+        try Seed([SeedSource(name: "seed", text: text, directory: ".")], format: Providers.seedFormat)
+    }
+
+    private func failure(_ path: String) -> String {
+        do throws(SQLiteStartFailure) {
+            _ = try SQLiteStores(path)
+            return "none"
+        } catch { return error.description }
+    }
+
+    /// Runs `body` on the file's world, and closes the file.
+    private func use(_ folder: Folder, _ seed: Seed, _ body: (any Store) throws -> Void) throws {
+        try body(SQLiteStores(folder.file).store(of: "w", seed: seed))
+    }
+
+    @Test("what was changed is there when the file is opened again, in its order")
+    func reopening() throws {
+        let (folder, seed) = (try Folder(), try seed())
+        var before: [String] = []
+        let look: (any Store) -> [String] = { store in
+            store.read { tables in
+                [
+                    String(describing: tables.all(Note.self)), String(describing: tables.rows(Note.byTag, "t")),
+                    String(describing: tables.newest(Note.byTopic, "x", limit: 9).map(\.key)),
+                    String(describing: tables.all(Account.self).map { "\($0.id) \($0.email)" }),
+                    String(describing: tables.rows(Account.names, prefix: "", limit: 99).map(\.text)),
+                    String(tables.count(Note.self)), String(tables.count(Account.self)), String(describing: tables.now),
+                    String(describing: tables.value(OutcomeQueue.self)),
+                ]
+            }
+        }
+        try use(folder, seed) { store in
+            #expect(!store.isKept)
+            // A world that begins with a change that is undone begins with the next.
+            #expect(throws: CancellationError.self) {
+                try store.update { tables in
+                    tables.put(Note(key: "undone"))
+                    throw CancellationError()
+                }
+            }
+            #expect(!store.isKept)
+            store.update { tables in
+                for key in ["a", "b", "c"] { tables.put(Note(key: key, topic: "x", tags: ["t", key])) }
+                tables.change(Note.self, "a") { ($0.topic, $0.tags) = ("y", []) }
+                tables.change(Note.self, "a") { ($0.topic, $0.tags) = ("x", ["t"]) }
+                tables.remove(Account.self, "ada")
+                tables.change(Account.self, "bob") { $0.email = "robert@example.com" }
+                tables.clock.set(Instant.first + TimeSpan.days(20_000))
+                tables.clock.freeze(true)
+            }
+            before = look(store)
+        }
+        try use(folder, seed) { store in
+            #expect(store.isKept)
+            #expect(look(store) == before)
+            store.update { tables in
+                tables.put(Note(key: "d", tags: ["t"]))
+                #expect(tables.all(Note.self).map(\.key) == ["a", "b", "c", "d"])
+                #expect(tables.rows(Note.byTag, "t").map(\.key) == ["b", "c", "a", "d"])
+            }
+        }
+    }
+
+    @Test("an index that an earlier version didn't have is filled")
+    func upgrading() throws {
+        let (folder, seed) = (try Folder(), try seed())
+        try use(folder, seed) { store in
+            store.update { tables in
+                for key in ["a", "b", "c"] { tables.put(Note(key: key, topic: "x", tags: ["t", key])) }
+            }
+        }
+        let database = try SQLiteDatabase(folder.file)
+        try database.execute(
+            "DELETE FROM entries WHERE space = (SELECT id FROM spaces WHERE name = 'index test.note tag')")
+        try database.execute("DELETE FROM spaces WHERE name = 'index test.note tag'")
+        for _ in 0..<2 {
+            try use(folder, seed) { store in
+                #expect(store.read { $0.rows(Note.byTag, "t").map(\.key) } == ["a", "b", "c"])
+                #expect(store.read { $0.rows(Note.byTopic, "x").map(\.key) } == ["a", "b", "c"])
+            }
+        }
+    }
+
+    @Test("a clock that the seed sets goes on from where it was")
+    func clock() throws {
+        let folder = try Folder()
+        let seed = try seed(#"{"clock": {"set": "2030-01-01T00:00:00Z", "freeze": true}}"#)
+        try use(folder, seed) { store in store.update { tables in _ = tables.clock.advance(by: .hours(5)) } }
+        try use(folder, seed) { store in #expect(store.read { $0.now }.text == "2030-01-01T05:00:00Z") }
+    }
+
+    @Test("a world that has gone leaves nothing, and what is still under way in it is lost")
+    func removing() throws {
+        let (folder, seed) = (try Folder(), try seed())
+        let stores = try SQLiteStores(folder.file)
+        let store = stores.store(of: "w", seed: seed)
+        store.update { $0.put(Note(key: "a", tags: ["t"])) }
+        #expect(stores.worlds == ["w"])
+        let next = stores.store(of: "w", seed: seed)
+        store.update { $0.put(Note(key: "b")) }
+        #expect(!next.isKept)
+        #expect(next.read { $0.count(Note.self) } == 0)
+        #expect(stores.worlds.isEmpty)
+    }
+
+    @Test("what isn't ours, or not to be used, is said in a line")
+    func unusable() throws {
+        let folder = try Folder()
+        #expect(
+            failure("\(folder.path)/none/w") == "\(folder.path)/none/w: it can't be opened: No such file or directory")
+        try "not a database, but long enough to be taken for one. ".data(using: .utf8)?.write(
+            to: URL(filePath: "\(folder.path)/text"))
+        #expect(failure("\(folder.path)/text").hasSuffix("it isn't a SQLite database"))
+        try SQLiteDatabase("\(folder.path)/other").execute("CREATE TABLE people(name TEXT)")
+        #expect(failure("\(folder.path)/other").hasSuffix("it is another program's database"))
+        #expect(failure(folder.file) == "none")
+        try SQLiteDatabase(folder.file).execute("PRAGMA user_version = 99")
+        #expect(failure(folder.file).contains("newer version of understudy"))
+    }
+
+    @Test("a second daemon is refused, and a seed that isn't the file's")
+    func sharing() throws {
+        let folder = try Folder()
+        let stores = try SQLiteStores(folder.file)
+        #expect(failure(folder.file).contains("another understudy uses it"))
+        let (one, other) = (try seed(), try seed("{}"))
+        try stores.begin(with: one)
+        try stores.begin(with: one)
+        #expect(throws: SQLiteStartFailure.self) { try stores.begin(with: other) }
+    }
+
+    @Test("nobody else may read it")
+    func permissions() throws {
+        let folder = try Folder()
+        try use(folder, seed()) { store in
+            store.update { $0.put(Note(key: "a")) }
+            for name in ["w", "w-wal", "w-shm"] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(name)")
+                #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+            }
+        }
+    }
+
+    @Test("a file that fails is told, changes nothing, and is used again when it is back")
+    func failing() throws {
+        let (folder, seed) = (try Folder(), try seed())
+        let store = try SQLiteStores(folder.file).store(of: "w", seed: seed)
+        store.update { $0.put(Note(key: "a")) }
+        let other = try SQLiteDatabase(folder.file)
+        try other.execute("BEGIN IMMEDIATE")
+        #expect(throws: StoreFailure.self) {
+            try StoreCall.checked {
+                store.update { tables in
+                    tables.put(Note(key: "b"))
+                    #expect(tables.find(Note.self, "a") == nil)
+                }
+            }
+        }
+        try other.execute("ROLLBACK")
+        let found = try StoreCall.checked {
+            store.update { tables in
+                tables.put(Note(key: "c"))
+                return tables.all(Note.self).map(\.key)
+            }
+        }
+        #expect(found == ["a", "c"])
+    }
+}

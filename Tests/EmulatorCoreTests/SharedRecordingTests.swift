@@ -1,0 +1,255 @@
+import Dispatch
+import HTTPServer
+import Synchronization
+import Testing
+import Time
+
+@testable import EmulatorCore
+
+@Suite("A recording that replicas share")
+struct SharedRecordingTests {
+    /// What one replica has of it.
+    private final class Replica: Sendable {
+        let budget: ProcessBudget
+        let number: Int
+
+        init(_ number: Int, _ keeper: any RecordingKeeper, limit: Int = RecordingStore.standardLimit) {
+            self.number = number
+            budget = ProcessBudget(recordingLimit: limit, keepingRefusals: true, recordings: keeper)
+        }
+
+        deinit { budget.recordings.close() }
+
+        func recording(_ world: String = "default") -> Recording { budget.recordings.recording(of: world) }
+
+        func ids(_ world: String = "default") async -> [String] {
+            let recording = recording(world)
+            return await recording.search { recording.known().exchanges.map(\.exchange.id) }
+        }
+    }
+
+    private static func exchange(
+        _ number: Int, world: String = "default", isRefused: Bool = false, request: String = "", size: Int = 0,
+        began: Int64 = 0
+    ) -> RecordedExchange {
+        let response = Response(status: 200, contentType: "application/json", body: "{}")
+        return RecordedExchange(
+            id: "r\(number)", parent: nil, world: world, host: "example.com", path: "/", client: nil,
+            request: Request(
+                method: "POST", target: "/",
+                headers: [(name: "Content-Type", value: "application/x-www-form-urlencoded")],
+                body: Array(request.utf8) + Array(repeating: 0x78, count: size)),
+            response: isRefused ? response.diagnosed(Diagnosis("no")) : response, time: .first, began: began,
+            duration: 0,
+            fault: nil)
+    }
+
+    /// Two of them that know of each other.
+    private func replicas(
+        _ kept: any SharedKeeping, limit: Int = RecordingStore.standardLimit
+    ) async throws -> [Replica] {
+        let replicas = try [1, 2].map { Replica($0, try kept.keeper(of: $0), limit: limit) }
+        let third = try kept.keeper(of: 3)
+        while try third.requestFlush()?.others.count ?? 0 < 2 { try await Task.sleep(for: .milliseconds(5)) }
+        return replicas
+    }
+
+    @Test(
+        "shows everything that was answered before it was asked for, in one order, at each replica",
+        arguments: TestedKeeping.all)
+    func order(_ tested: TestedKeeping) async throws {
+        let kept = try tested.make()
+        let both = try await replicas(kept)
+        let recordings = both.map { $0.recording() }
+        for round in 0..<20 {
+            for number in 0..<10 {
+                both[number % 2].recording().add(Self.exchange(round * 10 + number + 1))
+            }
+            let first = await both[round % 2].ids()
+            #expect(Set(first) == Set((1...(round + 1) * 10).map { "r\($0)" }))
+            #expect(await both[(round + 1) % 2].ids() == first)
+            // Of one replica's, the order is that of the answers.
+            let odd = first.filter { Int($0.dropFirst()).map { $0 % 2 == 1 } ?? false }
+            #expect(odd == (0..<(round + 1) * 5).map { "r\($0 * 2 + 1)" })
+        }
+        for recording in recordings { await recording.refresh() }
+        let orders = recordings.map { $0.exchanges.map(\.order) }
+        #expect(orders[0].count == 200 && orders[0] == orders[1] && orders[0] == orders[0].sorted())
+    }
+
+    @Test("finds the same flows at each replica, whichever of them answered", arguments: TestedKeeping.all)
+    func flows(_ tested: TestedKeeping) async throws {
+        let both = try await replicas(tested.make())
+        both[0].recording().add(Self.exchange(1, request: "code=code-code-1"))
+        _ = await both[0].ids()
+        both[1].recording().add(Self.exchange(2, request: "code=code-code-1"))
+        both[0].recording().add(Self.exchange(3, request: "code=code-code-2"))
+        for replica in both {
+            let recording = replica.recording()
+            let flows = await recording.search {
+                recording.known().exchanges.reduce(into: [:]) { $0[$1.exchange.id] = $1.flow }
+            }
+            #expect(flows == ["r1": "r1", "r2": "r1", "r3": "r3"])
+        }
+    }
+
+    @Test("is in the order of the answers, though another replica wrote earlier", arguments: TestedKeeping.all)
+    func answers(_ tested: TestedKeeping) async throws {
+        let kept = try tested.make()
+        let both = try await replicas(kept)
+        let watching = try kept.keeper(of: 3)
+        let recordings = both.map { $0.recording() }
+        recordings[0].add(Self.exchange(2, began: 20))
+        while try watching.summaries().isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+        recordings[1].add(Self.exchange(1, began: 10))
+        recordings[0].add(Self.exchange(3, began: 30))
+        for replica in both { #expect(await replica.ids() == ["r1", "r2", "r3"]) }
+    }
+
+    @Test("is emptied at all replicas, also of what one of them hadn't written yet", arguments: TestedKeeping.all)
+    func cleared(_ tested: TestedKeeping) async throws {
+        let both = try await replicas(tested.make())
+        for number in 0..<10 { both[number % 2].recording().add(Self.exchange(number)) }
+        for number in 10..<14 { both[0].recording("other").add(Self.exchange(number, world: "other")) }
+        #expect(await both[1].ids().count == 10)
+        both[1].recording().add(Self.exchange(20))
+        both[0].recording().clear(forgetting: true)
+        #expect(await both[0].ids() == [])
+        #expect(await both[1].ids() == [])
+        #expect(await both[1].ids("other").count == 4)
+        both[1].recording().add(Self.exchange(21))
+        #expect(await both[0].ids() == ["r21"])
+        #expect(both[0].recording().dropped == 0)
+    }
+
+    @Test(
+        "keeps the refusals of worlds that are gone, and shows the recordings of worlds that this replica hasn't made",
+        arguments: TestedKeeping.all)
+    func all(_ tested: TestedKeeping) async throws {
+        let both = try await replicas(tested.make())
+        for number in 0..<6 {
+            both[number % 2].recording("one").add(Self.exchange(number, world: "one", isRefused: number < 3))
+        }
+        both[0].recording("two").add(Self.exchange(10, world: "two"))
+        both[1].recording("one").clear(forgetting: false)
+        for replica in both {
+            let recordings = replica.budget.recordings
+            let found = await recordings.searchAll {
+                (recordings.refusedByGoneWorlds.map(\.id), recordings.sharedRecordings?.map(\.world) ?? [])
+            }
+            #expect(Set(found.0) == ["r0", "r1", "r2"])
+            #expect(found.1.contains("two"))
+        }
+        #expect(await both[1].ids("two") == ["r10"])
+        both[0].budget.recordings.forgetGoneWorlds()
+        let second = both[1].budget.recordings
+        #expect(await second.searchAll { second.refusedByGoneWorlds.count } == 0)
+        second.clearShared(forgetting: true) { $0.hasPrefix("t") }
+        #expect(await both[0].ids("two") == [])
+    }
+
+    @Test(
+        "keeps to a world's limit and to that of all, and counts what it dropped alike at each replica",
+        arguments: TestedKeeping.all)
+    func bounds(_ tested: TestedKeeping) async throws {
+        let both = try await replicas(tested.make(), limit: 2_000_000)
+        for number in 0..<Recording.countLimit + 200 {
+            both[number % 2].recording().add(Self.exchange(number))
+        }
+        for replica in both {
+            // Copies are let go with the last reference to the recording.
+            let recording = replica.recording()
+            #expect(await replica.ids().count == Recording.countLimit)
+            #expect(recording.exchanges.count + recording.dropped == Recording.countLimit + 200)
+        }
+        for number in 0..<30 { both[0].recording("large").add(Self.exchange(number, world: "large", size: 50_000)) }
+        #expect(await both[1].ids("large").last == "r29")
+        #expect(both[0].budget.recordings.usage.bytes <= 2_200_000)
+        #expect(both[0].budget.recordings.usage.dropped > 0)
+    }
+
+    @Test("tells those who listen at another replica", arguments: TestedKeeping.all)
+    func listening(_ tested: TestedKeeping) async throws {
+        let both = try await replicas(tested.make())
+        let recording = both[1].recording()
+        let (told, continuation) = AsyncStream<String>.makeStream()
+        let number = recording.listen {
+            for exchange in recording.known().exchanges { continuation.yield(exchange.exchange.id) }
+        }
+        try await Task.sleep(for: .milliseconds(50))
+        for number in 0..<5 {
+            both[0].recording().add(Self.exchange(number))
+            // Nobody asks: it is told by itself.
+            for await id in told where id == "r\(number)" { break }
+        }
+        recording.stopListening(number)
+    }
+
+    @Test("nobody asks for exchanges that nobody asked for")
+    func idle() async throws {
+        let kept = KeptRecordings()
+        let both = try await replicas(kept)
+        for number in 0..<100 { both[number % 2].recording().add(Self.exchange(number)) }
+        while kept.state.withLock({ $0.last }) < 100 { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(kept.state.withLock { $0.reads } == 0)
+    }
+
+    @Test("what can't be written waits and is written once, in order, also when it isn't known whether it was")
+    func failures() async throws {
+        let kept = KeptRecordings()
+        let both = try await replicas(kept)
+        kept.fail(StoreFailure(.gone, "it is gone"))
+        for number in 0..<10 { both[0].recording().add(Self.exchange(number)) }
+        let call = StoreCall()
+        _ = await StoreCall.$current.withValue(call) { await both[0].ids() }
+        #expect(call.failure == StoreFailure(.gone, "it is gone"))
+        for number in 10..<20 { both[0].recording().add(Self.exchange(number)) }
+        kept.state.withLock { state in
+            state.failure = nil
+            state.losesAnswer = true
+        }
+        while kept.state.withLock({ $0.last }) < 20 { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(await both[1].ids() == (0..<20).map { "r\($0)" })
+    }
+
+    @Test("of what waits to be written, the oldest goes when there is too much of it")
+    func waiting() async throws {
+        let kept = KeptRecordings()
+        let replica = Replica(1, kept.keeper(of: 1))
+        kept.fail(StoreFailure(.gone, "it is gone"))
+        let count = RecordingWriter.countLimit + 1_500
+        for number in 0..<count { replica.recording("w").add(Self.exchange(number, world: "w")) }
+        #expect(replica.budget.recordings.usage.dropped >= 1_000)
+        kept.fail(nil)
+        #expect(await replica.ids("w").last == "r\(count - 1)")
+    }
+
+    @Test("is written when the replica ends, which nobody waits for then")
+    func ending() async throws {
+        let kept = KeptRecordings()
+        let both = try await replicas(kept)
+        for number in 0..<1_200 { both[0].recording().add(Self.exchange(number)) }
+        both[0].budget.recordings.close()
+        #expect(kept.state.withLock { $0.last } == 1_200)
+        #expect(kept.state.withLock { $0.replicas[1] } == nil)
+        #expect(await both[1].ids().last == "r1199")
+    }
+
+    @Test("a replica that doesn't write is waited for once")
+    func lagging() async {
+        let kept = KeptRecordings()
+        let replica = Replica(1, kept.keeper(of: 1))
+        // It is there, and does nothing.
+        kept.state.withLock { $0.replicas[2] = 0 }
+        replica.recording().add(Self.exchange(1))
+        #expect(await replica.ids() == ["r1"])
+        let looks = kept.state.withLock { $0.looks }
+        #expect(looks > 2)
+        // From then on it is only asked whether it is back.
+        for number in 2..<5 {
+            replica.recording().add(Self.exchange(number))
+            #expect(await replica.ids().last == "r\(number)")
+        }
+        #expect(kept.state.withLock { $0.looks } <= looks + 6)
+    }
+}

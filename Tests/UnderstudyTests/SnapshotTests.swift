@@ -1,0 +1,225 @@
+import Foundation
+import SQLite
+import TestSupport
+import Testing
+import Understudy
+
+/// A world goes as JSON from one daemon to another, whatever keeps their worlds.
+@Suite("a snapshot of a world")
+struct SnapshotTests {
+    private static let control = "/_understudy/v1"
+    private static let project = "/emulator/v1/projects/demo-app"
+
+    private func start(_ store: String = "memory") throws -> RunningServer {
+        var options = RunningServer.Options()
+        options.store = store
+        return try RunningServer.start(options: options)
+    }
+
+    private func save(_ client: TestClient, world: String = "") throws -> Answer {
+        let answer = try client.get("\(world)\(SnapshotTests.control)/snapshot")
+        #expect(answer.status == 200 && answer.header("Cache-Control") == "no-store")
+        return answer
+    }
+
+    private func load(_ client: TestClient, _ bytes: [UInt8], world: String = "") throws -> Answer {
+        try client.request("PUT", "\(world)\(SnapshotTests.control)/snapshot", body: bytes)
+    }
+
+    private func post(_ client: TestClient, _ call: String, _ body: [String: Any]) throws {
+        let answer = try client.post("\(SnapshotTests.control)/\(call)", json: body)
+        #expect(answer.status < 300, "\(call) \(answer)")
+    }
+
+    /// What a world with something of everything holds: what the app has got of it.
+    private struct Held {
+        var code = ""
+        var refreshToken = ""
+        var idToken = ""
+    }
+
+    private func fill(_ client: TestClient) throws -> Held {
+        // Made by each daemon for itself, until somebody asks: they are part of the world then.
+        for path in ["/appleid.apple.com/auth/keys", "/www.googleapis.com/oauth2/v3/certs"] { _ = try client.get(path) }
+        try post(client, "clock", ["advance": "10m"])
+        try post(client, "clock", ["freeze": true])
+        try post(client, "apple/keys/rotate", [:])
+        try post(client, "outcomes", ["provider": "github", "outcome": "approve", "account": "ada"])
+        try post(client, "faults", ["match": ["path": "/nobody/asks"], "effect": ["status": 503]])
+        try post(client, "accounts", ["id": "zoe", "email": "zoe@example.org"])
+        #expect(try client.request("DELETE", "\(SnapshotTests.control)/accounts/grace").status == 204)
+        #expect(
+            try client.post(
+                "\(SnapshotTests.control)/accounts/ada", json: ["phoneNumber": "+15555550111"], method: "PATCH"
+            ).status == 200)
+        var held = Held()
+        let native = try client.post(
+            "\(SnapshotTests.control)/apple/authorizations",
+            json: ["client": AppleFixture.app, "scopes": ["email"], "account": "ada"])
+        held.code = try #require(native["authorizationCode"])
+        let key = "key=demo-api-key"
+        let user = try client.post(
+            "/identitytoolkit.googleapis.com/v1/accounts:signUp?\(key)",
+            json: ["email": "u@example.com", "password": "secret12", "returnSecureToken": true])
+        held.refreshToken = try #require(user["refreshToken"])
+        held.idToken = try #require(user["idToken"])
+        let mail = try client.post(
+            "/identitytoolkit.googleapis.com/v1/accounts:sendOobCode?\(key)",
+            json: ["requestType": "PASSWORD_RESET", "email": "u@example.com"])
+        #expect(mail.status == 200)
+        return held
+    }
+
+    /// What the daemon answers about the world.
+    private func answers(_ client: TestClient) throws -> [String] {
+        let calls = ["outcomes", "faults", "accounts", "clock", "mail"].map { "\(SnapshotTests.control)/\($0)" }
+        let paths = [
+            "/appleid.apple.com/auth/keys", "/www.googleapis.com/oauth2/v3/certs", "\(SnapshotTests.project)/oobCodes",
+            "\(SnapshotTests.control)/apple/credential-state?client=\(AppleFixture.app)&user=none",
+        ]
+        return try (calls + paths).map { path in
+            // Links in what was mailed lead where they did.
+            try client.get(path).text.replacing(/localhost:[0-9]+/, with: "HERE")
+        }
+    }
+
+    /// Everything in it but what only each daemon knows.
+    private func contents(_ snapshot: Answer) throws -> (rest: NSDictionary, keys: [NSDictionary]) {
+        var all = snapshot.json
+        let keys = try #require(all.removeValue(forKey: "keys") as? [NSDictionary])
+        return (all as NSDictionary, keys)
+    }
+
+    /// A file, and where the tests have a PostgreSQL, that, in a schema of its own.
+    private static let lasting: [String] = {
+        guard let url = ProcessInfo.processInfo.environment["UNDERSTUDY_TEST_POSTGRESQL"], !url.isEmpty else {
+            return ["sqlite:"]
+        }
+        let mark = url.contains("?") ? "&" : "?"
+        let name = UUID().uuidString.prefix(8).lowercased()
+        return ["sqlite:", "\(url)\(mark)options=-csearch_path%3Dsnapshot_\(name)"]
+    }()
+
+    @Test(
+        "goes from memory to another store and back: the same answers, and codes and tokens that work once",
+        arguments: lasting)
+    func roundTrip(lasting: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "snapshot-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = lasting == "sqlite:" ? "sqlite:\(folder)/w" : lasting
+        let first = try start()
+        let client = TestClient(port: first.port)
+        let held = try fill(client)
+        let (before, snapshot) = (try answers(client), try save(client))
+        #expect(snapshot.json["snapshot"] as? Int == 1)
+        do {
+            let second = try start(store)
+            defer { second.stop() }
+            let other = TestClient(port: second.port)
+            try post(other, "accounts", ["id": "gone"])
+            let loaded = try load(other, snapshot.body)
+            #expect(loaded.status == 200 && loaded.json["loaded"] as? Bool == true, "\(loaded)")
+            #expect(try answers(other) == before)
+        }
+        let again = try start(store)
+        let middle = TestClient(port: again.port)
+        #expect(try answers(middle) == before)
+        let copied = try save(middle)
+        let third = try start()
+        let last = TestClient(port: third.port)
+        #expect(try load(last, copied.body).status == 200)
+        #expect(try answers(last) == before)
+        let (one, two) = (try contents(snapshot), try contents(save(last)))
+        #expect(one.rest == two.rest)
+        #expect(one.keys.allSatisfy { two.keys.contains($0) } && !one.keys.isEmpty)
+        let secret = try AppleFixture.secret(for: AppleFixture.app)
+        let redeem = ["grant_type": "authorization_code", "code": held.code, "client_id": AppleFixture.app]
+        let form = redeem.merging(["client_secret": secret]) { $1 }
+        #expect(try last.post("/appleid.apple.com/auth/token", form: form).status == 200)
+        #expect(try last.post("/appleid.apple.com/auth/token", form: form)["error"] == "invalid_grant")
+        let refreshed = try last.post(
+            "/securetoken.googleapis.com/v1/token?key=demo-api-key",
+            form: ["grant_type": "refresh_token", "refresh_token": held.refreshToken])
+        #expect(refreshed.status == 200)
+        let found = try last.post(
+            "/identitytoolkit.googleapis.com/v1/accounts:lookup?key=demo-api-key", json: ["idToken": held.idToken])
+        #expect(found.text.contains("u@example.com"))
+    }
+
+    @Test("a world's own seed comes with it, into another world") func ownSeed() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        let seed = ["accounts": [["id": "max"]]]
+        #expect(try client.post("/~own\(SnapshotTests.control)/seed", json: seed, method: "PUT").status == 200)
+        let snapshot = try save(client, world: "/~own")
+        #expect(try load(client, snapshot.body, world: "/~copy").status == 200)
+        let people = try client.get("/~copy\(SnapshotTests.control)/accounts").text
+        #expect(people.contains("\"max\"") && !people.contains("\"ada\""))
+        #expect(try client.get("\(SnapshotTests.control)/accounts").text.contains("\"ada\""))
+        // The scenarios with which worlds begin aren't for one that has begun elsewhere.
+        var options = RunningServer.Options()
+        options.store = "memory"
+        options.scenarios = ["slow-provider"]
+        let other = try RunningServer.start(options: options)
+        let last = TestClient(port: other.port)
+        #expect(try load(last, snapshot.body).status == 200)
+        let faults = try last.get("\(SnapshotTests.control)/faults").json["faults"] as? [Any]
+        #expect(faults?.isEmpty == true)
+    }
+
+    @Test("what can't be taken is refused with its place, and nothing changes") func refusals() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        _ = try client.get("/appleid.apple.com/auth/keys")
+        try post(client, "apple/keys/rotate", [:])
+        try post(client, "accounts", ["id": "zoe"])
+        let whole = try save(client).text
+        let changes: [(String, String, String)] = [
+            (#""snapshot":1"#, #""snapshot":2"#, "$.snapshot"), (#""clock":"#, #""clack":"#, #"$.values["clack"]"#),
+            (#""people":["#, #""peple":["#, #"$.tables["peple"]"#),
+            (#""id":"zoe""#, #""id":7"#, "$.tables.people["), (#""keys":["#, #""keys":[{},"#, "$.keys[0]"),
+            (#""seed":""#, #""seed":"x"#, "$.seed"), ("{", "[", "$"),
+        ]
+        let before = try client.get("\(SnapshotTests.control)/accounts").text
+        for (from, to, path) in changes {
+            let start = try #require(whole.range(of: from), "\(from)")
+            let answer = try load(client, Array(whole.replacingCharacters(in: start, with: to).utf8))
+            let error = answer.json["error"] as? [String: Any]
+            #expect(answer.status == 400 && error?["code"] as? String == "invalidSnapshot", "\(to) \(answer)")
+            #expect((error?["path"] as? String)?.hasPrefix(path) == true, "\(to) \(answer)")
+        }
+        #expect(try client.get("\(SnapshotTests.control)/accounts").text == before)
+    }
+
+    @Test("it may be larger than other bodies, and nothing else may") func sizes() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        let large = [UInt8](repeating: UInt8(ascii: " "), count: 3 << 20)
+        #expect(try load(client, large).status == 400)
+        #expect(try load(client, large, world: "/~w1").status == 400)
+        for path in [
+            "/appleid.apple.com/_understudy/v1/snapshot", "/_understudy/v1/seed", "/~a/~b/_understudy/v1/snapshot",
+        ] {
+            #expect(try client.request("PUT", path, body: large).status == 413, "\(path)")
+        }
+    }
+
+    @Test("a store that fails takes nothing of it") func failing() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "snapshot-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let server = try start("sqlite:\(folder)/w")
+        let client = TestClient(port: server.port)
+        let snapshot = try save(client)
+        try post(client, "accounts", ["id": "zoe"])
+        let other = try SQLiteDatabase("\(folder)/w")
+        try other.execute("BEGIN IMMEDIATE")
+        let refusal = try load(client, snapshot.body)
+        #expect(refusal.status == 503 && refusal.diagnosis.contains("doesn't answer in time"), "\(refusal)")
+        try other.execute("ROLLBACK")
+        #expect(try client.get("\(SnapshotTests.control)/accounts/zoe").status == 200)
+        #expect(try load(client, snapshot.body).status == 200)
+        #expect(try client.get("\(SnapshotTests.control)/accounts/zoe").status == 404)
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import SQLite
+import TestSupport
+import Testing
+import Understudy
+
+/// What happens to the file while a daemon uses it: refusals that say why, what `health` tells, and that it works again.
+@Suite("a file of worlds that fails")
+struct StoreFailureTests {
+    private static let control = "/_understudy/v1"
+
+    private final class Folder {
+        let path = FileManager.default.temporaryDirectory.appending(path: "failing-\(UUID().uuidString)").path
+
+        init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        var file: String { "\(path)/w" }
+    }
+
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private func start(importing directory: String? = nil) throws -> RunningServer {
+        var options = RunningServer.Options()
+        options.store = "sqlite:\(folder.file)"
+        options.importDirectory = directory
+        return try RunningServer.start(options: options)
+    }
+
+    private func add(_ client: TestClient, _ id: String) throws -> Answer {
+        try client.post("\(StoreFailureTests.control)/accounts", json: ["id": id])
+    }
+
+    private func health(_ client: TestClient) throws -> (status: Int, store: [String: Any], text: String) {
+        let answer = try client.get("\(StoreFailureTests.control)/health")
+        return (answer.status, answer.json["store"] as? [String: Any] ?? [:], answer.text)
+    }
+
+    @Test("another process has locked it: health is 503 until it hasn't, with the reason and since when")
+    func locked() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        #expect(try add(client, "a").status == 201)
+        let well = try health(client)
+        #expect(well.status == 200 && well.store["kind"] as? String == "sqlite")
+        #expect(well.store["reachable"] as? Bool == true)
+        let other = try SQLiteDatabase(folder.file)
+        try other.execute("BEGIN IMMEDIATE")
+        #expect(try add(client, "b").status == 503)
+        let ill = try health(client)
+        #expect(ill.status == 503 && ill.text.contains("\"failing\""), "\(ill)")
+        #expect(ill.store["reachable"] as? Bool == false)
+        #expect((ill.store["failure"] as? String)?.contains("doesn't answer in time") == true)
+        #expect((ill.store["failingSince"] as? String)?.hasSuffix("Z") == true)
+        try other.execute("ROLLBACK")
+        // A balancer asks nothing else of a daemon that isn't ready.
+        #expect(try health(client).status == 200)
+        #expect(try client.get("\(StoreFailureTests.control)/accounts/b").status == 404)
+        #expect(try add(client, "b").status == 201)
+    }
+
+    @Test("it was moved or removed: nothing is written where nobody would find it")
+    func moved() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        #expect(try add(client, "a").status == 201)
+        try FileManager.default.moveItem(atPath: folder.file, toPath: "\(folder.file)-away")
+        let refusal = try add(client, "b")
+        #expect(refusal.status == 503 && refusal.diagnosis.contains("moved or removed"), "\(refusal)")
+        #expect(try health(client).status == 503)
+        try "another file".write(toFile: folder.file, atomically: false, encoding: .utf8)
+        #expect(try add(client, "b").status == 503)
+        try FileManager.default.removeItem(atPath: folder.file)
+        try FileManager.default.moveItem(atPath: "\(folder.file)-away", toPath: folder.file)
+        #expect(try health(client).status == 200)
+        #expect(try add(client, "b").status == 201)
+    }
+
+    @Test("it was damaged: what can't be read is refused, and read once it is mended")
+    func damaged() throws {
+        do {
+            let server = try start()
+            defer { server.stop() }
+            let client = TestClient(port: server.port)
+            for place in 0..<300 { #expect(try add(client, "person-\(place)").status == 201) }
+        }
+        // Everything into the one file.
+        try SQLiteDatabase(folder.file).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        let whole = try Data(contentsOf: URL(filePath: folder.file))
+        let server = try start()
+        let client = TestClient(port: server.port)
+        // In place: the daemon has it open.
+        let file = try FileHandle(forWritingTo: URL(filePath: folder.file))
+        try file.seek(toOffset: 4_096)
+        try file.write(contentsOf: Data(repeating: 0xAA, count: whole.count - 4_096))
+        var refusals = 0
+        for place in 0..<300 {
+            let answer = try client.get("\(StoreFailureTests.control)/accounts/person-\(place)")
+            #expect(
+                answer.status == 200 || (answer.status == 503 && answer.diagnosis.contains("can't be read")),
+                "\(answer)")
+            if answer.status == 503 { refusals += 1 }
+        }
+        #expect(refusals > 200)
+        try file.seek(toOffset: 0)
+        try file.write(contentsOf: whole)
+        for place in 0..<300 {
+            #expect(try client.get("\(StoreFailureTests.control)/accounts/person-\(place)").status == 200)
+        }
+        #expect(try add(client, "another").status == 201)
+        #expect(try health(client).status == 200)
+    }
+
+    @Test("what was imported is part of the seed that the file belongs to") func imported() throws {
+        let exported = try Folder()
+        let users = #"{"users": [{"localId": "u1", "email": "u1@example.com"}]}"#
+        try users.write(toFile: "\(exported.path)/accounts.json", atomically: true, encoding: .utf8)
+        try start(importing: exported.path).stop()
+        try start(importing: exported.path).stop()
+        #expect(throws: StartError.self) { try start() }
+        try users.replacingOccurrences(of: "u1@", with: "u2@").write(
+            toFile: "\(exported.path)/accounts.json", atomically: true, encoding: .utf8)
+        let error = #expect(throws: StartError.self) { try start(importing: exported.path) }
+        #expect(error?.description.contains("imported") == true)
+    }
+}
