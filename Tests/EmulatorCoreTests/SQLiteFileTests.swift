@@ -34,7 +34,9 @@ struct SQLiteFileTests {
 
     /// Runs `body` on the file's world, and closes the file.
     private func use(_ folder: Folder, _ seed: Seed, _ body: (any Store) throws -> Void) throws {
-        try body(SQLiteStores(folder.file).store(of: "w", seed: seed))
+        let stores = try SQLiteStores(folder.file)
+        defer { stores.close() }
+        try body(stores.store(of: "w", seed: seed))
     }
 
     @Test("what was changed is there when the file is opened again, in its order")
@@ -85,26 +87,6 @@ struct SQLiteFileTests {
         }
     }
 
-    @Test("an index that an earlier version didn't have is filled")
-    func upgrading() throws {
-        let (folder, seed) = (try Folder(), try seed())
-        try use(folder, seed) { store in
-            store.update { tables in
-                for key in ["a", "b", "c"] { tables.put(Note(key: key, topic: "x", tags: ["t", key])) }
-            }
-        }
-        let database = try SQLiteDatabase(folder.file)
-        try database.execute(
-            "DELETE FROM entries WHERE space = (SELECT id FROM spaces WHERE name = 'index test.note tag')")
-        try database.execute("DELETE FROM spaces WHERE name = 'index test.note tag'")
-        for _ in 0..<2 {
-            try use(folder, seed) { store in
-                #expect(store.read { $0.rows(Note.byTag, "t").map(\.key) } == ["a", "b", "c"])
-                #expect(store.read { $0.rows(Note.byTopic, "x").map(\.key) } == ["a", "b", "c"])
-            }
-        }
-    }
-
     @Test("a clock that the seed sets goes on from where it was")
     func clock() throws {
         let folder = try Folder()
@@ -117,6 +99,7 @@ struct SQLiteFileTests {
     func removing() throws {
         let (folder, seed) = (try Folder(), try seed())
         let stores = try SQLiteStores(folder.file)
+        defer { stores.close() }
         let store = stores.store(of: "w", seed: seed)
         store.update { $0.put(Note(key: "a", tags: ["t"])) }
         #expect(stores.worlds == ["w"])
@@ -146,6 +129,7 @@ struct SQLiteFileTests {
     func sharing() throws {
         let folder = try Folder()
         let stores = try SQLiteStores(folder.file)
+        defer { stores.close() }
         #expect(failure(folder.file).contains("another understudy uses it"))
         let (one, other) = (try seed(), try seed("{}"))
         try stores.begin(with: one)
@@ -168,18 +152,18 @@ struct SQLiteFileTests {
     @Test("a file that fails is told, changes nothing, and is used again when it is back")
     func failing() throws {
         let (folder, seed) = (try Folder(), try seed())
-        let store = try SQLiteStores(folder.file).store(of: "w", seed: seed)
-        store.update { $0.put(Note(key: "a")) }
+        let stores = try SQLiteStores(folder.file)
+        defer { stores.close() }
+        let store = stores.store(of: "w", seed: seed)
+        try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
         let other = try SQLiteDatabase(folder.file)
         try other.execute("BEGIN IMMEDIATE")
         #expect(throws: StoreFailure.self) {
-            try StoreCall.checked {
-                store.update { tables in
-                    tables.put(Note(key: "b"))
-                    #expect(tables.find(Note.self, "a") == nil)
-                }
-            }
+            try StoreCall.checked { store.update { $0.put(Note(key: "b")) } }
         }
+        #expect(stores.waits)
+        // What can be read is read again.
+        #expect(try StoreCall.checked { store.read { $0.all(Note.self).map(\.key) } } == ["a"])
         try other.execute("ROLLBACK")
         let found = try StoreCall.checked {
             store.update { tables in
@@ -188,5 +172,32 @@ struct SQLiteFileTests {
             }
         }
         #expect(found == ["a", "c"])
+        #expect(!stores.waits)
+    }
+
+    @Test("whoever has seen what can't be written is refused, too")
+    func dirtyReads() throws {
+        let (folder, seed) = (try Folder(), try seed())
+        let stores = try SQLiteStores(folder.file)
+        defer { stores.close() }
+        let store = stores.store(of: "w", seed: seed)
+        try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
+        let other = try SQLiteDatabase(folder.file)
+        try other.execute("BEGIN IMMEDIATE")
+        let (writing, reading, later) = (
+            StoreCall(mayWait: false), StoreCall(mayWait: false), StoreCall(mayWait: false)
+        )
+        StoreCall.within(writing) { store.update { $0.put(Note(key: "b")) } }
+        StoreCall.within(reading) { #expect(store.read { $0.count(Note.self) } == 2) }
+        let settled = DispatchSemaphore(value: 0)
+        for call in [writing, reading] { call.whenWritten { settled.signal() } }
+        for _ in 0..<2 { settled.wait() }
+        #expect(writing.failure?.kind == .slow)
+        #expect(reading.failure?.kind == .slow)
+        // It must be read from the file first, for which this one can't wait.
+        StoreCall.within(later) { store.update { $0.put(Note(key: "c")) } }
+        #expect(later.failure != nil)
+        try other.execute("ROLLBACK")
+        #expect(try StoreCall.checked { store.read { $0.all(Note.self).map(\.key) } } == ["a"])
     }
 }

@@ -26,11 +26,42 @@ enum TestedStore: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         case .memory: MemoryStore(seed)
         case .checked: MemoryStore(seed, isChecked: true)
-        case .sqlite: try SQLiteStores("").store(of: "test", seed: seed)
+        case .sqlite: try OwnStore(in: SQLiteStores(""), seed)
         case .postgresql:
             try PostgreSQLStores("\(TestDatabase.url ?? "")#temporary").store(of: "test", seed: seed)
         }
     }
+}
+
+/// The only world of a file of SQLite's, which goes with it.
+private final class OwnStore: Store {
+    private let stores: SQLiteStores
+    private let store: any Store
+
+    init(in stores: SQLiteStores, _ seed: Seed) {
+        self.stores = stores
+        store = stores.store(of: "test", seed: seed)
+    }
+
+    deinit { stores.close() }
+
+    func read<Result: Sendable, Failure: Error>(
+        _ body: (borrowing Snapshot) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try store.read(body) }
+
+    func update<Result: Sendable, Failure: Error>(
+        _ body: (inout Transaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try store.update(body) }
+
+    func reset(to seed: Seed, putting: (inout Transaction) -> Void, also: () -> Void) {
+        store.reset(to: seed, putting: putting, also: also)
+    }
+
+    func adopt(_ seed: Seed) { store.adopt(seed) }
+    var lasts: Bool { store.lasts }
+    var isKept: Bool { store.isKept }
+    func resume(_ seed: Seed, rows: Seed) { store.resume(seed, rows: rows) }
+    func remove() { store.remove() }
 }
 
 /// A server of PostgreSQL's for tests, where there is one: `UNDERSTUDY_TEST_POSTGRESQL` is its URL.

@@ -85,7 +85,9 @@ package final class Dispatcher: Sendable {
 
     package func handle(_ request: Request) -> Reply {
         count()
-        guard worlds.stores.waits else { return handle(request, from: nil) }
+        let stores = worlds.stores
+        guard stores.canFail else { return handle(request, from: nil) }
+        guard stores.waits else { return StoreCall.within(StoreCall(mayWait: false)) { handle(request, from: nil) } }
         return .later { [self] done in
             worlds.stores.threads.run { [self] in
                 StoreCall.within(StoreCall()) { handle(request, from: nil).deliver(done) }
@@ -111,7 +113,7 @@ package final class Dispatcher: Sendable {
         if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
         let context = RequestContext(
             request: request, id: id, parent: parent, address: address, world: world, began: began,
-            storeCall: worlds.stores.waits ? StoreCall.current : nil)
+            storeCall: worlds.stores.canFail ? StoreCall.current : nil)
         // Requests that the daemon sends itself don't wait for the scenarios: they are part of them, or of a request that
         // has waited.
         guard !scenarios.isEmpty, parent == nil, !world.isPrepared else { return answer(context) }
@@ -195,7 +197,7 @@ package final class Dispatcher: Sendable {
             return .now(complete(refusal, context, nil, client: nil))
         }
         guard operation.traits != nil else {
-            return serve(exchange, by: operation).map { [self] response in
+            return written(serve(exchange, by: operation), context).map { [self] response in
                 // What has found out about the store by itself says more of it.
                 let answer = operation.isControl && response.status == 503 ? response : answered(response, context)
                 return identified(answer, request, at: address, id: context.id)
@@ -210,7 +212,27 @@ package final class Dispatcher: Sendable {
             }
         }
         let fault = exchange.appliedFault
-        return serve(exchange, by: operation).map { [self] in complete($0, context, fault, client: client) }
+        let reply = serve(exchange, by: operation)
+        guard let fault else {
+            return written(reply, context).map { [self] in complete($0, context, nil, client: client) }
+        }
+        let finished = reply.map { response in
+            StoreCall.within(context.storeCall) { context.world.finish(fault) }
+            return response
+        }
+        return written(finished, context).map { [self] in complete($0, context, fault, client: client) }
+    }
+
+    /// The same reply, once what was changed for it is written. What the daemon asks itself is part of another request, which waits.
+    private func written(_ reply: Reply, _ context: RequestContext) -> Reply {
+        guard context.parent == nil, let call = context.storeCall else { return reply }
+        switch reply {
+        case .now(let response):
+            guard call.hasUnwritten else { return reply }
+            return .later { done in call.whenWritten { done(response) } }
+        case .later(let start):
+            return .later { done in start(done.then { response in call.whenWritten { done(response) } }) }
+        }
     }
 
     /// Waits for the operation's keys, and runs it, or carries out the fault that is ordered.
@@ -256,16 +278,15 @@ package final class Dispatcher: Sendable {
     /// There is no such world, or it can't be had from the store.
     private func noWorld(_ name: String) -> Response {
         let response = Dispatcher.noWorld(name)
-        guard worlds.stores.waits, let failure = StoreCall.current?.failure else { return response }
+        guard worlds.stores.canFail, let failure = StoreCall.current?.failure else { return response }
         return refusal(of: failure, instead: response)
     }
 
-    /// Adds the request's ID to the answer, records and logs the exchange, and settles the ordered fault.
+    /// Adds the request's ID to the answer, and records and logs the exchange.
     private func complete(
         _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
     ) -> Response {
         StoreCall.within(context.storeCall) {
-            if let fault { context.world.finish(fault) }
             let time = context.world.now
             var response = answered(response, context)
             if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {

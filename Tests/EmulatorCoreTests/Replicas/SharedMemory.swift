@@ -42,7 +42,7 @@ final class SharedMemory: Sendable {
 final class SharedMemoryStores: WorldStores {
     let memory: SharedMemory
     let replica: Int
-    let waits = true
+    let canFail = true
     let isShared = true
 
     init(_ memory: SharedMemory, _ replica: Int) {

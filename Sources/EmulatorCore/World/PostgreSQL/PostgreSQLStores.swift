@@ -24,7 +24,7 @@ package final class PostgreSQLStores: WorldStores {
         var replicas: [StoreHealth.Replica] = []
     }
 
-    package let waits = true
+    package let canFail = true
     package let isShared = true
 
     /// Connects, and makes what isn't there yet.

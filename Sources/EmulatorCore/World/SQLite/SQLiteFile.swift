@@ -9,19 +9,11 @@ final class SQLiteFile {
     let path: String
     let database: SQLiteDatabase
     let statements: SQLiteSchema.Statements
-    /// Of the next row or entry.
-    private var next: Int64 = 1
-    /// Numbers below it may have been given: it is written down before they are.
-    private var reserved: Int64 = 1
-    private static let reservedAtOnce: Int64 = 100_000
-    /// Rows that are kept in memory as they were read, by all worlds together.
-    var cachedRows = 0
-    static let cachedRowLimit = 50_000
-    /// Told apart by it: what was kept in memory before it changed is forgotten.
-    private(set) var cacheGeneration = 0
+    /// The numbers of tables, by their names.
+    private var tables: [String: Int64] = [:]
+    /// Those that the change that is under way has added.
+    private var addedTables: [String] = []
     private let lock: SQLiteFileLock
-    /// Whether another daemon may have it: then nothing here is read or written any more.
-    private(set) var isClosed = false
 
     /// Opens the file or makes it.
     ///
@@ -43,9 +35,10 @@ final class SQLiteFile {
             try database.execute("PRAGMA wal_autocheckpoint = 4000")
             if try SQLiteFile.pragma("user_version", database) == 0 { try SQLiteFile.lay(database) }
             statements = try SQLiteSchema.Statements(database)
-            let text = try statements.meta.first(.text("reserved")) { $0.text(0) }
-            next = text.flatMap { Int64($0) } ?? 1
-            reserved = next
+            try statements.tables.each { row in
+                tables[row.text(0)] = row.integer(1)
+                return true
+            }
         } catch {
             throw SQLiteStartFailure(path, error)
         }
@@ -83,27 +76,22 @@ final class SQLiteFile {
             """)
     }
 
-    /// A number that is larger than all before it. A change is under way, of which writing it down is a part.
-    func number() throws(SQLiteError) -> Int64 {
-        if next >= reserved {
-            let (limit, isTooLarge) = next.addingReportingOverflow(SQLiteFile.reservedAtOnce)
-            guard !isTooLarge else { throw SQLiteError(code: -1, message: "there are no more numbers", systemError: 0) }
-            try statements.setMeta.run(.text("reserved"), .text(String(limit)))
-            reserved = limit
-        }
-        defer { next += 1 }
-        return next
+    /// The number of a table. A change is under way, of which a new one is a part.
+    func number(ofTable name: String) throws(SQLiteError) -> Int64 {
+        if let number = tables[name] { return number }
+        let number = Int64(tables.count) + 1
+        try statements.addTable.run(.integer(number), .text(name))
+        tables[name] = number
+        addedTables.append(name)
+        return number
     }
 
-    /// A change was undone: what was reserved in it may not be.
-    func forgetReserved() { reserved = next }
-
-    /// Forgets what is kept in memory when it has become much.
-    func limitCache() {
-        guard cachedRows > SQLiteFile.cachedRowLimit else { return }
-        cachedRows = 0
-        cacheGeneration += 1
+    /// The names of tables, by their numbers.
+    var tableNames: [Int64: String] {
+        Dictionary(tables.map { name, number in (number, name) }, uniquingKeysWith: { first, _ in first })
     }
+
+    // MARK: - Changes
 
     /// Whether what is written is still found at the path.
     private func expectPlace() throws(SQLiteError) {
@@ -111,40 +99,35 @@ final class SQLiteFile {
         throw SQLiteError(code: -1, message: "the file was moved or removed", systemError: ENOENT)
     }
 
-    /// Begins a change.
-    func begin() throws(SQLiteError) {
-        try expectPlace()
-        try statements.begin.run()
-    }
-
-    /// Tries whether a change can be written.
-    func tryWriting() throws(SQLiteError) {
-        guard !isClosed else { return }
-        try begin()
+    /// Runs `body`, which changes the file: all that it does, or nothing.
+    func change(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        defer { addedTables = [] }
         do throws(SQLiteError) {
-            // As much as a large request may write: what is full has no room for it.
-            try setMeta("tried", String(repeating: "-", count: 65_536))
+            try expectPlace()
+            try statements.begin.run()
+            try body()
             try statements.commit.run()
         } catch {
+            for name in addedTables { tables[name] = nil }
+            // SQLite has done it itself where it couldn't write.
             if database.isInTransaction { try? statements.rollback.run() }
+            // Whoever mends a damaged file needn't start the daemon again.
+            database.releaseMemory()
             throw error
         }
     }
 
-    /// Leaves the file to others. What still refers to it, such as a key that is being made, may outlive the daemon.
-    func close() {
-        isClosed = true
-        lock.release()
+    /// Tries whether a change can be written.
+    func tryWriting() throws(SQLiteError) {
+        // As much as a large request may write: what is full has no room for it.
+        try change { () throws(SQLiteError) in
+            try statements.setText.run(.text("tried"), .text(String(repeating: "-", count: 65_536)))
+        }
     }
 
-    /// A text that belongs to no world.
-    func meta(_ name: String) throws(SQLiteError) -> String? {
-        try statements.meta.first(.text(name)) { $0.text(0) }
-    }
-
-    func setMeta(_ name: String, _ value: String) throws(SQLiteError) {
-        try statements.setMeta.run(.text(name), .text(value))
-    }
+    /// Leaves the file to others: nothing is read or written any more. What still refers to this, such as a key that is being made,
+    /// may outlive the daemon.
+    func close() { lock.release() }
 }
 
 /// Why a file can't be used, in a line.

@@ -11,7 +11,7 @@ struct SharedChange: @unchecked Sendable {
         let table: MemoryTable
         let key: String
         var kind: StoredRowKind?
-        /// The step that put it.
+        /// The last step that put or removed it.
         var step = 0
         /// The step that added it; `nil` where it stays in its place.
         var addedAt: Int?
@@ -52,7 +52,7 @@ struct SharedChange: @unchecked Sendable {
                 steps.append(.put(row, in: table, manner, shared.encoder(of: table)))
             case .removed(let key, let table):
                 let place = outcome(of: key, table, &known)
-                (outcomes[place].moved, outcomes[place].addedAt) = ([], nil)
+                (outcomes[place].step, outcomes[place].moved, outcomes[place].addedAt) = (steps.count, [], nil)
                 steps.append(.removed(key, from: table))
             }
         }
@@ -121,14 +121,7 @@ struct SharedChange: @unchecked Sendable {
                 encoded.append([])
             }
         }
-        for outcome in outcomes {
-            let moved = outcome.moved.isEmpty ? [] : try coder.encode(outcome.moved)
-            written.rows.append(
-                Row(
-                    table: outcome.table.rules.name, key: outcome.key, kind: outcome.kind,
-                    place: place(of: outcome),
-                    value: outcome.kind == .removed ? Array(outcome.key.utf8) : encoded[outcome.step], moved: moved))
-        }
+        for outcome in outcomes { written.rows.append(try row(outcome, encoded[outcome.step])) }
         for (captured, before) in values where !captured.isAsWritten {
             let value = try captured.encode()
             guard value != before else { continue }
@@ -139,8 +132,36 @@ struct SharedChange: @unchecked Sendable {
         return written
     }
 
+    /// What rows and values come to, for those who needn't know how.
+    struct Summary {
+        var rows: [Row] = []
+        var values: [(name: String, value: [UInt8])] = []
+    }
+
+    func summary() throws(StoreFailure) -> Summary {
+        var summary = Summary()
+        for outcome in outcomes {
+            var value: [UInt8] = []
+            if outcome.kind != nil, case .put(let row, _, _, let encode) = steps[outcome.step] {
+                value = try encode(row)
+            }
+            summary.rows.append(try row(outcome, value))
+        }
+        for (captured, _) in values where !captured.isAsWritten {
+            summary.values.append((name: captured.name, value: try captured.encode()))
+        }
+        return summary
+    }
+
+    private func row(_ outcome: Outcome, _ value: [UInt8]) throws(StoreFailure) -> Row {
+        Row(
+            table: outcome.table.rules.name, key: outcome.key, kind: outcome.kind, place: place(of: outcome),
+            value: outcome.kind == .removed ? Array(outcome.key.utf8) : value,
+            moved: outcome.moved.isEmpty ? [] : try coder.encode(outcome.moved))
+    }
+
     private func place(of outcome: Outcome) -> Int64? {
-        if outcome.kind == .removed { return firstPlace }
+        if outcome.kind == .removed { return firstPlace + Int64(outcome.step) }
         return outcome.addedAt.map { firstPlace + Int64($0) }
     }
 

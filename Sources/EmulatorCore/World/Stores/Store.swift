@@ -79,7 +79,10 @@ extension Store {
 
 /// Where a daemon keeps its worlds.
 package protocol WorldStores: Sendable {
-    /// Whether whoever reads or changes a world may have to wait for it. Workers of libmicrohttpd never do.
+    /// Whether reading or changing a world may fail, of which `StoreCall` is told.
+    var canFail: Bool { get }
+
+    /// Whether whoever reads or changes a world may have to wait for it now. Workers of libmicrohttpd never do.
     var waits: Bool { get }
 
     /// Where requests run when they may have to wait.
@@ -156,6 +159,7 @@ package struct StoreHealth: Sendable {
 }
 
 extension WorldStores {
+    package var waits: Bool { canFail }
     package var threads: WorkThreads { .shared }
     package var worlds: [String] { [] }
     package var recordings: (any RecordingKeeper)? { nil }
@@ -179,7 +183,7 @@ package struct MemoryStores: WorldStores {
     package init(isChecked: Bool = false) { self.isChecked = isChecked }
 
     /// Where it is checked, requests take the way that they take with stores for which they wait.
-    package var waits: Bool { isChecked }
+    package var canFail: Bool { isChecked }
 
     package var health: StoreHealth { StoreHealth(kind: "memory") }
 

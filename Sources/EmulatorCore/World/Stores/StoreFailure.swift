@@ -67,9 +67,15 @@ package final class StoreCall: Sendable {
         var failure: StoreFailure?
         /// Worlds of which is known what happened before the call: a few.
         var refreshed: [ObjectIdentifier] = []
+        /// The last change that the call has made or seen and that may not be written yet.
+        var unwritten: (changes: any UnwrittenChanges, position: Int)?
     }
 
     private let state = Mutex(State())
+    /// Whether its thread may wait for the store. Those of libmicrohttpd may not.
+    let mayWait: Bool
+
+    init(mayWait: Bool = true) { self.mayWait = mayWait }
 
     /// The first failure.
     var failure: StoreFailure? { state.withLock { $0.failure } }
@@ -83,11 +89,38 @@ package final class StoreCall: Sendable {
 
     func noteRefreshed(_ world: WorldState) { state.withLock { $0.refreshed.append(ObjectIdentifier(world)) } }
 
+    // MARK: - Changes that aren't written yet
+
+    /// The call has made or seen the change at this position.
+    func note(_ position: Int, of changes: any UnwrittenChanges) {
+        state.withLock { state in
+            if position > state.unwritten?.position ?? 0 { state.unwritten = (changes: changes, position: position) }
+        }
+    }
+
+    /// Calls `done` once all that the call has made or seen is written, at once if it is. What fails is noted.
+    func whenWritten(_ done: @escaping @Sendable () -> Void) {
+        guard let (changes, position) = state.withLock({ $0.unwritten }) else { return done() }
+        changes.whenWritten(position) { [self] failure in
+            if let failure { note(failure) }
+            done()
+        }
+    }
+
+    /// Whether the call has made or seen something that may not be written.
+    var hasUnwritten: Bool { state.withLock { $0.unwritten != nil } }
+
+    private func waitUntilWritten() {
+        guard let (changes, position) = state.withLock({ $0.unwritten }) else { return }
+        if let failure = changes.waitUntilWritten(position) { note(failure) }
+    }
+
     /// Runs `body`, which belongs to no request, and says whether the store has failed meanwhile: then what `body` has read isn't so,
     /// and what it has changed isn't changed.
     package static func checked<Result>(_ body: () -> Result) throws(StoreFailure) -> Result {
         let call = StoreCall()
         let result = $current.withValue(call) { body() }
+        call.waitUntilWritten()
         if let failure = call.failure {
             current?.note(failure)
             throw failure
@@ -100,4 +133,13 @@ package final class StoreCall: Sendable {
         guard let call, current !== call else { return body() }
         return $current.withValue(call) { body() }
     }
+}
+
+/// Changes that are in memory, and on their way to where worlds are kept.
+protocol UnwrittenChanges: AnyObject, Sendable {
+    /// Calls `done` once the change at this position is written, or can't be.
+    func whenWritten(_ position: Int, _ done: @escaping @Sendable (StoreFailure?) -> Void)
+
+    /// Returns then.
+    func waitUntilWritten(_ position: Int) -> StoreFailure?
 }
