@@ -28,7 +28,7 @@ endif
 
 .PHONY: run example test build setup stores format lint schema scenarios install uninstall deb release clean
 .PHONY: bench bench-growth bench-mail bench-stores bench-worst fuzz fuzz-runner fuzz-http
-.PHONY: screenshots test-browser test-clients test-walks test-docs test-release test-container test-image test-fresh test-boot
+.PHONY: screenshots test-browser test-clients test-kits test-walks test-docs test-release test-container test-image test-fresh test-boot
 .PHONY: test-boundaries test-sanitizers test-stress test-kills test-replicas test-growth
 
 run: build
@@ -85,6 +85,11 @@ test-clients: build
 test-walks: build
 	$(call need,nodejs openssl python3-venv util-linux)
 	Tests/Walks/run $(BINARY)
+
+# The clients of other languages, each built, installed and tried on a daemon as its users do.
+test-kits: build
+	$(call need,python3-venv)
+	Clients/python/run $(BINARY)
 
 # The hostile input again, under Address and Thread Sanitizer. Leaks aren't looked for: the leak checker doesn't see
 # through the tagged pointers with which Swift keeps its globals, and reports every one of them. The sanitizers need /proc,

@@ -1,0 +1,66 @@
+"""A client for Understudy, a stand-in identity provider for tests.
+
+`Understudy.start()` starts a daemon, `Understudy.from_environment()` finds one, `understudy.world("checkout")` is a sandbox in
+it. With pytest, the fixtures `understudy` and `world` do that by themselves.
+"""
+
+from __future__ import annotations
+
+from ._version import __version__
+from .accounts import Accounts
+from .apple import Apple, AppleCredential, FullName, RealUserStatus
+from .clock import Clock
+from .daemon import Understudy
+from .errors import (
+    AppleAuthorizationError,
+    AppleErrorCode,
+    ControlError,
+    DaemonError,
+    Issue,
+    PageError,
+    UnderstudyError,
+    VerificationError,
+)
+from .exchange import Content, DecodedToken, Exchange
+from .message import Attachment, Delivery, Message
+from .names import NoncePair, nonce_pair, world_name
+from .orders import Order
+from .person import Callback
+from .providers import FacebookCredential, GoogleCredential
+from .tokens import MintedToken, Tokens
+from .world import World
+
+__all__ = [
+    "Accounts",
+    "Apple",
+    "AppleAuthorizationError",
+    "AppleCredential",
+    "AppleErrorCode",
+    "Attachment",
+    "Callback",
+    "Clock",
+    "Content",
+    "ControlError",
+    "DaemonError",
+    "DecodedToken",
+    "Delivery",
+    "Exchange",
+    "FacebookCredential",
+    "FullName",
+    "GoogleCredential",
+    "Issue",
+    "Message",
+    "MintedToken",
+    "NoncePair",
+    "Order",
+    "PageError",
+    "RealUserStatus",
+    "Tokens",
+    "Understudy",
+    "UnderstudyError",
+    "VerificationError",
+    "World",
+    "__version__",
+    "nonce_pair",
+    "world_name",
+]

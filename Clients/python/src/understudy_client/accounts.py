@@ -1,0 +1,60 @@
+"""The people of a world."""
+
+from __future__ import annotations
+
+import urllib.parse
+from typing import Any, Iterator, List, Mapping
+
+from ._transport import Transport, paged
+from .errors import ControlError
+from .values import JSONObject
+
+
+class Accounts:
+    """The people who can sign in, each a dictionary as a seed file writes it: `id`, `name`, `email`, `apple`, `github`…"""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def __iter__(self) -> Iterator[JSONObject]:
+        return iter(self.all())
+
+    def __contains__(self, account: object) -> bool:
+        try:
+            self[str(account)]
+        except KeyError:
+            return False
+        return True
+
+    def __getitem__(self, account: str) -> JSONObject:
+        """The person of this ID.
+
+        Raises:
+            KeyError: There is none.
+        """
+        try:
+            return dict(self._transport.json("GET", _path(account)))
+        except ControlError as error:
+            if error.status == 404:
+                raise KeyError(account) from error
+            raise
+
+    def all(self) -> List[JSONObject]:
+        """Everybody, in the order of the seed, then those who were added."""
+        return [dict(one) for one in paged(self._transport, "accounts", "accounts", {}, 0)]
+
+    def add(self, id: str, **members: Any) -> JSONObject:
+        """Adds a person: `add("max", email="max@example.org", emailVerified=False)`. What isn't said follows from the ID."""
+        return dict(self._transport.json("POST", "accounts", {"id": id, **members}))
+
+    def change(self, id: str, patch: Mapping[str, Any]) -> JSONObject:
+        """Changes what the patch names (a JSON Merge Patch): `None` brings a member's default back."""
+        return dict(self._transport.json("PATCH", _path(id), patch))
+
+    def remove(self, id: str) -> None:
+        """Removes a person, with all that providers keep of them."""
+        self._transport.json("DELETE", _path(id))
+
+
+def _path(account: str) -> str:
+    return f"accounts/{urllib.parse.quote(account, safe='')}"

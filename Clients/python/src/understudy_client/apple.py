@@ -1,0 +1,119 @@
+"""Sign in with Apple on a device, and what Apple's side can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal, Mapping, Optional, Sequence, Tuple
+
+from ._transport import Transport
+from .errors import AppleAuthorizationError, ControlError
+from .values import JSONObject, present
+
+AppleScope = Literal["fullName", "email"]
+CredentialState = Literal["authorized", "revoked", "notFound", "transferred"]
+AppleEvent = Literal["email-disabled", "email-enabled", "consent-revoked", "account-deleted"]
+
+
+class RealUserStatus(IntEnum):
+    """`ASUserDetectionStatus`."""
+
+    UNSUPPORTED = 0
+    UNKNOWN = 1
+    LIKELY_REAL = 2
+
+
+@dataclass(frozen=True)
+class FullName:
+    """A person's name, as the app gets it."""
+
+    given_name: str
+    family_name: str
+
+
+@dataclass(frozen=True)
+class AppleCredential:
+    """What an app's `ASAuthorizationAppleIDCredential` holds."""
+
+    user: str
+    """The person, for this team: the ID token's `sub`."""
+    state: Optional[str]
+    authorized_scopes: Tuple[str, ...]
+    authorization_code: str = field(repr=False)
+    identity_token: str = field(repr=False)
+    email: Optional[str]
+    """Only the first time that the person signs in to the team's apps."""
+    full_name: Optional[FullName]
+    """Only the first time, too."""
+    real_user_status: RealUserStatus
+
+
+class Apple:
+    """What happens at Apple beside the web flow."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def authorize(
+        self,
+        client: str,
+        *,
+        nonce: Optional[str] = None,
+        scopes: Sequence[AppleScope] = (),
+        state: Optional[str] = None,
+        account: Optional[str] = None,
+    ) -> AppleCredential:
+        """A native sign-in: what `ASAuthorizationController` would deliver to the app.
+
+        Args:
+            client: The App ID.
+            nonce: What the app puts in `request.nonce`: the hash of `nonce_pair()`.
+            scopes: What the app asks for.
+            state: What the app puts in `request.state`.
+            account: Who is signed in on the device; by default who was ordered, else the seed's first person.
+
+        Raises:
+            AppleAuthorizationError: The person cancels, as ordered, or Apple refuses.
+        """
+        request = present(client=client, nonce=nonce, scopes=list(scopes), state=state, account=account)
+        try:
+            answer = self._transport.json("POST", "apple/authorizations", request)
+        except ControlError as refusal:
+            error = refusal.document.get("error", {})
+            if "domain" not in error:
+                raise
+            raise AppleAuthorizationError(error["code"], error["name"], error["domain"], error["message"]) from None
+        name: Optional[Mapping[str, str]] = answer.get("fullName")
+        return AppleCredential(
+            user=answer["user"],
+            state=answer.get("state"),
+            authorized_scopes=tuple(answer["authorizedScopes"]),
+            authorization_code=answer["authorizationCode"],
+            identity_token=answer["identityToken"],
+            email=answer.get("email"),
+            full_name=FullName(name["givenName"], name["familyName"]) if name else None,
+            real_user_status=RealUserStatus(answer["realUserStatus"]),
+        )
+
+    def credential_state(self, client: str, user: str) -> CredentialState:
+        """What `getCredentialState(forUserID:)` would say of a credential's `user`."""
+        answer = self._transport.json("GET", "apple/credential-state", query={"client": client, "user": user})
+        state: CredentialState = answer["state"]
+        return state
+
+    def notify(self, event: AppleEvent, *, account: str, client: str) -> JSONObject:
+        """Makes an event happen, and sends Apple's server-to-server notification of it. Returns what became of that."""
+        order = {"type": event, "account": account, "client": client}
+        return dict(self._transport.json("POST", "apple/notifications", order))
+
+    def revoke(self, *, account: str, client: str) -> JSONObject:
+        """The person removes the app in their settings. `*` is everybody, or every app."""
+        return dict(self._transport.json("POST", "apple/revocations", {"account": account, "client": client}))
+
+    def relay(self, *, sender: str, to: str) -> JSONObject:
+        """What the private relay would do with a mail: `forwarded`, and to whom and as whose, or why not."""
+        return dict(self._transport.json("GET", "apple/relay", query={"from": sender, "to": to}))
+
+    def rotate_keys(self) -> JSONObject:
+        """Publishes a new signing key, and withdraws the oldest."""
+        return dict(self._transport.json("POST", "apple/keys/rotate"))

@@ -1,0 +1,60 @@
+"""A world's time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any, Union
+
+from ._transport import Transport
+from .values import Duration, duration_text, moment_text
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class Clock:
+    """The clock by which a world's codes, tokens and sessions expire.
+
+    It runs as the machine's does, until it is moved or frozen. What changes it answers with the world's time from then on, in
+    UTC.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @property
+    def now(self) -> datetime:
+        """The world's time, to the millisecond, in UTC."""
+        return _now(self._transport.json("GET", "clock"))
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether time stands still."""
+        return bool(self._transport.json("GET", "clock")["frozen"])
+
+    def advance(self, by: Duration) -> datetime:
+        """Moves the clock: `"6m"` and `timedelta(minutes=6)` go ahead, `"-6m"` goes back."""
+        return self._order(advance=duration_text(by))
+
+    def set(self, to: Union[datetime, str]) -> datetime:
+        """Goes to a moment, to the second: a `datetime` with a time zone, or `"2030-01-01T00:00:00Z"`. From there the clock
+        runs on."""
+        return self._order(set=moment_text(to))
+
+    def freeze(self) -> datetime:
+        """Makes time stand still."""
+        return self._order(freeze=True)
+
+    def resume(self) -> datetime:
+        """Makes time run again, from where it stood."""
+        return self._order(freeze=False)
+
+    def reset(self) -> datetime:
+        """Goes back to the machine's time, running."""
+        return self._order(reset=True)
+
+    def _order(self, **order: Any) -> datetime:
+        return _now(self._transport.json("POST", "clock", order))
+
+
+def _now(answer: Any) -> datetime:
+    return _EPOCH + timedelta(milliseconds=int(answer["milliseconds"]))

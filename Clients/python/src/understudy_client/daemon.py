@@ -1,0 +1,182 @@
+"""A daemon: one that runs already, or one that is started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import urllib.parse
+from pathlib import Path
+from types import TracebackType
+from typing import IO, List, Mapping, Optional, Sequence, Type, Union
+
+from ._transport import Transport, paged
+from .errors import DaemonError
+from .exchange import Exchange, exchange
+from .values import JSONObject
+from .world import World
+
+_NOT_FOUND = (
+    "the program understudy isn't found: install it, name it in UNDERSTUDY_BINARY, or name a daemon that runs in "
+    "UNDERSTUDY_URL"
+)
+# Tells where the daemon is, and ends when whoever started it does, however that happens.
+_SCRIPT = (
+    'printf "%s\\n" "$UNDERSTUDY_URL" "$UNDERSTUDY_CONTROL_TOKEN" "$UNDERSTUDY_PROXY_URL"; exec cat > /dev/null'
+)
+_SECONDS_TO_END = 10.0
+
+
+class Understudy:
+    """A daemon, and the worlds in it. In a `with` statement, one that was started is ended at the end of the block."""
+
+    def __init__(self, url: str, *, token: Optional[str] = None, proxy_url: Optional[str] = None) -> None:
+        """
+        Args:
+            url: The daemon's address, such as `http://localhost:9099`; one that ends with `/~NAME` makes that world the
+                default one.
+            token: Its control token, where it has one.
+            proxy_url: Its proxy, where it has one.
+        """
+        base, _, world = url.rstrip("/").partition("/~")
+        if urllib.parse.urlsplit(base).path or "/" in world:
+            raise ValueError(f"{url} isn't a daemon's address: expected one such as http://localhost:9099")
+        self.url = base
+        """Without a slash at the end."""
+        self.token = token
+        self.proxy_url = proxy_url
+        self.transport = Transport(base, token)
+        self.default = World(self, world or None)
+        """The world of requests that name none."""
+        self._process: Optional[subprocess.Popen[str]] = None
+        self._errors: Optional[IO[str]] = None
+
+    @classmethod
+    def from_environment(cls) -> Optional[Understudy]:
+        """The daemon that `UNDERSTUDY_URL` names, with the token of `UNDERSTUDY_CONTROL_TOKEN` or of the file that
+        `UNDERSTUDY_CONTROL_TOKEN_FILE` names; `None` without the variable."""
+        url = os.environ.get("UNDERSTUDY_URL")
+        if not url:
+            return None
+        return cls(url, token=_token(), proxy_url=os.environ.get("UNDERSTUDY_PROXY_URL") or None)
+
+    @classmethod
+    def start(
+        cls,
+        arguments: Sequence[str] = (),
+        *,
+        binary: Union[str, Path, None] = None,
+        environment: Optional[Mapping[str, str]] = None,
+    ) -> Understudy:
+        """Starts a daemon on a free port, which takes mail on another. It ends with this process, however that ends.
+
+        Args:
+            arguments: Options of `understudy serve`, such as `["--seed", "tests/seed.json"]`.
+            binary: The program; by default `UNDERSTUDY_BINARY`, else `understudy` on the `PATH`.
+            environment: Variables for the daemon, beside this process's.
+
+        Raises:
+            DaemonError: The program isn't found, or says why it can't start.
+        """
+        program = shutil.which(str(binary or os.environ.get("UNDERSTUDY_BINARY") or "understudy"))
+        if program is None:
+            raise DaemonError(f"{binary}: {_NOT_FOUND}" if binary else _NOT_FOUND)
+        errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+        process = subprocess.Popen(
+            [program, "exec", *arguments, "--", "sh", "-c", _SCRIPT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**_without_daemon(), **(environment or {})},
+            text=True,
+            # A key that interrupts the tests doesn't interrupt the daemon, which is needed until they have ended.
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        url, token, proxy = (process.stdout.readline().strip() for _ in range(3))
+        if not url:
+            code = _end(process)
+            errors.seek(0)
+            reason = errors.read().strip() or f"exit code {code}"
+            errors.close()
+            raise DaemonError(f"{program} doesn't start: {reason}")
+        understudy = cls(url, token=token or None, proxy_url=proxy or None)
+        understudy._process, understudy._errors = process, errors
+        return understudy
+
+    def close(self) -> None:
+        """Ends the daemon, if it was started here."""
+        process, self._process = self._process, None
+        if process is not None:
+            _end(process)
+        if self._errors is not None:
+            self._errors.close()
+            self._errors = None
+
+    def __enter__(self) -> Understudy:
+        return self
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Understudy {self.url}>"
+
+    @property
+    def is_started(self) -> bool:
+        """Whether this object started the daemon, and it wasn't closed."""
+        return self._process is not None
+
+    def world(self, name: str) -> World:
+        """The world of this name: 1 to 64 letters, digits, `-`, `_` and `.`, as `world_name` makes of any text."""
+        return World(self, name)
+
+    def worlds(self) -> List[JSONObject]:
+        """The worlds that there are: `name`, `requests`, `idleSeconds`, and `url` and `smtp` where they have ports."""
+        return [dict(one) for one in self.transport.json("GET", "worlds")["worlds"]]
+
+    def health(self) -> JSONObject:
+        """How the daemon is: `status`, `version`, and what it holds.
+
+        Raises:
+            ControlError: It isn't ready (503).
+        """
+        return dict(self.transport.json("GET", "health"))
+
+    @property
+    def version(self) -> str:
+        """The daemon's version."""
+        return str(self.health()["version"])
+
+    def requests(self, worlds: str = "*", *, refused: Optional[bool] = None) -> List[Exchange]:
+        """The exchanges of all worlds whose name fits, in the order in which they were answered. What worlds have refused is
+        among them after they are gone."""
+        query = {"world": worlds, "refused": refused}
+        return [exchange(one) for one in paged(self.transport, "requests", "requests", query, 0)]
+
+
+def _token() -> Optional[str]:
+    file = os.environ.get("UNDERSTUDY_CONTROL_TOKEN_FILE")
+    return os.environ.get("UNDERSTUDY_CONTROL_TOKEN") or (Path(file).read_text().strip() if file else None)
+
+
+def _without_daemon() -> Mapping[str, str]:
+    """This process's environment, without what tells of another daemon: some of it is an option to a daemon that starts."""
+    if "UNDERSTUDY_URL" not in os.environ:
+        return os.environ
+    told = ("URL", "CONTROL_URL", "CONTROL_TOKEN", "PROXY_URL", "SMTP_HOST", "SMTP_PORT")
+    return {name: value for name, value in os.environ.items() if name not in [f"UNDERSTUDY_{one}" for one in told]}
+
+
+def _end(process: subprocess.Popen[str]) -> int:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.close()
+    process.stdout.close()
+    try:
+        return process.wait(_SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()

@@ -1,0 +1,126 @@
+"""Someone at a browser who follows a sign-in back to the app, as far as HTTP shows: redirects, cookies and posted answers."""
+
+from __future__ import annotations
+
+import html.parser
+import http.cookiejar
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+from ._transport import TIMEOUT
+from .errors import PageError
+
+_STEPS = 20
+_ADVICE = (
+    "it asks the person. Order what they do before they go there: "
+    'world.order("google", "approve", account="ada")'
+)
+
+
+@dataclass(frozen=True)
+class Callback:
+    """How a sign-in comes back to the app: the request that the browser makes there."""
+
+    method: str
+    """`GET`, or `POST` where the answer is posted, as Apple's `form_post` is."""
+    url: str
+    """The address, with its query."""
+    form: Dict[str, str]
+    """What is posted."""
+
+    @property
+    def fields(self) -> Dict[str, str]:
+        """What the provider says, by query, fragment or form: `code`, `state`, `error`…"""
+        parts = urllib.parse.urlsplit(self.url)
+        given = [pair for part in (parts.query, parts.fragment) for pair in urllib.parse.parse_qsl(part)]
+        return {**dict(given), **self.form}
+
+    @property
+    def path(self) -> str:
+        """The address without scheme, host and fragment, for test clients that want a path."""
+        return urllib.parse.urlunsplit(("", "", *urllib.parse.urlsplit(self.url)[2:4], ""))
+
+
+def follow(url: str, proxy: Optional[str] = None) -> Callback:
+    """Goes from a provider's authorization URL to where the app gets the answer.
+
+    The way ends at the first address of another server than the URL's.
+
+    Args:
+        url: Where the app sends the browser.
+        proxy: The HTTP proxy by which to go, where the URL is the real provider's.
+
+    Raises:
+        PageError: It ends at a page: the provider refuses, or nobody was ordered to answer.
+    """
+    proxies = {"http": proxy, "https": proxy} if proxy else {}
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler(proxies), _Stay, urllib.request.HTTPCookieProcessor(_jar())
+    )
+    origin = _origin(url)
+    form: Optional[Dict[str, str]] = None
+    for _ in range(_STEPS):
+        if _origin(url) != origin:
+            return Callback("GET" if form is None else "POST", url, form or {})
+        data = None if form is None else urllib.parse.urlencode(form).encode()
+        status, header, page = _open(opener, url, data)
+        answer = _AnswerForm(page)
+        if "Location" in header:
+            url, form = urllib.parse.urljoin(url, header["Location"]), None
+        elif answer.action is not None:
+            url, form = urllib.parse.urljoin(url, answer.action), dict(answer.fields)
+        else:
+            raise PageError(url, status, header.get("Understudy-Diagnosis"), _ADVICE)
+    raise PageError(url, 310, None, "it leads in circles")
+
+
+def _origin(url: str) -> Tuple[str, Optional[str], Optional[int]]:
+    parts = urllib.parse.urlsplit(url)
+    # HOST.WORLD.localhost is the daemon, too.
+    host = "localhost" if (parts.hostname or "").endswith(".localhost") else parts.hostname
+    return parts.scheme, host, parts.port
+
+
+def _jar() -> http.cookiejar.CookieJar:
+    # Browsers send cookies that are Secure to http://localhost, too.
+    policy = http.cookiejar.DefaultCookiePolicy(secure_protocols=("http", "https"))
+    return http.cookiejar.CookieJar(policy)
+
+
+def _open(opener: urllib.request.OpenerDirector, url: str, data: Optional[bytes]) -> Tuple[int, Any, str]:
+    try:
+        answer = opener.open(urllib.request.Request(url, data), timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        return answer.status, answer.headers, answer.read().decode(errors="replace")
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class _AnswerForm(html.parser.HTMLParser):
+    """The form that a page's script sends off."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.action: Optional[str] = None
+        self.fields: List[Tuple[str, str]] = []
+        self._is_inside = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, pairs: List[Tuple[str, Optional[str]]]) -> None:
+        attributes = dict(pairs)
+        if tag == "form" and attributes.get("id") == "answer":
+            self.action, self._is_inside = attributes.get("action") or "", True
+        elif tag == "input" and self._is_inside and attributes.get("name"):
+            self.fields.append((str(attributes["name"]), attributes.get("value") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._is_inside = False

@@ -1,0 +1,123 @@
+"""Native sign-ins with Google and Facebook, and what people do at providers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Mapping, Optional, Sequence
+
+from ._transport import Transport
+from .values import JSONObject, present
+
+
+class _Revocable:
+    _name: str
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def revoke(self, *, account: str, client: str) -> JSONObject:
+        """The person removes the app in their settings. `*` is everybody, or every app."""
+        path = f"{self._name}/revocations"
+        return dict(self._transport.json("POST", path, {"account": account, "client": client}))
+
+
+@dataclass(frozen=True)
+class GoogleCredential:
+    """What Google's SDK on a device delivers."""
+
+    user_id: str
+    id_token: str
+    access_token: str
+
+
+class Google(_Revocable):
+    """What happens at Google beside the web flow."""
+
+    _name = "google"
+
+    def authorize(
+        self,
+        client: str,
+        *,
+        account: Optional[str] = None,
+        nonce: Optional[str] = None,
+        scopes: Optional[Sequence[str]] = None,
+    ) -> GoogleCredential:
+        """A native sign-in.
+
+        Raises:
+            ControlError: The person cancels (`code` is `canceled`), or what was ordered happens.
+        """
+        answer = _authorize(self._transport, self._name, client, account, nonce, scopes)
+        return GoogleCredential(answer["userID"], answer["idToken"], answer["accessToken"])
+
+
+@dataclass(frozen=True)
+class FacebookCredential:
+    """What Facebook's SDK on a device delivers."""
+
+    user_id: str
+    access_token: Optional[str]
+    """`None` with Limited Login."""
+    authentication_token: Optional[str]
+    """Limited Login's ID token."""
+
+
+class Facebook(_Revocable):
+    """What happens at Facebook beside the web flow."""
+
+    _name = "facebook"
+
+    def authorize(
+        self,
+        client: str,
+        *,
+        account: Optional[str] = None,
+        nonce: Optional[str] = None,
+        scopes: Optional[Sequence[str]] = None,
+        tracking: Literal["enabled", "limited"] = "enabled",
+    ) -> FacebookCredential:
+        """A native sign-in; with `tracking="limited"` Limited Login.
+
+        Raises:
+            ControlError: The person cancels (`code` is `canceled`), or what was ordered happens.
+        """
+        answer = _authorize(self._transport, self._name, client, account, nonce, scopes, tracking=tracking)
+        return FacebookCredential(answer["userID"], answer.get("accessToken"), answer.get("authenticationToken"))
+
+
+class GitHub(_Revocable):
+    """What people do at GitHub."""
+
+    _name = "github"
+
+    def log_out(self, account: str, *, session: Optional[str] = None) -> JSONObject:
+        """The person is signed out of all browsers, or of one."""
+        return dict(self._transport.json("POST", "github/logouts", present(account=account, session=session)))
+
+
+class OpenID(_Revocable):
+    """What people do at the seed's OpenID Connect issuers."""
+
+    _name = "openid"
+
+    def log_out(self, issuer: str, account: str, *, session: Optional[str] = None) -> JSONObject:
+        """The person is signed out of all browsers at an issuer, or of one session (`sid`). Clients are told."""
+        order = present(issuer=issuer, account=account, session=session)
+        return dict(self._transport.json("POST", "openid/logouts", order))
+
+
+def _authorize(
+    transport: Transport,
+    provider: str,
+    client: str,
+    account: Optional[str],
+    nonce: Optional[str],
+    scopes: Optional[Sequence[str]],
+    **more: Any,
+) -> Mapping[str, Any]:
+    request = present(
+        client=client, account=account, nonce=nonce, scopes=None if scopes is None else list(scopes), **more
+    )
+    answer: Mapping[str, Any] = transport.json("POST", f"{provider}/authorizations", request)
+    return answer

@@ -1,0 +1,154 @@
+"""The pytest plugin: a daemon for the run, a world for each test, and what was refused in the report of one that fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generator, List, Optional, Union
+
+import pytest
+
+from .daemon import Understudy
+from .errors import UnderstudyError
+from .names import world_name
+from .recording import account, listed
+from .values import JSONObject
+from .world import World
+
+
+@dataclass
+class _Watched:
+    """A test's world, and what is left of it when it is deleted."""
+
+    world: World
+    is_deleted: bool = False
+    account: str = ""
+    har: Optional[JSONObject] = None
+    has_failed: bool = False
+
+
+_WATCHED = pytest.StashKey[_Watched]()
+_RUN = pytest.StashKey[str]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("understudy", "Understudy, a stand-in identity provider")
+    group.addoption(
+        "--understudy-binary",
+        metavar="PATH",
+        help="The program understudy, to start for this run, also where UNDERSTUDY_URL names a daemon. By default "
+        "UNDERSTUDY_BINARY, else the one on the PATH.",
+    )
+    group.addoption(
+        "--understudy-har",
+        metavar="DIR",
+        help="A folder for HTTP archives: what was said in the world of each test that failed.",
+    )
+    group.addoption(
+        "--understudy-har-of",
+        choices=["failed", "all"],
+        default="failed",
+        help="Which tests leave an HTTP archive. (default: failed)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Of all workers the same, where there are several.
+    config.stash[_RUN] = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
+
+
+@pytest.fixture(scope="session")
+def understudy_arguments() -> List[str]:
+    """Options for a daemon that is started, as `understudy serve` has them. For a conftest.py to override: `["--seed",
+    "tests/seed.json"]`."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def understudy(pytestconfig: pytest.Config, understudy_arguments: List[str]) -> Generator[Understudy, None, None]:
+    """A daemon for the run: the one that UNDERSTUDY_URL names, or one that is started and ended (by each worker its own)."""
+    binary = pytestconfig.getoption("--understudy-binary")
+    daemon = _found(binary, understudy_arguments)
+    if isinstance(daemon, UnderstudyError):
+        pytest.fail(str(daemon), pytrace=False)
+    with daemon:
+        yield daemon
+
+
+def _found(binary: Optional[str], arguments: List[str]) -> Union[Understudy, UnderstudyError]:
+    try:
+        running = None if binary else Understudy.from_environment()
+        if running is None:
+            return Understudy.start(arguments, binary=binary)
+        running.health()
+    except UnderstudyError as error:
+        return error
+    return running
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, understudy: Understudy) -> Generator[World, None, None]:
+    """A world of the test's own, which begins as the daemon's seed says, and is deleted afterwards."""
+    item = request.node
+    parts = [item.name, os.environ.get("PYTEST_XDIST_WORKER", ""), item.nodeid]
+    if not understudy.is_started:
+        # Other runs may use the daemon at the same time.
+        parts.append(request.config.stash[_RUN])
+    world = understudy.world(world_name(" ".join(filter(None, parts))))
+    world.delete()
+    watched = item.stash[_WATCHED] = _Watched(world)
+    yield world
+    # What is looked at after this point is what is kept here.
+    watched.account = _account(world)
+    if request.config.getoption("--understudy-har"):
+        watched.har = _har(world)
+    watched.is_deleted = True
+    world.delete()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, "pytest.TestReport", None]:
+    outcome = yield
+    report: pytest.TestReport = outcome.get_result()
+    watched = item.stash.get(_WATCHED, None)
+    if watched is None:
+        return
+    file = _har_file(item)
+    if report.failed:
+        watched.has_failed = True
+        text = watched.account if watched.is_deleted else _account(watched.world)
+        place = f"\nits HTTP archive: {file}" if file else ""
+        report.sections.append((f"Understudy, world {watched.world.name}", text + place))
+    if report.when == "teardown" and file and watched.har is not None:
+        if watched.has_failed or item.config.getoption("--understudy-har-of") == "all":
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(watched.har), encoding="utf-8")
+
+
+def _har_file(item: pytest.Item) -> Optional[Path]:
+    folder = item.config.getoption("--understudy-har")
+    return item.config.invocation_params.dir / folder / f"{world_name(item.nodeid)}.har" if folder else None
+
+
+def _account(world: World) -> str:
+    """What was refused and why; where nothing was, what came."""
+    try:
+        came = world.requests()
+        refused = [one for one in came if one.is_refused]
+    except UnderstudyError as error:
+        return str(error)
+    if not came:
+        return f"no request came to {world.url}: was the code under test led there?"
+    if not refused:
+        return f"nothing was refused; {account(came)}"
+    return "\n".join([f"refused ({len(refused)} of {len(came)} requests):", *listed(refused)])
+
+
+def _har(world: World) -> Optional[JSONObject]:
+    try:
+        return world.har()
+    except UnderstudyError:
+        return None

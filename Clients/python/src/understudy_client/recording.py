@@ -1,0 +1,180 @@
+"""What was recorded, and what was expected to be."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, List, Mapping, Optional, Sequence, Union
+
+from ._transport import QueryValue, Transport, paged
+from .errors import ControlError, VerificationError
+from .exchange import Exchange, exchange
+from .values import Duration, JSONObject, duration_text, present, seconds
+
+# How many exchanges a complaint lists.
+_SHOWN = 20
+
+
+class Recording:
+    """The part of a world that tells what happened."""
+
+    _transport: Transport
+
+    def requests(
+        self,
+        *,
+        host: Optional[str] = None,
+        path: Optional[str] = None,
+        method: Optional[str] = None,
+        client: Optional[str] = None,
+        flow: Optional[str] = None,
+        status: Union[int, str, None] = None,
+        refused: Optional[bool] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+        wait: Optional[Duration] = None,
+        count: Optional[int] = None,
+    ) -> List[Exchange]:
+        """The recorded exchanges that meet all conditions, the oldest first.
+
+        Args:
+            host: The provider's host; `*` stands for any characters.
+            path: The path; `*` stands for any characters.
+            method: `GET`, `POST`…; mails by SMTP have `SMTP`.
+            client: The client ID; at Firebase, the project.
+            flow: The ID of a sign-in's first exchange.
+            status: `401`, or a class such as `"4xx"`.
+            refused: `True`: those with a diagnosis; `False`: the others.
+            after: Those that came after the one with this ID.
+            limit: The latest so many; with `after`, the next so many.
+            wait: How long to wait, a minute at most, until there are `count` of them.
+            count: How many to wait for; 1 by default.
+        """
+        query: Dict[str, QueryValue] = _criteria(
+            host=host, path=path, method=method, client=client, flow=flow, status=status, refused=refused
+        )
+        query.update(after=after, limit=limit)
+        if wait is not None:
+            query.update(wait=duration_text(wait), count=count)
+        return _found(self._transport, query, seconds(wait or ""))
+
+    def verify(
+        self,
+        *,
+        host: Optional[str] = None,
+        path: Optional[str] = None,
+        method: Optional[str] = None,
+        client: Optional[str] = None,
+        flow: Optional[str] = None,
+        status: Union[int, str, None] = None,
+        refused: Optional[bool] = None,
+        fields: Optional[Mapping[str, str]] = None,
+        times: Optional[int] = None,
+        at_least: Optional[int] = None,
+        at_most: Optional[int] = None,
+    ) -> None:
+        """Expects requests that meet all conditions, which are those of `requests`: one or more, unless a number is said.
+
+        Args:
+            fields: Fields of the query, form or JSON body, and their values.
+            times: How many there must be, exactly.
+            at_least: How many at least.
+            at_most: How many at most; 0 for none.
+
+        Raises:
+            VerificationError: It was otherwise. It says which requests came near, and what came.
+        """
+        __tracebackhide__ = True
+        expectation = _criteria(
+            host=host, path=path, method=method, client=client, flow=flow, status=status, refused=refused
+        )
+        numbers = present(times=times, atLeast=at_least, atMost=at_most)
+        sent = present(fields=None if fields is None else dict(fields))
+        _verify(self._transport, {**expectation, **sent, **numbers})
+
+    def forget_requests(self) -> None:
+        """Empties the recording."""
+        self._transport.json("DELETE", "requests")
+
+    def har(self) -> JSONObject:
+        """The recording as an HTTP archive (HAR 1.2), for a browser's network panel."""
+        archive = dict(self._transport.json("GET", "requests", query={"format": "har"}))
+        log = archive["log"]
+        page = log
+        while more := re.search(r"after=(\w+)$", page.get("comment", "")):
+            query: Dict[str, QueryValue] = {"format": "har", "after": more[1]}
+            page = self._transport.json("GET", "requests", query=query)["log"]
+            for member in ("entries", "_mail"):
+                if member in page:
+                    log.setdefault(member, []).extend(page[member])
+        log.pop("comment", None)
+        return archive
+
+    def explain(self, value: str, *, raw_nonce: Optional[str] = None) -> JSONObject:
+        """What a token, client secret, code, nonce or callback URL is, and what is wrong with it."""
+        return dict(self._transport.json("POST", "explain", present(value=value, rawNonce=raw_nonce)))
+
+
+def _found(transport: Transport, query: Dict[str, QueryValue], waits: float = 0) -> List[Exchange]:
+    return [exchange(one) for one in paged(transport, "requests", "requests", query, waits)]
+
+
+def _criteria(
+    *,
+    host: Optional[str],
+    path: Optional[str],
+    method: Optional[str],
+    client: Optional[str],
+    flow: Optional[str],
+    status: Union[int, str, None],
+    refused: Optional[bool],
+) -> JSONObject:
+    """The conditions that are given."""
+    return present(
+        host=host, path=path, method=method, client=client, flow=flow, status=status, refused=refused
+    )
+
+
+def _verify(transport: Transport, expectation: JSONObject) -> None:
+    """Compares the recording with what was expected.
+
+    Raises:
+        VerificationError: They differ. It says how, and what came.
+    """
+    __tracebackhide__ = True
+    try:
+        transport.json("POST", "verify", expectation)
+    except ControlError as error:
+        if error.code != "unmet":
+            raise
+        complaint = error
+    else:
+        return
+    came = _found(transport, {})
+    raise VerificationError(_complaint(complaint, came))
+
+
+def _complaint(error: ControlError, came: Sequence[Exchange]) -> str:
+    by_id = {one.id: one for one in came}
+    lines = [error.message]
+    for expectation in error.document["expectations"]:
+        for near in expectation.get("near", []):
+            lines.append(f"came near: {by_id.get(near['id'], near['id'])}")
+            lines += [f"    {difference}" for difference in near["differences"]]
+    return "\n".join([*lines, account(came)])
+
+
+def account(came: Sequence[Exchange]) -> str:
+    """What came, a line each, and why it was refused below."""
+    if not came:
+        return "no request came"
+    return "\n".join([f"what came ({len(came)}):", *listed(came)])
+
+
+def listed(exchanges: Sequence[Exchange]) -> List[str]:
+    """The latest exchanges, a line each, and below it why it was refused."""
+    lines = [f"  … {len(exchanges) - _SHOWN} before these"] if len(exchanges) > _SHOWN else []
+    for one in exchanges[-_SHOWN:]:
+        lines.append(f"  {one}")
+        if one.diagnosis:
+            lines.append(f"      {one.diagnosis}")
+    return lines

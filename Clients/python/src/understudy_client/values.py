@@ -1,0 +1,54 @@
+"""Durations and moments, as the control API writes them."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from typing import Any, Dict, Union
+
+Duration = Union[str, timedelta]
+"""Such as `"500ms"`, `"2s"`, `"6m"`, `"1h"`, `"30d"`, or a `timedelta`."""
+
+JSONObject = Dict[str, Any]
+
+_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def duration_text(duration: Duration) -> str:
+    """The duration as text; a `timedelta` to the millisecond."""
+    if isinstance(duration, str):
+        return duration
+    return f"{round(duration / timedelta(milliseconds=1))}ms"
+
+
+def seconds(duration: Duration) -> float:
+    """How many seconds a duration has; 0 for a text that isn't one, which the daemon then refuses."""
+    if isinstance(duration, timedelta):
+        return duration.total_seconds()
+    found = re.fullmatch(r"([0-9]+)(ms|s|m|h|d)", duration)
+    return int(found[1]) * _UNITS[found[2]] if found else 0
+
+
+def moment_text(moment: Union[str, datetime]) -> str:
+    """The moment in RFC 3339, to the second.
+
+    Raises:
+        ValueError: The `datetime` has no time zone.
+    """
+    if isinstance(moment, str):
+        return moment
+    if moment.utcoffset() is None:
+        raise ValueError(f"{moment!r} has no time zone: use datetime(…, tzinfo=timezone.utc)")
+    return moment.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def moment(text: str) -> datetime:
+    """A moment that the daemon has written, in UTC."""
+    whole, _, fraction = text.rstrip("Z").partition(".")
+    read = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
+    return read + timedelta(microseconds=int(fraction.ljust(6, "0")[:6] or 0))
+
+
+def present(**members: Any) -> JSONObject:
+    """The members that aren't `None`."""
+    return {name: value for name, value in members.items() if value is not None}

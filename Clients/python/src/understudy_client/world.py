@@ -1,0 +1,186 @@
+"""A world: the sandbox of one test."""
+
+from __future__ import annotations
+
+import urllib.parse
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Type
+
+from ._transport import Transport
+from .accounts import Accounts
+from .apple import Apple
+from .clock import Clock
+from .errors import ControlError
+from .inbox import Inbox
+from .orders import Ordering
+from .person import Callback, follow
+from .providers import Facebook, GitHub, Google, OpenID
+from .recording import Recording
+from .tokens import Tokens
+from .values import JSONObject
+
+if TYPE_CHECKING:
+    from .daemon import Understudy
+
+
+class World(Ordering, Recording, Inbox):
+    """A sandbox of its own in a daemon: people, codes, tokens, clock, orders, inbox and recording are nobody else's.
+
+    It is made from the daemon's seed when it is first used. In a `with` statement, it is deleted at the end of the block.
+    """
+
+    def __init__(self, understudy: Understudy, name: Optional[str]) -> None:
+        self._understudy = understudy
+        self._is_unnamed = name is None
+        self.name = name or "default"
+        self.url = understudy.url if name is None else f"{understudy.url}/~{name}"
+        """Where everything of this world is found, without a slash at the end: `http://localhost:9099/~checkout`."""
+        self._transport = Transport(self.url, understudy.token)
+        self.clock = Clock(self._transport)
+        """The world's time."""
+        self.accounts = Accounts(self._transport)
+        """The people who can sign in."""
+        self.tokens = Tokens(self._transport)
+        """ID tokens without a sign-in."""
+        self.apple = Apple(self._transport)
+        """Native sign-ins with Apple, notifications, the private relay."""
+        self.google = Google(self._transport)
+        self.facebook = Facebook(self._transport)
+        self.github = GitHub(self._transport)
+        self.openid = OpenID(self._transport)
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.delete()
+
+    def __repr__(self) -> str:
+        return f"<World {self.url}>"
+
+    # Addresses
+
+    @property
+    def control_url(self) -> str:
+        """Where its control API is."""
+        return f"{self.url}/_understudy/v1"
+
+    def host_url(self, host: str) -> str:
+        """What takes the place of `https://HOST`: `world.host_url("github.com")`."""
+        return f"{self.url}/{host}"
+
+    @property
+    def port_url(self) -> str:
+        """The world's address at a port of its own, which is opened when it is first asked for: `http://localhost:43123`.
+
+        For clients that take a host and a port only. A daemon has 128 such ports at most.
+        """
+        return str(self._own_ports(listen=0)["url"])
+
+    @property
+    def firebase_emulator_host(self) -> str:
+        """Host and port for Firebase's SDKs, as `FIREBASE_AUTH_EMULATOR_HOST` has them. Opens the world's own port."""
+        return urllib.parse.urlsplit(self.port_url).netloc
+
+    @property
+    def smtp_host(self) -> str:
+        """Host and port where the world takes mail by SMTP. Opens a port of its own for it.
+
+        Raises:
+            ControlError: The daemon takes no mail (`noSMTP`).
+        """
+        return str(self._own_ports(smtp=0)["smtp"])
+
+    @property
+    def proxy_url(self) -> Optional[str]:
+        """The proxy that leads the providers' own addresses to this world; `None` where the daemon has none."""
+        proxy = self._understudy.proxy_url
+        if proxy is None:
+            return None
+        # Python's own client sends a user name only with a password. Which one doesn't matter.
+        parts = urllib.parse.urlsplit(proxy)
+        return f"{parts.scheme}://{self.name}:any@{parts.hostname}:{parts.port}"
+
+    def environment(self) -> Dict[str, str]:
+        """The variables that `understudy exec` sets, for this world: for programs that a test starts.
+
+        Opens the world's own ports, for HTTP and for mail.
+        """
+        at = self.host_url
+        variables = {
+            "UNDERSTUDY_URL": self.url,
+            "UNDERSTUDY_CONTROL_URL": self.control_url,
+            "APPLE_BASE_URL": at("appleid.apple.com"),
+            "GITHUB_BASE_URL": at("github.com"),
+            "GITHUB_API_URL": at("api.github.com"),
+            "GOOGLE_BASE_URL": at("accounts.google.com"),
+            "GOOGLE_TOKEN_URL": at("oauth2.googleapis.com/token"),
+            "FACEBOOK_BASE_URL": at("www.facebook.com"),
+            "FACEBOOK_GRAPH_URL": at("graph.facebook.com"),
+            "FIREBASE_AUTH_EMULATOR_HOST": self.firebase_emulator_host,
+        }
+        if self._understudy.token:
+            variables["UNDERSTUDY_CONTROL_TOKEN"] = self._understudy.token
+        if self.proxy_url:
+            variables["UNDERSTUDY_PROXY_URL"] = self.proxy_url
+        try:
+            host, _, port = self.smtp_host.rpartition(":")
+            variables.update(UNDERSTUDY_SMTP_HOST=host, UNDERSTUDY_SMTP_PORT=port)
+        except ControlError as error:
+            if error.code != "noSMTP":
+                raise
+        return variables
+
+    def _own_ports(self, **ports: int) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = self._transport.json("POST", "worlds", {"name": self.name, **ports})
+        return answer
+
+    # The world itself
+
+    def follow(self, url: str) -> Callback:
+        """Goes where the app sends the browser, and on to where the app gets the answer, which is returned, not requested.
+
+        Order first what the person does: `world.order("google", "approve", account="ada")`.
+
+        Raises:
+            PageError: It ends at a page: the provider refuses, or asks.
+        """
+        is_daemons = urllib.parse.urlsplit(url).port == urllib.parse.urlsplit(self.url).port
+        return follow(url, None if is_daemons else self.proxy_url)
+
+    def seed(self, addition: Mapping[str, Any]) -> None:
+        """Merges people, clients, projects and more into the world's seed, as another seed file would be. The world goes on."""
+        self._transport.json("POST", "seed", addition)
+
+    def replace_seed(self, seed: Mapping[str, Any]) -> None:
+        """Makes the world begin afresh from another seed."""
+        self._transport.json("PUT", "seed", seed)
+
+    def current_seed(self) -> JSONObject:
+        """The world's seed as one file, keys included."""
+        return dict(self._transport.json("GET", "seed"))
+
+    def snapshot(self) -> bytes:
+        """All that the world has but its recording, as JSON. It holds every secret of the world."""
+        return self._transport.bytes("GET", "snapshot")
+
+    def restore(self, snapshot: bytes) -> None:
+        """Puts a snapshot's world in the place of this one."""
+        self._transport.bytes("PUT", "snapshot", snapshot)
+
+    def reset(self) -> None:
+        """Makes the world begin afresh from its seed."""
+        self._transport.json("POST", "reset")
+
+    def delete(self) -> None:
+        """Drops the world, with its ports. Its next use makes it anew. The default world, which stays, is reset."""
+        if self._is_unnamed:
+            self.reset()
+            return
+        try:
+            self._understudy.transport.json("DELETE", f"worlds/{self.name}")
+        except ControlError as error:
+            if error.code != "noSuchWorld":
+                raise

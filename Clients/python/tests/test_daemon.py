@@ -1,0 +1,136 @@
+"""Daemons that run, and daemons that are started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ask
+
+from understudy_client import ControlError, DaemonError, Understudy, UnderstudyError, __version__, world_name
+
+TOKEN = "a-control-token-for-tests"
+
+
+def answers(url: str) -> bool:
+    try:
+        ask(url)
+    except OSError:
+        return False
+    return True
+
+
+def test_a_started_daemon_ends_with_its_block(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    seed.write_text('{"accounts": [{"id": "zoe"}]}')
+    with Understudy.start(["--seed", str(seed)]) as understudy:
+        assert understudy.is_started
+        assert understudy.version == __version__
+        assert understudy.health()["status"] == "ok"
+        assert [one["id"] for one in understudy.default.accounts] == ["zoe"]
+        understudy.default.accounts.add("max")
+        understudy.default.delete()
+        assert "max" not in understudy.default.accounts
+    assert not understudy.is_started
+    assert not answers(understudy.url)
+    with pytest.raises(UnderstudyError, match="no Understudy answers at"):
+        understudy.health()
+
+
+def test_a_started_daemon_ends_with_a_process_that_is_killed() -> None:
+    script = "from understudy_client import Understudy; print(Understudy.start().url, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout is not None
+        url = owner.stdout.readline().strip()
+        assert answers(url)
+        owner.send_signal(signal.SIGKILL)
+        for _ in range(200):
+            if not answers(url):
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the daemon still answers")
+
+
+def test_a_daemon_with_a_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with Understudy.start(["--control-token", TOKEN, "--proxy-port", "0"]) as understudy:
+        assert understudy.token == TOKEN
+        world = understudy.world("w")
+        assert world.accounts.all()
+        variables = world.environment()
+        assert variables["UNDERSTUDY_CONTROL_TOKEN"] == TOKEN
+        assert variables["UNDERSTUDY_PROXY_URL"] == world.proxy_url
+        assert (world.proxy_url or "").startswith("http://w:any@")
+        with pytest.raises(ControlError) as raised:
+            Understudy(understudy.url).worlds()
+        assert (raised.value.status, raised.value.code) == (401, "noToken")
+
+        monkeypatch.setenv("UNDERSTUDY_URL", understudy.url)
+        file = tmp_path / "token"
+        file.write_text(f"{TOKEN}\n")
+        monkeypatch.setenv("UNDERSTUDY_CONTROL_TOKEN_FILE", str(file))
+        found = Understudy.from_environment()
+        assert found is not None and not found.is_started
+        assert found.worlds()
+        found.close()
+        assert found.worlds()
+
+
+def test_a_sign_in_by_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Over plain HTTP, for which no certificate has to be trusted.
+    with Understudy.start(["--proxy-port", "0"]) as understudy:
+        world = understudy.world("w")
+        world.order("google", "approve")
+        callback = world.follow(
+            "http://accounts.google.com/o/oauth2/v2/auth?client_id=example.apps.googleusercontent.com"
+            "&redirect_uri=http://localhost:3000/callback&response_type=code&scope=openid&state=s"
+        )
+        assert callback.fields["state"] == "s"
+        assert world.requests(host="accounts.google.com") and not understudy.default.requests()
+
+
+def test_one_daemon_beside_another(monkeypatch: pytest.MonkeyPatch, understudy: Understudy) -> None:
+    for name, value in understudy.world("w").environment().items():
+        monkeypatch.setenv(name, value)
+    with Understudy.start() as other:
+        assert other.url != understudy.url
+        assert other.world("w").smtp_host != understudy.world("w").smtp_host
+
+
+def test_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("UNDERSTUDY_URL", raising=False)
+    assert Understudy.from_environment() is None
+    with pytest.raises(DaemonError, match="isn't found"):
+        Understudy.start(binary=tmp_path / "nothing")
+    with pytest.raises(DaemonError, match="no-such-seed.json"):
+        Understudy.start(["--seed", "no-such-seed.json"])
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("UNDERSTUDY_BINARY", raising=False)
+    with pytest.raises(DaemonError, match="UNDERSTUDY_BINARY"):
+        Understudy.start()
+
+
+def test_addresses(understudy: Understudy) -> None:
+    assert Understudy(f"{understudy.url}/").url == understudy.url
+    assert Understudy(f"{understudy.url}/~w").default.url == f"{understudy.url}/~w"
+    for wrong in (f"{understudy.url}/a", f"{understudy.url}/~w/b"):
+        with pytest.raises(ValueError, match="isn't a daemon's address"):
+            Understudy(wrong)
+    assert understudy.url in repr(understudy) and "/~w" in repr(understudy.world("w"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["checkout", "default", "", "tests/test_login.py::test_google[chrome]", "Ünïcode İK", "a" * 64, "-a--b-", "日本"],
+)
+def test_names_of_worlds_are_those_of_the_program(text: str) -> None:
+    program = os.environ["UNDERSTUDY_BINARY"]
+    printed = subprocess.run([program, "world-name", "--", text], capture_output=True, text=True, check=True).stdout
+    assert world_name(text) == printed.strip()

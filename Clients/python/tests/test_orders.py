@@ -1,0 +1,188 @@
+"""Orders: outcomes, faults, scenarios, and the clock."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import datetime, timedelta, timezone
+from typing import Any, Callable, Dict
+
+import pytest
+from conftest import ask, redeem
+
+from understudy_client import ControlError, PageError, World
+
+KEYS = "appleid.apple.com/auth/keys"
+
+
+def test_an_approval_signs_the_account_in(world: World, google: Callable[..., str]) -> None:
+    world.order("google", "approve", account="grace")
+    callback = world.follow(google())
+    assert callback.method == "GET"
+    assert callback.fields["state"] == "s"
+    assert callback.path.startswith("/callback?")
+    status, text = redeem(world, callback.fields["code"])
+    assert status == 200
+    assert "id_token" in json.loads(text)
+    [token] = world.requests(path="/token")[0].tokens
+    assert token.claims["email"] == "grace@example.com"
+    assert token.signed
+
+
+def test_a_cancel_and_an_error(world: World, google: Callable[..., str]) -> None:
+    world.order("google", "cancel")
+    world.order("google", "error", error="server_error")
+    assert world.follow(google()).fields["error"] == "access_denied"
+    assert world.follow(google()).fields["error"] == "server_error"
+
+
+def test_without_an_order_the_page_asks(world: World, google: Callable[..., str]) -> None:
+    with pytest.raises(PageError, match="Order what they do") as raised:
+        world.follow(google())
+    assert raised.value.status == 200
+    with pytest.raises(PageError, match="redirect_uri") as raised:
+        world.follow(google(redirect_uri="http://localhost:3000/other"))
+    assert raised.value.diagnosis
+
+
+def test_a_posted_answer(world: World) -> None:
+    world.order("apple", "approve", account="ada", share_email=False, name={"given": "A.", "family": "L."})
+    callback = world.follow(
+        world.host_url("appleid.apple.com/auth/authorize")
+        + "?client_id=com.example.web&redirect_uri=https://example.com/callback&response_type=code&scope=name%20email"
+        "&response_mode=form_post&state=s"
+    )
+    assert (callback.method, callback.url) == ("POST", "https://example.com/callback")
+    user = json.loads(callback.form["user"])
+    assert user["name"] == {"firstName": "A.", "lastName": "L."}
+    assert user["email"].endswith("@privaterelay.appleid.com")
+
+
+def test_orders_wait_and_are_withdrawn(world: World) -> None:
+    cancel = world.order("github", "cancel", client="Iv1.0123456789abcdef", scopes=["read:user"], times=None)
+    assert [one.id for one in world.orders()] == [cancel.id]
+    assert cancel.document["times"] is None
+    assert cancel.withdraw()
+    assert not cancel.withdraw()
+    with world.order("github", "cancel"), world.fault(status=500):
+        assert len(world.orders()) == len(world.faults()) == 1
+    assert world.orders() == world.faults() == []
+    world.order("github", "cancel")
+    world.fault(status=500)
+    world.withdraw_orders()
+    assert world.orders() == world.faults() == []
+
+
+def test_a_status_with_a_header_and_a_body(world: World) -> None:
+    world.fault(host="appleid.apple.com", path="/auth/keys", status=503, headers={"Retry-After": "7"}, body="later")
+    assert ask(world.host_url(KEYS)) == (503, "later")
+    [broken] = world.requests(path="/auth/keys")
+    assert broken.response.header("retry-after") == "7"
+    assert broken.fault
+    assert ask(world.host_url(KEYS))[0] == 200
+
+
+def test_after_and_times(world: World) -> None:
+    world.fault(path="/auth/keys", method="GET", status=500, after=1, times=2)
+    assert [ask(world.host_url(KEYS))[0] for _ in range(4)] == [200, 500, 500, 200]
+    fault = world.fault(path="/auth/keys", status=500, times=None, probability=1.0)
+    assert [ask(world.host_url(KEYS))[0] for _ in range(3)] == [500] * 3
+    assert world.faults()[0].document["done"] == 3
+    fault.withdraw()
+    assert ask(world.host_url(KEYS))[0] == 200
+
+
+def test_the_endpoints_own_error(world: World) -> None:
+    world.fault(
+        path="/token",
+        fields={"grant_type": "authorization_code"},
+        client="example.apps.googleusercontent.com",
+        error="invalid_grant",
+        description="as ordered",
+    )
+    status, text = redeem(world, "any")
+    assert status == 400
+    assert json.loads(text) == {"error": "invalid_grant", "error_description": "as ordered"}
+
+
+@pytest.mark.parametrize("delay", ["300ms", timedelta(milliseconds=300)])
+def test_a_delay(world: World, delay: Any) -> None:
+    world.fault(path="/auth/keys", delay=delay)
+    begun = time.monotonic()
+    assert ask(world.host_url(KEYS))[0] == 200
+    assert time.monotonic() - begun >= 0.3
+
+
+def test_a_disconnection(world: World) -> None:
+    world.fault(path="/auth/keys", disconnect=True)
+    with pytest.raises(OSError):
+        ask(world.host_url(KEYS))
+
+
+def test_a_broken_token(world: World) -> None:
+    world.fault(match={"path": "*apple/authorizations"}, token={"claims": {"aud": "other"}, "signature": "none"})
+    broken = world.apple.authorize("com.example.app", account="ada")
+    sound = world.apple.authorize("com.example.app", account="ada")
+    assert world.explain(broken.identity_token)["sound"] is False
+    assert world.explain(sound.identity_token)["sound"] is True
+
+
+def test_other_effects(world: World) -> None:
+    world.fault(path="/auth/keys", effect={"jwks": "empty"})
+    assert json.loads(ask(world.host_url(KEYS))[1]) == {"keys": []}
+
+
+@pytest.mark.parametrize(
+    ("order", "path"),
+    [
+        ({"path": "/auth/keys", "error": "invalid_grant"}, "$.effect.error"),
+        ({"path": "/auth/keys", "delay": "soon"}, "$.effect.delay"),
+        ({"path": "/auth/keys"}, "$.effect"),
+    ],
+)
+def test_what_does_not_fit_is_refused(world: World, order: Dict[str, Any], path: str) -> None:
+    with pytest.raises(ControlError) as raised:
+        world.fault(**order)
+    error = raised.value
+    assert (error.status, error.code, error.path) == (400, "invalidBody", path)
+    assert error.issues[0].path == path
+    assert error.call == "POST faults"
+    assert error.message in str(error)
+
+
+def test_a_scenario(world: World) -> None:
+    assert "advice" in world.play("provider-outage", host="appleid.apple.com")
+    assert ask(world.host_url(KEYS))[0] == 503
+    assert [one["name"] for one in world.scenarios() if one["played"]] == ["provider-outage"]
+    world.end("provider-outage")
+    assert ask(world.host_url(KEYS))[0] == 200
+    with pytest.raises(ControlError, match="provider-outage") as raised:
+        world.play("provider-outages")
+    assert raised.value.code == "noSuchScenario"
+
+
+def test_the_clock(world: World) -> None:
+    clock = world.clock
+    assert abs(clock.now - datetime.now(timezone.utc)) < timedelta(minutes=1)
+    moment = datetime(2030, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    clock.freeze()
+    assert clock.is_frozen
+    assert clock.set(moment) == clock.now == moment
+    assert clock.advance("6m") == moment + timedelta(minutes=6)
+    assert clock.advance(timedelta(hours=1, milliseconds=1)) == moment + timedelta(hours=1, minutes=6, milliseconds=1)
+    assert clock.advance("-1h") == clock.advance(timedelta(hours=-1)) + timedelta(hours=1)
+    assert clock.set("2031-01-01T00:00:00Z") == datetime(2031, 1, 1, tzinfo=timezone.utc)
+    clock.resume()
+    assert not clock.is_frozen
+    assert abs(clock.reset() - datetime.now(timezone.utc)) < timedelta(minutes=1)
+    with pytest.raises(ValueError, match="time zone"):
+        clock.set(datetime(2030, 1, 1))
+
+
+def test_a_code_expires_by_the_clock(world: World, google: Callable[..., str]) -> None:
+    world.order("google", "approve")
+    code = world.follow(google()).fields["code"]
+    world.clock.advance("1h")
+    assert redeem(world, code)[0] == 400
+    [refused] = world.requests(refused=True)
+    assert "expired" in (refused.diagnosis or "")
