@@ -1,4 +1,5 @@
-"""The examples of the documents: each `python` block is a test file, or a program where it has no tests."""
+"""The examples of the documents: each `python` block is a test file, or some files where their names stand
+in comments, or a program where it has no tests."""
 
 from __future__ import annotations
 
@@ -26,12 +27,12 @@ def blocks() -> List[object]:
 
 @pytest.mark.parametrize("block", blocks())
 def test_an_example(pytester: pytest.Pytester, block: str) -> None:
-    if "\ndef test_" not in block:
+    if not re.search("^def test_", block, re.MULTILINE):
         subprocess.run([sys.executable, "-c", block], check=True, cwd=pytester.path)
         return
-    files = re.split(r"^# (\w+\.py)\n", block, flags=re.MULTILINE)
+    files = re.split(r"^# (\w+\.\w+)\n", block, flags=re.MULTILINE)
     named = dict(zip(files[1::2], files[2::2])) if len(files) > 1 else {"test_example.py": block}
     for name, content in named.items():
         (pytester.path / name).write_text(content)
     result = pytester.runpytest_subprocess()
-    result.assert_outcomes(passed=block.count("\ndef test_"))
+    result.assert_outcomes(passed=len(re.findall("^def test_", block, re.MULTILINE)))

@@ -181,3 +181,7 @@ class Ordering:
     def scenarios(self) -> List[JSONObject]:
         """The scenarios that there are: `name`, `title`, what `happens`, and whether it is `played`."""
         return [dict(one) for one in self._transport.json("GET", "scenarios")["scenarios"]]
+
+    def endpoints(self) -> List[JSONObject]:
+        """Where something can be ordered to go wrong: `host`, `method`, `path`, what `fits`, and the names of `errors`."""
+        return [dict(one) for one in self._transport.json("GET", "endpoints")["endpoints"]]

@@ -170,6 +170,10 @@ class World(Ordering, Recording, Inbox):
         """Puts a snapshot's world in the place of this one."""
         self._transport.bytes("PUT", "snapshot", snapshot)
 
+    def firebase_export(self, project: Optional[str] = None) -> bytes:
+        """A Firebase project's users and settings, as `firebase emulators:export` writes them, in a tar archive."""
+        return self._transport.bytes("GET", "firebase/export", query={"project": project})
+
     def reset(self) -> None:
         """Makes the world begin afresh from its seed."""
         self._transport.json("POST", "reset")
