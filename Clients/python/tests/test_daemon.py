@@ -83,17 +83,27 @@ def test_a_daemon_with_a_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         assert found.worlds()
 
 
-def test_a_sign_in_by_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Over plain HTTP, for which no certificate has to be trusted.
+def test_a_sign_in_by_the_proxy() -> None:
     with Understudy.start(["--proxy-port", "0"]) as understudy:
         world = understudy.world("w")
         world.order("google", "approve")
         callback = world.follow(
-            "http://accounts.google.com/o/oauth2/v2/auth?client_id=example.apps.googleusercontent.com"
+            "https://accounts.google.com/o/oauth2/v2/auth?client_id=example.apps.googleusercontent.com"
             "&redirect_uri=http://localhost:3000/callback&response_type=code&scope=openid&state=s"
         )
         assert callback.fields["state"] == "s"
         assert world.requests(host="accounts.google.com") and not understudy.default.requests()
+        # Programs that know nothing of it go the same way.
+        program = "import urllib.request; urllib.request.urlopen('https://appleid.apple.com/auth/keys')"
+        subprocess.run([sys.executable, "-c", program], env={**os.environ, **world.proxy_environment()}, check=True)
+        world.verify(host="appleid.apple.com", path="/auth/keys", times=1)
+
+
+def test_without_a_proxy() -> None:
+    world = Understudy("http://localhost:1").world("w")
+    assert world.proxy_url is None
+    with pytest.raises(UnderstudyError, match="--proxy-port"):
+        world.proxy_environment()
 
 
 def test_one_daemon_beside_another(monkeypatch: pytest.MonkeyPatch, understudy: Understudy) -> None:

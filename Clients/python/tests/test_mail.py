@@ -11,7 +11,7 @@ from typing import Optional
 
 import pytest
 
-from understudy_client import ControlError, World
+from understudy_client import ControlError, VerificationError, World
 
 
 TEXT = "Your code is 123456. See https://example.com/a?b=c\n"
@@ -62,7 +62,11 @@ def test_mails_are_found_by_every_condition(world: World) -> None:
 
 
 def test_waiting_for_a_mail(world: World) -> None:
-    assert world.mail(wait="10ms") == []
+    with pytest.raises(VerificationError, match="no message came within 10ms .any.; the inbox is empty"):
+        world.mail(wait="10ms")
+    send(world, "Sooner")
+    with pytest.raises(AssertionError, match="to 'a@b.example', subject 'later'.*\n  m1 to max@example.org: Sooner"):
+        world.mail(to="a@b.example", subject="later", wait="10ms")
     sender = threading.Timer(0.2, send, (world, "Later"))
     sender.start()
     assert [mail.subject for mail in world.mail(subject="later", wait="30s")] == ["Later"]

@@ -21,23 +21,32 @@ _NOT_FOUND = (
     "the program understudy isn't found: install it, name it in UNDERSTUDY_BINARY, or name a daemon that runs in "
     "UNDERSTUDY_URL"
 )
+# By which programs trust what the daemon's proxy shows them.
+_TRUST = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO")
+_TOLD = ("UNDERSTUDY_URL", "UNDERSTUDY_CONTROL_TOKEN", "UNDERSTUDY_PROXY_URL", *_TRUST)
 # Tells where the daemon is, and ends when whoever started it does, however that happens.
-_SCRIPT = (
-    'printf "%s\\n" "$UNDERSTUDY_URL" "$UNDERSTUDY_CONTROL_TOKEN" "$UNDERSTUDY_PROXY_URL"; exec cat > /dev/null'
-)
+_SCRIPT = f"""printf '%s\\n' {" ".join(f'"${name}"' for name in _TOLD)}; exec cat > /dev/null"""
 _SECONDS_TO_END = 10.0
 
 
 class Understudy:
     """A daemon, and the worlds in it. In a `with` statement, one that was started is ended at the end of the block."""
 
-    def __init__(self, url: str, *, token: Optional[str] = None, proxy_url: Optional[str] = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: Optional[str] = None,
+        proxy_url: Optional[str] = None,
+        trust: Optional[Mapping[str, str]] = None,
+    ) -> None:
         """
         Args:
             url: The daemon's address, such as `http://localhost:9099`; one that ends with `/~NAME` makes that world the
                 default one.
             token: Its control token, where it has one.
             proxy_url: Its proxy, where it has one.
+            trust: Variables such as `SSL_CERT_FILE`, by which programs trust what the proxy shows them.
         """
         base, _, world = url.rstrip("/").partition("/~")
         if urllib.parse.urlsplit(base).path or "/" in world:
@@ -46,6 +55,7 @@ class Understudy:
         """Without a slash at the end."""
         self.token = token
         self.proxy_url = proxy_url
+        self.trust = dict(trust or {})
         self.transport = Transport(base, token)
         self.default = World(self, world or None)
         """The world of requests that name none."""
@@ -59,7 +69,9 @@ class Understudy:
         url = os.environ.get("UNDERSTUDY_URL")
         if not url:
             return None
-        return cls(url, token=_token(), proxy_url=os.environ.get("UNDERSTUDY_PROXY_URL") or None)
+        proxy = os.environ.get("UNDERSTUDY_PROXY_URL") or None
+        trust = {name: os.environ[name] for name in _TRUST if proxy and name in os.environ}
+        return cls(url, token=_token(), proxy_url=proxy, trust=trust)
 
     @classmethod
     def start(
@@ -94,14 +106,15 @@ class Understudy:
             start_new_session=True,
         )
         assert process.stdout is not None
-        url, token, proxy = (process.stdout.readline().strip() for _ in range(3))
+        url, token, proxy, *files = (process.stdout.readline().strip() for _ in _TOLD)
         if not url:
             code = _end(process)
             errors.seek(0)
             reason = errors.read().strip() or f"exit code {code}"
             errors.close()
             raise DaemonError(f"{program} doesn't start: {reason}")
-        understudy = cls(url, token=token or None, proxy_url=proxy or None)
+        trust = dict(zip(_TRUST, files)) if proxy else {}
+        understudy = cls(url, token=token or None, proxy_url=proxy or None, trust=trust)
         understudy._process, understudy._errors = process, errors
         return understudy
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence
 
 from ._transport import QueryValue, Transport, paged
+from .errors import VerificationError
 from .message import Delivery, Message, delivery, message
 from .values import Duration, duration_text, present, seconds
+
+# How many messages a complaint lists.
+_SHOWN = 20
 
 
 class Inbox:
@@ -37,7 +41,11 @@ class Inbox:
             after: Those that came after the one with this ID.
             limit: The latest so many; with `after`, the next so many.
             wait: How long to wait, a minute at most, until there is one.
+
+        Raises:
+            VerificationError: None came within `wait`. It says what lies in the inbox.
         """
+        __tracebackhide__ = True
         query: Dict[str, QueryValue] = {
             "to": to,
             "from": sender,
@@ -49,7 +57,17 @@ class Inbox:
             "wait": None if wait is None else duration_text(wait),
         }
         found = paged(self._transport, "mail", "messages", query, seconds(wait or ""))
+        if wait is not None and not found:
+            raise VerificationError(self._lack({name: value for name, value in query.items() if value is not None}))
         return [message(self._transport, self._whole(one)) for one in found]
+
+    def _lack(self, query: Dict[str, QueryValue]) -> str:
+        wanted = ", ".join(f"{name} {value!r}" for name, value in query.items() if name != "wait") or "any"
+        lines = [f"no message came within {query['wait']} ({wanted})"]
+        inbox = paged(self._transport, "mail", "messages", {}, 0)
+        lines += [f"  {one['id']} to {one['to']}: {one.get('subject') or one.get('text')}" for one in inbox[-_SHOWN:]]
+        lines[0] += "; what lies in the inbox:" if inbox else "; the inbox is empty"
+        return "\n".join(lines)
 
     def _whole(self, listed: Mapping[str, Any]) -> Mapping[str, Any]:
         """The message with all its text, of which lists show the beginning."""

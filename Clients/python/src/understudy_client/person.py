@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import http.cookiejar
+import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -44,7 +45,7 @@ class Callback:
         return urllib.parse.urlunsplit(("", "", *urllib.parse.urlsplit(self.url)[2:4], ""))
 
 
-def follow(url: str, proxy: Optional[str] = None) -> Callback:
+def follow(url: str, proxy: Optional[str] = None, certificates: Optional[str] = None) -> Callback:
     """Goes from a provider's authorization URL to where the app gets the answer.
 
     The way ends at the first address of another server than the URL's.
@@ -52,14 +53,20 @@ def follow(url: str, proxy: Optional[str] = None) -> Callback:
     Args:
         url: Where the app sends the browser.
         proxy: The HTTP proxy by which to go, where the URL is the real provider's.
+        certificates: A file of those to trust; the system's by default.
 
     Raises:
         PageError: It ends at a page: the provider refuses, or nobody was ordered to answer.
     """
     proxies = {"http": proxy, "https": proxy} if proxy else {}
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler(proxies), _Stay, urllib.request.HTTPCookieProcessor(_jar())
-    )
+    handlers: List[urllib.request.BaseHandler] = [
+        urllib.request.ProxyHandler(proxies),
+        urllib.request.HTTPCookieProcessor(_jar()),
+        _Stay(),
+    ]
+    if url.startswith("https:"):
+        handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=certificates)))
+    opener = urllib.request.build_opener(*handlers)
     origin = _origin(url)
     form: Optional[Dict[str, str]] = None
     for _ in range(_STEPS):

@@ -10,7 +10,7 @@ from ._transport import Transport
 from .accounts import Accounts
 from .apple import Apple
 from .clock import Clock
-from .errors import ControlError
+from .errors import ControlError, UnderstudyError
 from .inbox import Inbox
 from .orders import Ordering
 from .person import Callback, follow
@@ -103,6 +103,20 @@ class World(Ordering, Recording, Inbox):
         parts = urllib.parse.urlsplit(proxy)
         return f"{parts.scheme}://{self.name}:any@{parts.hostname}:{parts.port}"
 
+    def proxy_environment(self) -> Dict[str, str]:
+        """The variables that lead programs to this world which go to the providers' own addresses: the proxy, in all
+        spellings, and files with the certificates to trust.
+
+        Raises:
+            UnderstudyError: The daemon has no proxy.
+        """
+        proxy = self.proxy_url
+        if proxy is None:
+            raise UnderstudyError("the daemon has no proxy: start it with --proxy-port 0")
+        variables = {name: proxy for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")}
+        exceptions = {name: "localhost,127.0.0.1,::1" for name in ("NO_PROXY", "no_proxy")}
+        return {**variables, **exceptions, **self._understudy.trust}
+
     def environment(self) -> Dict[str, str]:
         """The variables that `understudy exec` sets, for this world: for programs that a test starts.
 
@@ -148,7 +162,9 @@ class World(Ordering, Recording, Inbox):
             PageError: It ends at a page: the provider refuses, or asks.
         """
         is_daemons = urllib.parse.urlsplit(url).port == urllib.parse.urlsplit(self.url).port
-        return follow(url, None if is_daemons else self.proxy_url)
+        if is_daemons:
+            return follow(url)
+        return follow(url, self.proxy_url, self._understudy.trust.get("SSL_CERT_FILE"))
 
     def seed(self, addition: Mapping[str, Any]) -> None:
         """Merges people, clients, projects and more into the world's seed, as another seed file would be. The world goes on."""
