@@ -1,6 +1,7 @@
-# What the walks share. Everything that is fetched or built is kept in .build/walks.
+# What the walks share. Everything that is fetched or built is kept in .build/walks. The client for Python is the repository's.
 walks=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/.build/walks
-export PYTHONPATH=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd):$(cd "$(dirname "${BASH_SOURCE[0]}")/../../Clients/python/src" && pwd)
+export PYTHONDONTWRITEBYTECODE=1
 mkdir -p "$walks"
 
 # python_environment NAME REQUIREMENT...: a virtual environment with these packages; prints where it is.

@@ -2,49 +2,32 @@
 example web app's sign-ins."""
 
 import concurrent.futures
-import json
-import os
 import threading
 import time
 import unittest
 import urllib.parse
-import urllib.request
 
 from person import Person
 from providers import PROVIDERS, Refused
 from settings import Settings
+from understudy_client import Understudy
 
-DAEMON = os.environ["UNDERSTUDY_URL"]
+DAEMON = Understudy.from_environment()
 NAMES = [
     "anna", "boris", "chloe", "dmitri", "elif", "farid", "greta", "hugo", "ines", "jan", "kim", "lena", "marek", "noor",
     "olga", "pavel", "quinn", "rosa", "sven", "tara"]
 
 
-def call(world, path, body=None, method=None):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{world}/_understudy/v1/{path}", data, method=method)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.loads(answer.read() or "null")
-
-
 class Student:
     def __init__(self, name):
-        self.name, self.world = name, f"{DAEMON}/~{name}"
-        self.settings = Settings({
-            variable: f"{self.world}/{host}" for variable, host in [
-                ("APPLE_BASE_URL", "appleid.apple.com"), ("GITHUB_BASE_URL", "github.com"),
-                ("GITHUB_API_URL", "api.github.com"), ("GOOGLE_BASE_URL", "accounts.google.com"),
-                ("FACEBOOK_BASE_URL", "www.facebook.com"), ("FACEBOOK_GRAPH_URL", "graph.facebook.com")]
-        } | {"FIREBASE_AUTH_EMULATOR_HOST": self.world.removeprefix("http://")})
-
-    def control(self, path, body=None, method=None):
-        return call(self.world, path, body, method)
+        self.name, self.world = name, DAEMON.world(name)
+        self.settings = Settings(self.world.environment())
 
     def arrive(self):
         """Makes an account of one's own, at every provider."""
-        self.control("accounts", {
-            "id": self.name, "name": {"given": self.name.capitalize(), "family": "Student"},
-            "email": f"{self.name}@school.example", "emailVerified": True})
+        self.world.accounts.add(
+            self.name, name={"given": self.name.capitalize(), "family": "Student"}, email=f"{self.name}@school.example",
+            emailVerified=True)
 
     def sign_in(self, provider, mistake=None):
         sign_in = PROVIDERS[provider](self.settings, mistake)
@@ -78,11 +61,11 @@ class Class(unittest.TestCase):
 
         # Three are up to something in their own worlds.
         by_name = {student.name: student for student in self.students}
-        by_name["boris"].control("faults", {"match": {}, "times": None, "effect": {"status": 503}})
-        by_name["greta"].control("clock", {"set": "2031-01-01T00:00:00Z"})
-        by_name["olga"].control("outcomes", {"provider": "google", "outcome": "cancel", "times": None})
-        by_name["olga"].control("faults", {
-            "match": {"host": "appleid.apple.com", "path": "/auth/token"}, "times": None, "effect": {"error": "invalid_grant"}})
+        worlds = {student.name: student.world for student in self.students}
+        worlds["boris"].fault(status=503, times=None)
+        worlds["greta"].clock.set("2031-01-01T00:00:00Z")
+        worlds["olga"].order("google", "cancel", times=None)
+        worlds["olga"].fault(host="appleid.apple.com", path="/auth/token", error="invalid_grant", times=None)
 
         def lesson(student):
             results = {}
@@ -115,25 +98,24 @@ class Class(unittest.TestCase):
         self.assertIn("code_verifier", refused.exception.reason)
 
         # The trainer sees who is there, who was refused, and why.
-        worlds = {one["name"]: one for one in call(DAEMON, "worlds")["worlds"]}
-        self.assertLessEqual(set(NAMES), set(worlds))
-        refusals = call(DAEMON, "requests?world=*&refused=true")["requests"]
-        self.assertEqual({one["world"] for one in refusals}, {"boris", "greta", "olga", "tara"})
-        self.assertIn("code_verifier", [one for one in refusals if one["world"] == "tara"][-1]["diagnosis"])
-        self.assertEqual(call(DAEMON, "requests")["requests"], [])
+        self.assertLessEqual(set(NAMES), {one["name"] for one in DAEMON.worlds()})
+        refusals = DAEMON.requests(refused=True)
+        self.assertEqual({one.world for one in refusals}, {"boris", "greta", "olga", "tara"})
+        self.assertIn("code_verifier", [one for one in refusals if one.world == "tara"][-1].diagnosis)
+        self.assertEqual(DAEMON.default.requests(), [])
         # Nobody's account is in another's world.
         for student in self.students:
-            people = {one["id"] for one in student.control("accounts")["accounts"]}
+            people = {one["id"] for one in student.world.accounts}
             self.assertEqual(people & set(NAMES), {student.name})
 
         # Boris begins again, and it works.
-        by_name["boris"].control("reset", {})
+        worlds["boris"].reset()
         by_name["boris"].arrive()
         self.assertEqual(by_name["boris"].sign_in("apple").name, "Boris Student")
 
-        for name in NAMES:
-            call(DAEMON, f"worlds/{name}", method="DELETE")
-        self.assertEqual([one["name"] for one in call(DAEMON, "worlds")["worlds"]], ["default"])
+        for world in worlds.values():
+            world.delete()
+        self.assertEqual([one["name"] for one in DAEMON.worlds()], ["default"])
         print(f"walk: {len(NAMES)} students, {len(NAMES) * len(PROVIDERS)} sign-ins, {time.monotonic() - begun:.1f} s")
 
 

@@ -8,22 +8,15 @@ import sys
 import tempfile
 import unittest
 import urllib.parse
-import urllib.request
 from pathlib import Path
 
 from person import Person
+from understudy_client import Understudy
 
 PORT = os.environ["SITE_PORT"]
 SITE = f"http://localhost:{PORT}"
 PROVIDERS = ["apple", "facebook", "github", "google"]
-# To the daemon, past any proxy.
-DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-
-def control(path, body=None):
-    data = None if body is None else json.dumps(body).encode()
-    with DIRECT.open(f"{os.environ['UNDERSTUDY_CONTROL_URL']}/{path}", data) as answer:
-        return json.load(answer)
+WORLD = Understudy.from_environment().default
 
 
 class Website(unittest.TestCase):
@@ -46,7 +39,7 @@ class Website(unittest.TestCase):
         assert site.stdout.readline() == "ready\n"
 
     def tearDown(self):
-        control("reset", {})
+        WORLD.reset()
 
     def begin(self, person, provider, process="login"):
         """Presses the site's button for a provider: the page to which it leads."""
@@ -91,7 +84,7 @@ class Correct(Website):
         grace = Person("grace")
         self.sign_in(grace, "google")
         self.assertNotIn(self.home(grace)["user"], [None, stored[0][2]])
-        self.assertEqual(control("requests?refused=true")["requests"], [])
+        WORLD.verify(refused=True, times=0)
 
     def test_cancel(self):
         stored = self.stored()
@@ -114,9 +107,9 @@ class Mistaken(Website):
         self.assertIn("Third-Party Login Failure", page.text)
         self.assertNotIn("secret", page.text)
         self.assertIsNone(self.home(person)["user"])
-        refused = control("requests?refused=true")["requests"][-1]
-        self.assertEqual(refused["path"], "/login/oauth/access_token")
-        self.assertIn("client_secret", json.dumps(refused["diagnosis"]))
+        refused = WORLD.requests(refused=True)[-1]
+        self.assertEqual(refused.path, "/login/oauth/access_token")
+        self.assertIn("client_secret", refused.diagnosis)
 
 
 if __name__ == "__main__":

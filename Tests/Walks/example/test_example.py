@@ -6,21 +6,16 @@ import re
 import subprocess
 import sys
 import unittest
-import urllib.request
 from html import unescape
 from pathlib import Path
 
 from person import Person
+from understudy_client import Understudy
 
 PORT = os.environ["SITE_PORT"]
 SITE = f"http://localhost:{PORT}"
 APP = Path(__file__).resolve().parents[3] / "examples/web/app.py"
-
-
-def control(path, body=None):
-    data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(f"{os.environ['UNDERSTUDY_CONTROL_URL']}/{path}", data) as answer:
-        return json.load(answer)
+WORLD = Understudy.from_environment().default
 
 
 class Example(unittest.TestCase):
@@ -33,7 +28,7 @@ class Example(unittest.TestCase):
         assert app.stdout.readline() == f"The example is at {SITE}\n"
 
     def setUp(self):
-        control("reset", {})
+        WORLD.reset()
 
     def begin(self, person, provider, mistake=""):
         home = person.open(SITE)
@@ -61,7 +56,7 @@ class Example(unittest.TestCase):
                 self.assertIn("Ada Lovelace", person.open(SITE).text)
                 home = person.submit(page, page.forms[0])
                 self.assertIn("Sign in with Apple", home.text)
-        self.assertEqual(control("requests?refused=true")["requests"], [])
+        WORLD.verify(refused=True, times=0)
 
     def test_id_tokens_are_shown(self):
         for provider, issuer in [
@@ -116,7 +111,7 @@ class Example(unittest.TestCase):
         ]:
             for provider in ["apple", "google"]:
                 with self.subTest(f"{provider}, {token}"):
-                    control("faults", {"match": {"path": "*/token"}, "effect": {"token": token}})
+                    WORLD.fault(path="*/token", token=token)
                     _, page = self.sign_in(provider)
                     self.assertEqual(page.status, 403, page.text)
                     self.assertIn(complaint, unescape(page.text))

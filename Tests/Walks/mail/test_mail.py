@@ -10,18 +10,12 @@ import queue
 import smtplib
 import threading
 import unittest
-import urllib.parse
-import urllib.request
 from email.message import EmailMessage
 
-CONTROL = os.environ["UNDERSTUDY_CONTROL_URL"]
+from understudy_client import Understudy
+
+WORLD = Understudy.from_environment().default
 APP, SENDER, PERSON = "com.example.app", "support@example.com", "grace"
-
-
-def call(path, body=None):
-    data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"{CONTROL}/{path}", data)) as answer:
-        return answer.read()
 
 
 def claims(token):
@@ -61,42 +55,35 @@ class Mail(unittest.TestCase):
         message.set_content(text)
         return message
 
-    def mail(self, **query):
-        found = json.loads(call("mail?" + urllib.parse.urlencode({"wait": "10s", **query})))["messages"]
-        self.assertTrue(found, query)
-        return found[-1]
-
     def test_walk(self):
         # She signs up, and hides her address.
-        call("outcomes", {"provider": "apple", "outcome": "approve", "account": PERSON, "shareEmail": False})
-        signed_in = json.loads(call("apple/authorizations", {"client": APP, "scopes": ["email"], "account": PERSON}))
-        person = claims(signed_in["identityToken"])
+        WORLD.order("apple", "approve", account=PERSON, share_email=False)
+        person = claims(WORLD.apple.authorize(APP, scopes=["email"], account=PERSON).identity_token)
         self.assertTrue(person["is_private_email"])
         hidden = person["email"]
         self.assertTrue(hidden.endswith("@privaterelay.appleid.com"), hidden)
 
         # The app writes to her, and she gets it.
         self.send(SENDER, hidden, self.message(f"Example <{SENDER}>", hidden, "Welcome", "Hello! How are you?\n"))
-        welcome = self.mail(to=hidden, subject="Welcome")
-        relay = welcome["relay"]
-        own = relay["forwardedTo"]
+        [welcome] = WORLD.mail(to=hidden, subject="Welcome", wait="10s")
+        own = welcome.relay["forwardedTo"]
         self.assertNotIn(own, (hidden, None))
-        hers = email.message_from_bytes(call(f"mail/{welcome['id']}/raw?as=forwarded"), policy=email.policy.default)
+        hers = email.message_from_bytes(welcome.raw(forwarded=True), policy=email.policy.default)
         answer_to = hers["From"].addresses[0].addr_spec
         self.assertTrue(answer_to.endswith("@privaterelay.appleid.com"), hers["From"])
         self.assertEqual(hers.get_content().splitlines(), ["Hello! How are you?"])
 
         # She answers. The app gets it from the hidden address, and doesn't learn hers.
         self.send(own, answer_to, self.message(own, answer_to, "Re: Welcome", "Fine, thanks\n"))
-        answer = self.mail(to=SENDER, subject="Re: Welcome")
-        raw = call(f"mail/{answer['id']}/raw?as=forwarded")
+        [answer] = WORLD.mail(to=SENDER, subject="Re: Welcome", wait="10s")
+        raw = answer.raw(forwarded=True)
         got = email.message_from_bytes(raw, policy=email.policy.default)
         self.assertEqual(got["From"].addresses[0].addr_spec, hidden)
         self.assertEqual(got.get_content().splitlines(), ["Fine, thanks"])
         self.assertNotIn(own.encode(), raw)
 
         # She switches forwarding off, and Apple tells the app.
-        call("apple/notifications", {"type": "email-disabled", "account": PERSON, "client": APP})
+        WORLD.apple.notify("email-disabled", account=PERSON, client=APP)
         told = Notifications.received.get(timeout=10)
         self.assertEqual((told["type"], told["sub"], told["email"]), ("email-disabled", person["sub"], hidden))
 
@@ -106,10 +93,11 @@ class Mail(unittest.TestCase):
         self.assertIn("550", str(refused.exception))
 
         # She switches it on again.
-        call("apple/notifications", {"type": "email-enabled", "account": PERSON, "client": APP})
+        WORLD.apple.notify("email-enabled", account=PERSON, client=APP)
         self.assertEqual(Notifications.received.get(timeout=10)["type"], "email-enabled")
         self.send(SENDER, hidden, self.message(SENDER, hidden, "Welcome back", "Hello!\n"))
-        self.assertEqual(self.mail(to=hidden, subject="Welcome back")["relay"]["forwardedTo"], own)
+        [back] = WORLD.mail(to=hidden, subject="Welcome back", wait="10s")
+        self.assertEqual(back.relay["forwardedTo"], own)
 
 
 if __name__ == "__main__":

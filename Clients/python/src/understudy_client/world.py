@@ -161,8 +161,8 @@ class World(Ordering, Recording, Inbox):
         Raises:
             PageError: It ends at a page: the provider refuses, or asks.
         """
-        is_daemons = urllib.parse.urlsplit(url).port == urllib.parse.urlsplit(self.url).port
-        if is_daemons:
+        host = urllib.parse.urlsplit(url).hostname or ""
+        if f".{host}".endswith(".localhost") or host == urllib.parse.urlsplit(self.url).hostname:
             return follow(url)
         return follow(url, self.proxy_url, self._understudy.trust.get("SSL_CERT_FILE"))
 
