@@ -46,7 +46,8 @@ def make_app(
     @app.get("/callback")
     async def callback(request: Request) -> RedirectResponse:
         client = oauth.create_client(request.session.get("provider", "google"))
-        # Authlib 1 doesn't compare aud unless it is told to, and compares iss by itself only where it isn't told anything.
+        # Authlib 1 takes a token for another audience whose azp is this client, unless it is told which aud to expect. Where it
+        # is told anything, it has to be told iss, too.
         claims = {
             "iss": {"values": ["https://accounts.google.com"]},
             "aud": {"essential": True, "value": client.client_id},

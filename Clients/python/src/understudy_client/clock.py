@@ -36,8 +36,7 @@ class Clock:
         return self._order(advance=duration_text(by))
 
     def set(self, to: Union[datetime, str]) -> datetime:
-        """Goes to a moment, to the second: a `datetime` with a time zone, or `"2030-01-01T00:00:00Z"`. From there the clock
-        runs on."""
+        """Goes to a moment: a `datetime` with a time zone, or `"2030-01-01T00:00:00Z"`. From there the clock runs on."""
         return self._order(set=moment_text(to))
 
     def freeze(self) -> datetime:

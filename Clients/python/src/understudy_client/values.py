@@ -30,7 +30,7 @@ def seconds(duration: Duration) -> float:
 
 
 def moment_text(moment: Union[str, datetime]) -> str:
-    """The moment in RFC 3339, to the second.
+    """The moment in RFC 3339, to the millisecond.
 
     Raises:
         ValueError: The `datetime` has no time zone.
@@ -39,7 +39,9 @@ def moment_text(moment: Union[str, datetime]) -> str:
         return moment
     if moment.utcoffset() is None:
         raise ValueError(f"{moment!r} has no time zone: use datetime(…, tzinfo=timezone.utc)")
-    return moment.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+    # Whole seconds are written without a fraction, which a daemon may not take.
+    precision = "milliseconds" if moment.microsecond else "seconds"
+    return moment.astimezone(timezone.utc).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 def moment(text: str) -> datetime:
