@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.server
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -97,6 +99,42 @@ def test_a_sign_in_by_the_proxy() -> None:
         program = "import urllib.request; urllib.request.urlopen('https://appleid.apple.com/auth/keys')"
         subprocess.run([sys.executable, "-c", program], env={**os.environ, **world.proxy_environment()}, check=True)
         world.verify(host="appleid.apple.com", path="/auth/keys", times=1)
+
+
+def test_a_default_world_of_another_name() -> None:
+    with Understudy.start(["--world", "w1"]) as understudy:
+        assert understudy.default.name == "w1"
+        understudy.default.accounts.add("max")
+        assert b"max" in understudy.world("w1").snapshot()
+        assert ask(f"{understudy.default.port_url}/_understudy/v1/accounts/max")[0] == 200
+
+
+def test_a_daemon_without_mail() -> None:
+    program = os.environ["UNDERSTUDY_BINARY"]
+    options = {name: value for name, value in os.environ.items() if not name.startswith("UNDERSTUDY_")}
+    with subprocess.Popen([program, "serve", "--port", "0"], stdout=subprocess.PIPE, text=True, env=options) as daemon:
+        assert daemon.stdout is not None
+        world = Understudy(daemon.stdout.readline().split()[-1]).world("w")
+        variables = world.environment()
+        daemon.terminate()
+    assert variables["FIREBASE_AUTH_EMULATOR_HOST"] and "UNDERSTUDY_SMTP_PORT" not in variables
+
+
+def test_what_is_no_daemon() -> None:
+    class Other(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(404, "nothing of the kind")
+
+        def log_message(self, format: str, *_: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Other) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with pytest.raises(ControlError, match="nothing of the kind") as raised:
+            Understudy(f"http://127.0.0.1:{server.server_port}").health()
+        thread.join()
+    assert (raised.value.status, raised.value.code, raised.value.path) == (404, "404", None)
 
 
 def test_without_a_proxy() -> None:

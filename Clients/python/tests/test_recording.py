@@ -37,6 +37,14 @@ def test_requests_are_found_by_every_condition(world: World) -> None:
     assert world.requests() == []
 
 
+def test_a_body_that_is_no_text(world: World) -> None:
+    body = bytes(range(256))
+    request = urllib.request.Request(world.host_url("api.github.com/user"), body, {"Content-Type": "image/png"})
+    with pytest.raises(OSError):
+        urllib.request.urlopen(request)
+    assert world.requests()[0].request.body == body
+
+
 def test_waiting_for_what_is_still_to_come(world: World) -> None:
     assert world.requests(wait="10ms") == []
     caller = threading.Timer(0.2, lambda: (ask(world.host_url(KEYS)), ask(world.host_url(KEYS))))

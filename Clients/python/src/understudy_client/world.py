@@ -32,7 +32,7 @@ class World(Ordering, Recording, Inbox):
     def __init__(self, understudy: Understudy, name: Optional[str]) -> None:
         self._understudy = understudy
         self._is_unnamed = name is None
-        self.name = name or "default"
+        self._name = name
         self.url = understudy.url if name is None else f"{understudy.url}/~{name}"
         """Where everything of this world is found, without a slash at the end: `http://localhost:9099/~checkout`."""
         self._transport = Transport(self.url, understudy.token)
@@ -45,9 +45,13 @@ class World(Ordering, Recording, Inbox):
         self.apple = Apple(self._transport)
         """Native sign-ins with Apple, notifications, the private relay."""
         self.google = Google(self._transport)
+        """Native sign-ins with Google, and apps that people remove there."""
         self.facebook = Facebook(self._transport)
+        """Native sign-ins with Facebook, and apps that people remove there."""
         self.github = GitHub(self._transport)
+        """Apps that people remove at GitHub, and people who sign out there."""
         self.openid = OpenID(self._transport)
+        """The same at OpenID Connect issuers."""
 
     def __enter__(self) -> World:
         return self
@@ -61,6 +65,14 @@ class World(Ordering, Recording, Inbox):
         return f"<World {self.url}>"
 
     # Addresses
+
+    @property
+    def name(self) -> str:
+        """The world's name. That of the world of requests that name none is the daemon's to say: `default`, or what
+        `exec --world` gave it."""
+        if self._name is None:
+            self._name = str(self._transport.json("GET", "")["world"])
+        return self._name
 
     @property
     def control_url(self) -> str:
