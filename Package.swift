@@ -25,9 +25,11 @@ func pkgConfig(_ name: String) -> String? {
 
 let package = Package(
     name: "understudy",
-    platforms: [.macOS(.v15)],
+    // What isn't macOS is for the kits alone: they use no C library.
+    platforms: [.macOS(.v15), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .library(name: "Understudy", targets: ["Understudy"]),
+        .library(name: "UnderstudyClient", targets: ["UnderstudyClient"]),
         .executable(name: "understudy", targets: ["CommandLineTool"]),
     ],
     dependencies: [
@@ -113,6 +115,7 @@ let package = Package(
                 "Proxy", "Mail", "SMTPServer",
             ],
             swiftSettings: strict, plugins: ["EmbedSeedData"]),
+        .target(name: "UnderstudyClient", swiftSettings: strict),
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
@@ -187,6 +190,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["SQLite", "Understudy", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "UnderstudyClientTests",
+            dependencies: ["UnderstudyClient", "EmulatorCore", "Understudy", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "CommandLineToolTests", dependencies: ["CommandLineTool", "TestSupport"], swiftSettings: strict),
     ]

@@ -1,0 +1,25 @@
+/// The parts of addresses. What isn't unreserved is percent-encoded: <https://www.rfc-editor.org/rfc/rfc3986#section-2.3>.
+enum Address {
+    /// A segment of a path.
+    static func segment(_ text: String) -> String { encoded(text) }
+
+    /// A query with its question mark; empty without parameters.
+    static func query(_ parameters: [(name: String, value: String)]) -> String {
+        guard !parameters.isEmpty else { return "" }
+        return "?" + parameters.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
+    }
+
+    private static func encoded(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += byte < 0x10 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// One call of the control API.
+struct Call: Sendable {
+    let method: String
+    /// Below `/_understudy/v1/`.
+    let path: String
+    var query: [(name: String, value: String)] = []
+    var body: Data?
+    /// How long the daemon may take on purpose, as when it waits for a mail.
+    var wait: Duration = .zero
+
+    var name: String { "\(method) \(path)" }
+}
+
+/// What the daemon answered.
+struct Answer: Sendable {
+    let status: Int
+    let body: Data
+}
+
+enum Transport {
+    /// Many tests of a process call at the same time, and some of their calls wait.
+    private static let session: URLSession = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpMaximumConnectionsPerHost = 256
+        configuration.httpShouldSetCookies = false
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        return URLSession(configuration: configuration)
+    }()
+
+    /// The seconds that an answer may take.
+    private static let patience: TimeInterval = 60
+
+    static func send(_ call: Call, to base: String, token: String?) async throws -> Answer {
+        let address = "\(base)/_understudy/v1/\(call.path)\(Address.query(call.query))"
+        guard let url = URL(string: address), let scheme = url.scheme, ["http", "https"].contains(scheme),
+            url.host != nil
+        else {
+            throw UnderstudyError(
+                call: call.name, code: "invalidURL",
+                message: "found \"\(base)\" as the daemon's address, expected one such as \(Understudy.defaultURL)")
+        }
+        var request = URLRequest(url: url)
+        request.httpMethod = call.method
+        request.httpBody = call.body
+        request.timeoutInterval = patience + call.wait.timeInterval
+        if call.body != nil { request.setValue("application/json", forHTTPHeaderField: "Content-Type") }
+        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+        let (body, response): (Data, URLResponse)
+        do { (body, response) = try await session.data(for: request) } catch let error as URLError
+            where error.code != .cancelled
+        {
+            throw UnderstudyError(
+                call: call.name, code: "unreachable",
+                message:
+                    "no daemon answers at \(base): \(error.localizedDescription); start one with \"understudy serve\", "
+                    + "or say where it is in UNDERSTUDY_URL")
+        }
+        return Answer(status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: body)
+    }
+}
+
+/// What takes calls: a daemon, for what concerns all of its worlds, or one world.
+protocol Callee: Sendable {
+    var callBase: String { get }
+    var callToken: String? { get }
+}
+
+extension Understudy: Callee {
+    var callBase: String { url }
+    var callToken: String? { controlToken }
+}
+
+extension World: Callee {
+    var callBase: String { url }
+    var callToken: String? { daemon.controlToken }
+}
+
+extension Callee {
+    /// The answer, whatever its status.
+    func answer(_ call: Call) async throws -> Answer { try await Transport.send(call, to: callBase, token: callToken) }
+
+    /// The body of an answer that isn't a refusal.
+    @discardableResult
+    func send(_ call: Call) async throws -> Data {
+        let answer = try await answer(call)
+        guard (200..<300).contains(answer.status) else { throw UnderstudyError(answer, to: call) }
+        return answer.body
+    }
+
+    /// The body of an answer that isn't a refusal.
+    @discardableResult
+    func send(_ method: String, _ path: String, query: [(name: String, value: String)] = []) async throws -> Data {
+        try await send(Call(method: method, path: path, query: query))
+    }
+
+    /// The body of an answer that isn't a refusal.
+    @discardableResult
+    func send(_ method: String, _ path: String, _ body: some Encodable) async throws -> Data {
+        try await send(Call(method: method, path: path, body: Wire.encode(body)))
+    }
+
+    func call<Value: Decodable>(_ call: Call) async throws -> Value {
+        try Wire.decode(await send(call), of: call)
+    }
+
+    func call<Value: Decodable>(
+        _ method: String, _ path: String, query: [(name: String, value: String)] = []
+    ) async throws -> Value {
+        try await call(Call(method: method, path: path, query: query))
+    }
+
+    func call<Value: Decodable>(_ method: String, _ path: String, _ body: some Encodable) async throws -> Value {
+        try await call(Call(method: method, path: path, body: Wire.encode(body)))
+    }
+}
+
+/// JSON as the control API writes and reads it.
+enum Wire {
+    static func encode(_ value: some Encodable) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(value)
+    }
+
+    static func decode<Value: Decodable>(_ body: Data, of call: Call) throws -> Value {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        do { return try decoder.decode(Value.self, from: body) } catch {
+            throw UnderstudyError(
+                call: call.name, code: "unexpectedAnswer",
+                message: "the daemon answered what this version of the client can't read: \(error)")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+extension World {
+    /// What a device and a provider's servers do with Google: `world.google`.
+    public struct Google: Sendable, Hashable {
+        let world: World
+
+        /// What Google's SDK for a device would deliver.
+        public struct Credential: Sendable, Hashable, Decodable {
+            /// The person's ID at Google.
+            public let userID: String
+            /// A JSON Web Token.
+            public let idToken: String
+            /// For Google's APIs.
+            public let accessToken: String
+        }
+
+        /// Signs in as Google's SDK on a device does.
+        ///
+        /// - Parameters:
+        ///   - client: the app's client ID.
+        ///   - nonce: what the app gives the SDK as nonce.
+        ///   - scopes: what the app asks for; by default `openid`, `email` and `profile`.
+        ///   - account: who is signed in on the device; `nil` leaves it to the world.
+        /// - Throws: ``UnderstudyError``, whose code is what was ordered as an outcome.
+        public func authorize(
+            client: String, nonce: String? = nil, scopes: [String]? = nil, account: String? = nil
+        ) async throws -> Credential {
+            let order = NativeOrder(client: client, account: account, nonce: nonce, scopes: scopes)
+            return try await world.call("POST", "google/authorizations", order)
+        }
+
+        /// A person removes an app in their settings.
+        ///
+        /// - Parameters:
+        ///   - account: who; `*` is everybody.
+        ///   - client: which app; `*` is every one.
+        /// - Throws: ``UnderstudyError``.
+        public func revoke(account: String, client: String) async throws {
+            try await world.revoke(.google, account: account, client: client)
+        }
+    }
+
+    /// What a device and a provider's servers do with Facebook: `world.facebook`.
+    public struct Facebook: Sendable, Hashable {
+        let world: World
+
+        /// What Facebook's SDK for a device would deliver.
+        public struct Credential: Sendable, Hashable, Decodable {
+            /// The person's ID in the app.
+            public let userID: String
+            /// For the Graph API; `nil` with Limited Login.
+            public let accessToken: String?
+            /// With Limited Login: a JSON Web Token.
+            public let authenticationToken: String?
+        }
+
+        /// Signs in as Facebook's SDK on a device does.
+        ///
+        /// - Parameters:
+        ///   - client: the app ID.
+        ///   - nonce: what the app gives the SDK as nonce.
+        ///   - permissions: what the app asks for; by default `public_profile` and `email`.
+        ///   - isLimited: whether it is Limited Login: a token in place of access.
+        ///   - account: who is signed in on the device; `nil` leaves it to the world.
+        /// - Throws: ``UnderstudyError``, whose code is what was ordered as an outcome.
+        public func authorize(
+            client: String, nonce: String? = nil, permissions: [String]? = nil, limited isLimited: Bool = false,
+            account: String? = nil
+        ) async throws -> Credential {
+            let order = NativeOrder(
+                client: client, account: account, nonce: nonce, scopes: permissions,
+                tracking: isLimited ? "limited" : nil)
+            return try await world.call("POST", "facebook/authorizations", order)
+        }
+
+        /// A person removes an app in their settings.
+        ///
+        /// - Parameters:
+        ///   - account: who; `*` is everybody.
+        ///   - client: which app; `*` is every one.
+        /// - Throws: ``UnderstudyError``.
+        public func revoke(account: String, client: String) async throws {
+            try await world.revoke(.facebook, account: account, client: client)
+        }
+    }
+
+    /// Google's native sign-in.
+    public var google: Google { Google(world: self) }
+
+    /// Facebook's native sign-in.
+    public var facebook: Facebook { Facebook(world: self) }
+}
+
+private struct NativeOrder: Encodable {
+    let client: String
+    let account: String?
+    let nonce: String?
+    let scopes: [String]?
+    var tracking: String?
+}

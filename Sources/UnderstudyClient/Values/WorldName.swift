@@ -1,0 +1,43 @@
+extension Understudy {
+    /// The bytes that a label of a host name may have: <https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4>.
+    private static let labelLimit = 63
+    private static let digestLength = 12
+
+    /// A world's name made from any text, such as a test's: lower-case letters, digits and single hyphens, at most 63, so that it works
+    /// in a path, in a host name and as a proxy's user. The same text always gives the same name, and different ones different names, as
+    /// `understudy world-name` has them.
+    public static func worldName(from text: String) -> String {
+        let readable = readablePart(of: text)
+        if readable == text, text.utf8.count <= labelLimit, !text.isEmpty, text != "default" { return text }
+        return worldName(readable, mark: String(SHA256.hex(text).prefix(digestLength)))
+    }
+
+    /// A world's name that no other call gives, here or in another process; it begins with what can be read of a text.
+    package static func uniqueWorldName(from text: String) -> String {
+        let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz")
+        var system = SystemRandomNumberGenerator()
+        let mark = (0..<digestLength).map { _ in digits[Int.random(in: 0..<digits.count, using: &system)] }
+        return worldName(readablePart(of: text), mark: String(mark))
+    }
+
+    private static func worldName(_ readable: String, mark: String) -> String {
+        var kept = readable.prefix(labelLimit - digestLength - 1)
+        while kept.hasSuffix("-") { kept.removeLast() }
+        return kept.isEmpty ? "world-\(mark)" : "\(kept)-\(mark)"
+    }
+
+    /// Letters of ASCII in lower case and digits, with a hyphen in place of what lies between them.
+    private static func readablePart(of text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            let lower = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+            if (0x61...0x7A).contains(lower) || (0x30...0x39).contains(lower) {
+                bytes.append(lower)
+            } else if let last = bytes.last, last != UInt8(ascii: "-") {
+                bytes.append(UInt8(ascii: "-"))
+            }
+        }
+        if bytes.last == UInt8(ascii: "-") { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import TestSupport
+import Testing
+import UnderstudyClient
+
+@Suite("A world, by the client")
+struct WorldTests {
+    let fixture: ClientFixture
+    var world: World { fixture.world }
+
+    init() throws { fixture = try ClientFixture() }
+
+    @Test("has the addresses that lead to it")
+    func addresses() {
+        let named = Understudy(url: "http://localhost:9099/").world("w1")
+        #expect(named.url == "http://localhost:9099/~w1")
+        #expect(named.controlURL == "http://localhost:9099/~w1/_understudy/v1")
+        #expect(named.hostURL("github.com") == "http://localhost:9099/~w1/github.com")
+        #expect(Understudy(url: "http://localhost:9099").world().url == "http://localhost:9099")
+    }
+
+    @Test("is the one that the daemon's address names, unless a name is given")
+    func namedByAddress() {
+        let daemon = Understudy(url: "https://idp.example/~w1/")
+        #expect(daemon.url == "https://idp.example")
+        #expect(daemon.worldName == "w1")
+        #expect(daemon.world().name == "w1")
+        #expect(daemon.world("w2").url == "https://idp.example/~w2")
+    }
+
+    @Test("is found by the environment")
+    func environment() {
+        let none = Understudy(environment: ["UNDERSTUDY_URL": ""])
+        #expect(none.url == Understudy.defaultURL)
+        #expect(none.controlToken == nil)
+        let daemon = Understudy(environment: [
+            "UNDERSTUDY_URL": "http://127.0.0.1:1", "UNDERSTUDY_CONTROL_TOKEN": "secret-secret-secret",
+        ])
+        #expect(daemon.url == "http://127.0.0.1:1")
+        #expect(daemon.controlToken == "secret-secret-secret")
+        #expect(Understudy.world("w1") == Understudy().world("w1"))
+    }
+
+    @Test("begins with nobody's doings, and is afresh after a reset")
+    func reset() async throws {
+        _ = try await world.apple.authorize(client: ClientFixture.app, account: "ada")
+        #expect(try await world.requests().count == 1)
+        #expect(try await fixture.daemon.world("w2").requests().isEmpty)
+        try await world.reset()
+        #expect(try await world.requests().isEmpty)
+    }
+
+    @Test("is listed until it is deleted, and deleting it twice is no error")
+    func delete() async throws {
+        _ = try await world.apple.authorize(client: ClientFixture.app, account: "ada")
+        let listed = try #require(try await fixture.daemon.worlds().first { $0.name == "w1" })
+        #expect(listed.requests == 1)
+        #expect(listed.url == nil)
+        try await world.delete()
+        try await world.delete()
+        #expect(try await fixture.daemon.worlds().map(\.name) == ["default"])
+    }
+
+    @Test("that is the default one is reset in place of being deleted")
+    func deleteDefault() async throws {
+        let world = fixture.daemon.world()
+        _ = try await world.apple.authorize(client: ClientFixture.app, account: "ada")
+        try await world.delete()
+        #expect(try await world.requests().isEmpty)
+    }
+
+    @Test("has a port of its own, the same when asked again", .oneProcess("a world's port is one replica's"))
+    func port() async throws {
+        let fixture = try ClientFixture()
+        let opened = try await fixture.world.opened()
+        #expect(try await fixture.world.opened() == opened)
+        _ = try await opened.apple.authorize(client: ClientFixture.app, account: "ada")
+        #expect(try await fixture.world.requests().count == 1)
+        #expect(try await fixture.daemon.worlds().first { $0.name == "w1" }?.url == opened.url)
+        #expect(try await fixture.daemon.world().opened().url.hasPrefix("http://127.0.0.1:"))
+    }
+
+    @Test("is found by Firebase's SDKs by host and port", .oneProcess("a world's port is one replica's"))
+    func firebase() async throws {
+        let fixture = try ClientFixture()
+        let emulator = try await fixture.world.firebaseEmulator()
+        #expect(emulator.host == "127.0.0.1")
+        #expect(emulator.port != fixture.server.port)
+        let answer = try TestClient(port: emulator.port).post(
+            "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=demo-api-key", json: ["returnSecureToken": true])
+        #expect(answer.status == 200)
+        #expect(try await fixture.world.requests(path: "/v1/accounts:signUp").count == 1)
+        let unnamed = try await fixture.daemon.world().firebaseEmulator()
+        #expect(unnamed.port == fixture.server.port)
+    }
+
+    @Test("says of a daemon that it is ready")
+    func health() async throws {
+        let health = try await fixture.daemon.health()
+        #expect(health.status == "ok")
+        #expect(health.version.split(separator: ".").count == 3)
+        #expect(health.worlds != nil)
+    }
+
+    @Test("takes any other call")
+    func call() async throws {
+        let clock = try await world.call("POST", "clock", body: ["set": "2030-01-01T00:00:00Z", "freeze": true])
+        #expect(clock["now"] == "2030-01-01T00:00:00Z")
+        #expect(try await world.call("GET", "requests?limit=1")["requests"] == [])
+        #expect(try await world.call("DELETE", "requests") == .null)
+    }
+}
+
+@Suite("The client's errors")
+struct ErrorTests {
+    @Test("say what the daemon said, and at which call")
+    func refusal() async throws {
+        let fixture = try ClientFixture()
+        let error = try #require(
+            await #expect(throws: UnderstudyError.self) {
+                try await fixture.world.order(.approve(account: "nobody"))
+            })
+        #expect(error.call == "POST outcomes")
+        #expect(error.status == 400)
+        #expect(error.code == "noSuchAccount")
+        #expect(error.path == "$.account")
+        #expect(error.description.contains("POST outcomes was answered 400 (noSuchAccount): $.account: "))
+        #expect((error as any Error).localizedDescription == error.description)
+    }
+
+    @Test("say that nobody answers, and what to do")
+    func unreachable() async throws {
+        // A port that was free a moment ago.
+        let port = try ClientFixture().server.port
+        let error = await #expect(throws: UnderstudyError.self) {
+            try await Understudy(url: "http://127.0.0.1:\(port)").health()
+        }
+        #expect(error?.code == "unreachable")
+        #expect(error?.status == nil)
+        #expect(error?.message.contains("understudy serve") == true)
+    }
+
+    @Test("say that an address is none", arguments: ["", "localhost:9099", "ftp://localhost", "http://", "http://a b"])
+    func address(_ url: String) async {
+        let error = await #expect(throws: UnderstudyError.self) { try await Understudy(url: url).health() }
+        #expect(error?.code == "invalidURL")
+    }
+
+    @Test("say that the token is missing or another one")
+    func token() async throws {
+        let token = "0123456789abcdef"
+        var options = ClientFixture.options
+        options.controlToken = token
+        let fixture = try ClientFixture(options: options, token: token)
+        _ = try await fixture.world.outcomes()
+        let missing = await #expect(throws: UnderstudyError.self) {
+            try await Understudy(url: fixture.server.url).world("w1").outcomes()
+        }
+        #expect(missing?.code == "noToken")
+        let wrong = await #expect(throws: UnderstudyError.self) {
+            try await Understudy(url: fixture.server.url, controlToken: "fedcba9876543210").world("w1").outcomes()
+        }
+        #expect(wrong?.code == "wrongToken")
+    }
+}
