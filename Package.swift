@@ -30,6 +30,8 @@ let package = Package(
     products: [
         .library(name: "Understudy", targets: ["Understudy"]),
         .library(name: "UnderstudyClient", targets: ["UnderstudyClient"]),
+        .library(name: "UnderstudyTesting", targets: ["UnderstudyTesting"]),
+        .library(name: "UnderstudyInProcess", targets: ["UnderstudyInProcess"]),
         .executable(name: "understudy", targets: ["CommandLineTool"]),
     ],
     dependencies: [
@@ -116,6 +118,9 @@ let package = Package(
             ],
             swiftSettings: strict, plugins: ["EmbedSeedData"]),
         .target(name: "UnderstudyClient", swiftSettings: strict),
+        .target(name: "UnderstudyTesting", dependencies: ["UnderstudyClient"], swiftSettings: strict),
+        .target(
+            name: "UnderstudyInProcess", dependencies: ["Understudy", "UnderstudyTesting"], swiftSettings: strict),
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
@@ -193,6 +198,12 @@ let package = Package(
         .testTarget(
             name: "UnderstudyClientTests",
             dependencies: ["UnderstudyClient", "EmulatorCore", "Understudy", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "UnderstudyTestingTests",
+            dependencies: [
+                "UnderstudyClient", "UnderstudyTesting", "UnderstudyInProcess", "Understudy", "TestSupport",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "CommandLineToolTests", dependencies: ["CommandLineTool", "TestSupport"], swiftSettings: strict),
     ]

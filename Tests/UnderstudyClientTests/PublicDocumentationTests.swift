@@ -7,7 +7,7 @@ import Testing
 struct PublicDocumentationTests {
     @Test(
         "says something of each public symbol, cases included",
-        arguments: ["UnderstudyClient"])
+        arguments: ["UnderstudyClient", "UnderstudyTesting", "UnderstudyInProcess"])
     func symbols(target: String) throws {
         let folder = "\(Repository.root)/Sources/\(target)"
         let files = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+import UnderstudyClient
+
+/// What happened in a world, for whoever looks at the test that failed in it.
+struct TestAccount: Sendable {
+    /// Lines: each refusal with its reason, or what came when nothing was refused.
+    let text: String
+    /// The recording as an HTTP archive; `nil` where it can't be had.
+    let archive: Data?
+
+    /// How many lines there are at most.
+    private static let limit = 20
+
+    init(of world: World) async {
+        do {
+            let requests = try await world.requests()
+            text = TestAccount.text(world, requests)
+            archive = requests.isEmpty ? nil : try? await world.har()
+        } catch {
+            text = "what happened in the world \(world.url) isn't known: \(error)"
+            archive = nil
+        }
+    }
+
+    private static func text(_ world: World, _ requests: [World.RecordedExchange]) -> String {
+        let refusals = requests.filter { $0.diagnosis != nil }
+        let shown = (refusals.isEmpty ? requests : refusals).suffix(limit)
+        return ([heading(world, requests.count, refusals.count)] + shown.map { "  \($0.id) \($0)" })
+            .joined(separator: "\n")
+    }
+
+    private static func heading(_ world: World, _ count: Int, _ refused: Int) -> String {
+        let name = world.name ?? "default"
+        if count == 0 {
+            return "Understudy, world \(name): no request came; does the code under test ask \(world.url)?"
+        }
+        return refused == 0
+            ? "Understudy, world \(name): nothing was refused; the requests were"
+            : "Understudy, world \(name): refused were \(refused) of \(count) requests"
+    }
+
+    /// Attaches it to the test that is running, and says it among the test's issues, as a warning.
+    func attach(at place: SourceLocation) {
+        Attachment.record(Array(text.utf8), named: "understudy.txt", sourceLocation: place)
+        if let archive { Attachment.record(Array(archive), named: "understudy.har", sourceLocation: place) }
+        #if compiler(>=6.3)
+            Issue.record(Comment(rawValue: text), severity: .warning, sourceLocation: place)
+        #endif
+    }
+}

@@ -1,0 +1,59 @@
+#if canImport(XCTest)
+    import Foundation
+    import UnderstudyClient
+    import XCTest
+
+    /// A test case whose tests have a world each: ``world``. When a test is over, its world goes; when it failed, what was refused there is
+    /// attached to it (on Linux, where XCTest knows no attachments, it is printed).
+    ///
+    ///     final class SignInTests: WorldTestCase {
+    ///         func testCancel() async throws {
+    ///             try await world.order(.cancel)
+    ///             …
+    ///         }
+    ///     }
+    open class WorldTestCase: XCTestCase {
+        /// In which daemon the worlds are. Override it for another one than that at `UNDERSTUDY_URL`, else at `http://localhost:9099`.
+        open class var source: DaemonSource { .environment }
+
+        private var made: Result<World, any Error>?
+
+        /// The world of the test that is running. Where the daemon can't be started, it is a world of the environment's daemon, and the
+        /// test has failed in `setUp`.
+        public var world: World { (try? made?.get()) ?? Understudy.world(Understudy.uniqueWorldName(from: name)) }
+
+        /// Names the world. A subclass that overrides it calls it.
+        open override func setUp() async throws {
+            try await super.setUp()
+            let name = Understudy.uniqueWorldName(from: self.name)
+            let made = Result { try Self.source.daemon().world(name) }
+            self.made = made
+            _ = try made.get()
+        }
+
+        /// Lets the world go. A subclass that overrides it calls it.
+        open override func tearDown() async throws {
+            if let world = try? made?.get() {
+                if let run = testRun, run.totalFailureCount > 0 { attach(await TestAccount(of: world)) }
+                await world.leave()
+            }
+            made = nil
+            try await super.tearDown()
+        }
+
+        private func attach(_ account: TestAccount) {
+            #if canImport(ObjectiveC)
+                var attachments = [XCTAttachment(string: account.text)]
+                if let archive = account.archive {
+                    attachments.append(XCTAttachment(data: archive, uniformTypeIdentifier: "public.json"))
+                }
+                for (attachment, name) in zip(attachments, ["understudy.txt", "understudy.har"]) {
+                    attachment.name = name
+                    attachment.lifetime = .keepAlways
+                    add(attachment)
+                }
+            #endif
+            print(account.text)
+        }
+    }
+#endif

@@ -1,0 +1,56 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a failing test leaves, seen from outside: these tests start their own executable again, for the examples alone.
+@Suite("A test that fails", .enabled(if: Machine.isLinux, "elsewhere tests are no executable"))
+struct ChildTests {
+    private func run(_ arguments: [String]) throws -> Shell.Result {
+        // What the parent was told to do isn't for the child.
+        try Shell.run(
+            "env",
+            ["-u", "UNDERSTUDY_URL", "-u", "UNDERSTUDY_STORE", CommandLine.arguments[0]] + arguments,
+            environment: [Child.variable: "1"])
+    }
+
+    @Test("has the refusals of its world among its issues, and attached")
+    func swiftTesting() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "attachments-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let result = try run([
+            "--testing-library", "swift-testing", "--filter", "UnderstudyTestingTests.FailingExamples",
+            "--attachments-path", folder.path(),
+        ])
+        #expect(result.status != 0)
+        let output = result.output + result.errors
+        #expect(output.contains("refused were 1 of 1 requests"), "\(output)")
+        #expect(output.contains("the person cancelled, as ordered"))
+        #expect(output.contains("no such App ID is seeded"))
+        #expect(output.contains("no request came; does the code under test ask http://"))
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path())
+        #expect(files.filter { $0.hasSuffix(".txt") }.count == 3, "\(files)")
+        #expect(files.filter { $0.hasSuffix(".har") }.count == 2, "\(files)")
+        let texts = try files.filter { $0.hasSuffix(".txt") }.map {
+            try String(contentsOf: folder.appending(path: $0), encoding: .utf8)
+        }
+        #expect(texts.contains { $0.contains("world fails-by-an-expectation-") && $0.contains("POST /_understudy") })
+    }
+
+    @Test("of XCTest prints the refusals of its world, and one that passes doesn't")
+    func xctest() throws {
+        let failing = try run(["UnderstudyTestingTests.CaseExamples/testFails"])
+        #expect(failing.status != 0)
+        #expect((failing.output + failing.errors).contains("the person cancelled, as ordered"))
+        let passing = try run(["UnderstudyTestingTests.CaseExamples/testPasses"])
+        #expect(passing.status == 0, "\(passing.output)\(passing.errors)")
+        #expect(!(passing.output + passing.errors).contains("Understudy, world"))
+    }
+
+    @Test("of XCTest fails where its daemon can't be started")
+    func unstartable() throws {
+        let result = try run(["UnderstudyTestingTests.UnstartableCaseExamples/testNothing"])
+        #expect(result.status != 0)
+        #expect((result.output + result.errors).contains("no daemon"))
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+import UnderstudyInProcess
+import UnderstudyTesting
+import XCTest
+
+@testable import UnderstudyClient
+
+// Tests that fail on purpose. They run in a child process alone, which `ChildTests` starts to see what they leave.
+
+enum Child {
+    static let variable = "UNDERSTUDY_TESTING_CHILD"
+    static let isThisOne = ProcessInfo.processInfo.environment[variable] != nil
+
+    static func cancelledSignIn(in world: World) async throws {
+        try await world.order(.cancel)
+        _ = try? await world.apple.authorize(client: "com.example.app")
+    }
+}
+
+@Suite("Examples that fail", .world(at: .process), .enabled(if: Child.isThisOne))
+struct FailingExamples {
+    @Test("fails by an expectation")
+    func expectation() async throws {
+        try await Child.cancelledSignIn(in: World.current)
+        #expect(Bool(false), "on purpose")
+    }
+
+    @Test("fails by an error")
+    func error() async throws { _ = try await World.current.apple.authorize(client: "com.nobody") }
+
+    @Test("fails before any request")
+    func silent() throws { #expect(try World.current.name == nil) }
+
+    @Test("passes")
+    func passing() async throws {
+        try await Child.cancelledSignIn(in: World.current)
+    }
+}
+
+final class CaseExamples: WorldTestCase {
+    override class var source: DaemonSource { .process }
+
+    override func setUp() async throws {
+        guard Child.isThisOne else { throw XCTSkip("an example for ChildTests") }
+        try await super.setUp()
+    }
+
+    func testFails() async throws {
+        try await Child.cancelledSignIn(in: world)
+        XCTFail("on purpose")
+    }
+
+    func testPasses() async throws {
+        XCTAssertTrue(world.name?.contains("testpasses") == true)
+        XCTAssertEqual(world, world)
+        try await Child.cancelledSignIn(in: world)
+        let refused = try await world.refusals().count
+        XCTAssertEqual(refused, 1)
+    }
+}
+
+final class UnstartableCaseExamples: WorldTestCase {
+    override class var source: DaemonSource {
+        DaemonSource { throw UnderstudyError(call: "start", code: "no", message: "no daemon") }
+    }
+
+    override func setUp() async throws {
+        guard Child.isThisOne else { throw XCTSkip("an example for ChildTests") }
+        try await super.setUp()
+    }
+
+    func testNothing() { XCTAssertNotNil(world.name) }
+}
