@@ -4,7 +4,7 @@
     import XCTest
 
     /// A test case whose tests have a world each: ``world``. When a test is over, its world goes; when it failed, what was refused there is
-    /// attached to it (on Linux, where XCTest knows no attachments, it is printed).
+    /// printed, and attached to it where XCTest knows attachments, as on Apple's systems.
     ///
     ///     final class SignInTests: WorldTestCase {
     ///         func testCancel() async throws {

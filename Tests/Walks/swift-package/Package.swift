@@ -6,5 +6,11 @@ let package = Package(
     dependencies: [.package(name: "understudy", path: "../../..")],
     targets: [
         .target(name: "Shop"),
-        .testTarget(name: "ShopTests", dependencies: ["Shop", .product(name: "Understudy", package: "understudy")]),
+        .testTarget(
+            name: "ShopTests",
+            dependencies: [
+                "Shop", .product(name: "UnderstudyClient", package: "understudy"),
+                .product(name: "UnderstudyInProcess", package: "understudy"),
+                .product(name: "UnderstudyTesting", package: "understudy"),
+            ]),
     ])

@@ -59,12 +59,6 @@ public struct SignIn: Sendable {
             "\(apple)/auth/token", Data((form.percentEncodedQuery ?? "").utf8), as: "application/x-www-form-urlencoded")
     }
 
-    /// Apple's published keys, as text.
-    public func appleKeys() async throws -> String {
-        guard let url = URL(string: "\(apple)/auth/keys") else { throw Refused(reason: "address") }
-        return String(decoding: try await URLSession.shared.data(from: url).0, as: UTF8.self)
-    }
-
     /// Signs in to Firebase with Apple's ID token.
     public func firebaseUser(idToken: String, rawNonce: String) async throws -> FirebaseUser {
         let body: [String: Any] = [
