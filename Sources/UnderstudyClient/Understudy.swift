@@ -3,7 +3,7 @@ import Foundation
 /// A daemon that is running, as a test sees it: `Understudy.world("checkout")` is a world of its own in it.
 ///
 /// The daemon is the one at `UNDERSTUDY_URL`, else at `http://localhost:9099`; the token that its control API may want is read from
-/// `UNDERSTUDY_CONTROL_TOKEN`. For another daemon, make a value of this type.
+/// `UNDERSTUDY_CONTROL_TOKEN`, or from the file at `UNDERSTUDY_CONTROL_TOKEN_FILE`. For another daemon, make a value of this type.
 public struct Understudy: Sendable, Hashable {
     /// Where a daemon is that nobody named.
     public static let defaultURL = "http://localhost:9099"
@@ -33,12 +33,14 @@ public struct Understudy: Sendable, Hashable {
         self.controlToken = controlToken
     }
 
-    /// The daemon that an environment names, by default this process's: `UNDERSTUDY_URL` and `UNDERSTUDY_CONTROL_TOKEN`. An empty
-    /// variable counts as none.
+    /// The daemon that an environment names, by default this process's: `UNDERSTUDY_URL`, and `UNDERSTUDY_CONTROL_TOKEN` or the file
+    /// whose path `UNDERSTUDY_CONTROL_TOKEN_FILE` is. An empty variable counts as none.
     public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        let file = value("UNDERSTUDY_CONTROL_TOKEN_FILE").flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
         self.init(
-            url: value("UNDERSTUDY_URL") ?? Understudy.defaultURL, controlToken: value("UNDERSTUDY_CONTROL_TOKEN"))
+            url: value("UNDERSTUDY_URL") ?? Understudy.defaultURL,
+            controlToken: value("UNDERSTUDY_CONTROL_TOKEN") ?? file?.trimmingCharacters(in: .whitespacesAndNewlines))
     }
 
     /// A world of the environment's daemon. It is made when something first asks for it.

@@ -41,6 +41,18 @@ struct WorldTests {
         #expect(Understudy.world("w1") == Understudy().world("w1"))
     }
 
+    @Test("reads the control token from a file, too")
+    func tokenFile() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "token-\(UUID().uuidString)")
+        try Data("0123456789abcdef\n".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let environment = ["UNDERSTUDY_CONTROL_TOKEN_FILE": file.path()]
+        #expect(Understudy(environment: environment).controlToken == "0123456789abcdef")
+        let both = environment.merging(["UNDERSTUDY_CONTROL_TOKEN": "fedcba9876543210"]) { $1 }
+        #expect(Understudy(environment: both).controlToken == "fedcba9876543210")
+        #expect(Understudy(environment: ["UNDERSTUDY_CONTROL_TOKEN_FILE": "/nowhere"]).controlToken == nil)
+    }
+
     @Test("begins with nobody's doings, and is afresh after a reset")
     func reset() async throws {
         _ = try await world.apple.authorize(client: ClientFixture.app, account: "ada")
