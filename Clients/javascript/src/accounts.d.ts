@@ -1,0 +1,24 @@
+/** A person, as a seed writes one. docs/seed.md has all members. */
+export interface Account {
+  id: string
+  name?: { given?: string; family?: string }
+  email?: string
+  emailVerified?: boolean
+  phoneNumber?: string
+  /** What providers know of the person: `apple`, `github`, `google`, `facebook`, `openid`. */
+  [member: string]: unknown
+}
+
+/** The people of a world. */
+export interface Accounts {
+  /** All of them, or `limit`, after the one with the ID `after`. */
+  all(page?: { limit?: number; after?: string }): Promise<Account[]>
+  /** The person with this ID. */
+  get(id: string): Promise<Account>
+  /** One more person. */
+  add(account: Account): Promise<Account>
+  /** A JSON Merge Patch: members replace members, `null` brings a default back. */
+  change(id: string, patch: Record<string, unknown>): Promise<Account>
+  /** The person goes, and providers forget what was granted. */
+  remove(id: string): Promise<void>
+}

@@ -1,0 +1,20 @@
+// The variables that `understudy exec` sets for its command.
+
+/// What leads a program to a world. Firebase's SDKs take a host and a port only.
+export function environment(world, firebaseHost, mail) {
+  const { token } = world.understudy
+  return {
+    UNDERSTUDY_URL: world.url,
+    UNDERSTUDY_CONTROL_URL: world.controlURL,
+    ...(token ? { UNDERSTUDY_CONTROL_TOKEN: token } : {}),
+    ...(mail ? { UNDERSTUDY_SMTP_HOST: mail.host, UNDERSTUDY_SMTP_PORT: String(mail.port) } : {}),
+    APPLE_BASE_URL: world.hostURL('appleid.apple.com'),
+    GITHUB_BASE_URL: world.hostURL('github.com'),
+    GITHUB_API_URL: world.hostURL('api.github.com'),
+    GOOGLE_BASE_URL: world.hostURL('accounts.google.com'),
+    GOOGLE_TOKEN_URL: world.hostURL('oauth2.googleapis.com/token'),
+    FACEBOOK_BASE_URL: world.hostURL('www.facebook.com'),
+    FACEBOOK_GRAPH_URL: world.hostURL('graph.facebook.com'),
+    FIREBASE_AUTH_EMULATOR_HOST: firebaseHost
+  }
+}

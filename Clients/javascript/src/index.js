@@ -1,0 +1,5 @@
+export { Understudy } from './understudy.js'
+export { World } from './world.js'
+export { AppleAuthorizationError, UnderstudyError, VerificationError } from './errors.js'
+export { noncePair } from './nonce.js'
+export { worldName } from './world-name.js'

@@ -1,0 +1,10 @@
+/** A nonce and its SHA-256 digest. */
+export interface NoncePair {
+  /** What the backend, or Firebase, gets. */
+  raw: string
+  /** Lower-case hexadecimal; what the app puts into `request.nonce`. */
+  hashed: string
+}
+
+/** A nonce as apps make it for Sign in with Apple. `raw` is random unless it is given. */
+export function noncePair(raw?: string): NoncePair

@@ -1,0 +1,63 @@
+import { UnderstudyError } from './errors.js'
+
+/// How many steps a sign-in may have.
+const steps = 20
+
+/// Goes where the app sends the browser, and on until a server other than the first is to be asked: the app's.
+export async function follow(url) {
+  const { origin } = new URL(url)
+  const cookies = new Map()
+  let form
+  for (let step = 0; step < steps; step += 1) {
+    if (new URL(url).origin !== origin) return callback(url, form)
+    const answer = await fetch(url, {
+      method: form ? 'POST' : 'GET', body: form && new URLSearchParams(form), redirect: 'manual',
+      headers: cookies.size > 0 ? { cookie: [...cookies].map(pair => pair.join('=')).join('; ') } : {}
+    })
+    keep(cookies, answer.headers)
+    const page = await answer.text()
+    const posted = answerForm(page)
+    if (answer.headers.has('location')) [url, form] = [new URL(answer.headers.get('location'), url).href, undefined]
+    else if (posted) [url, form] = [new URL(posted.action, url).href, posted.fields]
+    else throw pageError(url, answer)
+  }
+  throw new UnderstudyError('page', `${url}: it leads in circles`)
+}
+
+function callback(url, form) {
+  const { searchParams, hash } = new URL(url)
+  const fields = Object.fromEntries([...searchParams, ...new URLSearchParams(hash.slice(1)), ...Object.entries(form ?? {})])
+  return { method: form ? 'POST' : 'GET', url, form: form ?? {}, fields }
+}
+
+function pageError(url, answer) {
+  const reason = answer.headers.get('understudy-diagnosis')
+    ?? 'it asks the person. Order what they do before they go there: world.order("google", "approve", { account: "ada" })'
+  return new UnderstudyError('page', `${url} answered with a page (${answer.status}): ${reason}`, { status: answer.status })
+}
+
+/// Name and value of each cookie. All of them are sent wherever the way leads: it stays at one daemon.
+function keep(cookies, headers) {
+  // Node 18 joins the header's fields; a comma in a date is followed by a space and a digit.
+  const lines = headers.getSetCookie?.() ?? (headers.get('set-cookie') ?? '').split(/, (?=[^;, ]+=)/).filter(Boolean)
+  for (const line of lines) {
+    const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+    if (name === undefined) continue
+    if (/;\s*max-age=0\b/i.test(line)) cookies.delete(name)
+    else cookies.set(name, value)
+  }
+}
+
+/// The form that a page's script sends off, as Apple's `form_post` does.
+function answerForm(page) {
+  const [, tag, content] = /(<form\b[^>]*\bid="answer"[^>]*>)(.*?)<\/form>/s.exec(page) ?? []
+  if (tag === undefined) return undefined
+  const fields = [...content.matchAll(/<input\b[^>]*>/g)].map(([input]) => [attribute(input, 'name'), attribute(input, 'value') ?? ''])
+  return { action: attribute(tag, 'action') ?? '', fields: Object.fromEntries(fields.filter(([name]) => name)) }
+}
+
+function attribute(tag, name) {
+  const value = new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1]
+  const named = { amp: '&', lt: '<', gt: '>', quot: '"' }
+  return value?.replace(/&(?:#(\d+)|(\w+));/g, (whole, number, name) => number ? String.fromCodePoint(number) : named[name] ?? whole)
+}

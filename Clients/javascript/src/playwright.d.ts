@@ -1,0 +1,40 @@
+import type { StartOptions, Understudy } from './understudy.js'
+import type { World } from './world.js'
+
+/** What a test may ask for. */
+export interface WorldFixtures {
+  /** A world of the test's own; or the one that `understudyWorld` names, reset. */
+  world: World
+  /** The world of all tests, for an app that can't be told one for each test: `test.use({ understudyWorld: 'default' })`. */
+  understudyWorld: string | undefined
+}
+
+/** What a worker has. */
+export interface UnderstudyFixtures {
+  /** The daemon at UNDERSTUDY_URL; where the variable isn't set, one of the worker's own. */
+  understudy: Understudy
+  /** How that is started. */
+  understudyOptions: StartOptions
+}
+
+/** What `world` needs of Playwright's `TestInfo`. */
+export interface TestInformation {
+  readonly title: string
+  readonly status?: string
+  readonly expectedStatus: string
+  attach(name: string, options: { body: string; contentType: string }): Promise<void>
+}
+
+/** For Playwright's `test.extend<WorldFixtures, UnderstudyFixtures>(fixtures)`. */
+export const fixtures: {
+  understudyOptions: [StartOptions, { option: true; scope: 'worker' }]
+  understudyWorld: [string | undefined, { option: true }]
+  understudy: [
+    (fixtures: { understudyOptions: StartOptions }, use: (understudy: Understudy) => Promise<void>) => Promise<void>,
+    { scope: 'worker' }
+  ]
+  world: (
+    fixtures: { understudy: Understudy; understudyWorld: string | undefined }, use: (world: World) => Promise<void>,
+    testInfo: TestInformation
+  ) => Promise<void>
+}

@@ -1,0 +1,89 @@
+/** What the app puts into an `ASAuthorizationAppleIDRequest`. */
+export interface AppleRequest {
+  /** The App ID. */
+  client: string
+  scopes?: ('fullName' | 'email')[]
+  /** What the app puts into `request.nonce`: the hash, `noncePair().hashed`. */
+  nonce?: string | null
+  state?: string | null
+  /** Who is signed in on the device; the first account, or the one that is ordered, by default. */
+  account?: string | null
+}
+
+/** What an `ASAuthorizationAppleIDCredential` holds. */
+export interface AppleCredential {
+  user: string
+  state?: string
+  authorizedScopes: ('fullName' | 'email')[]
+  authorizationCode: string
+  identityToken: string
+  /** The first time that the person authorizes the app's team only, as `fullName`. */
+  email?: string
+  fullName?: { givenName: string; familyName: string }
+  /** 0 unsupported, 1 unknown, 2 likely real. */
+  realUserStatus: 0 | 1 | 2
+}
+
+/** One app and one person; `*` is every app, or everybody. */
+export interface AppOfPerson {
+  account: string
+  client: string
+}
+
+/** What happens at Apple beside the web flow. */
+export interface Apple {
+  /** The native flow, without a device. Throws an `AppleAuthorizationError`, of code 1001 where the person cancels. */
+  authorize(request: AppleRequest): Promise<AppleCredential>
+  /** What `getCredentialState(forUserID:)` would say of a credential's `user`. */
+  credentialState(of: { client: string; user: string }): Promise<'authorized' | 'revoked' | 'notFound' | 'transferred'>
+  /** Makes it happen, and sends Apple's server-to-server notification. Answers with what became of that. */
+  notify(event: AppOfPerson & {
+    type: 'consent-revoked' | 'account-deleted' | 'email-disabled' | 'email-enabled'
+  }): Promise<{ delivered: boolean; attempts: number; failure?: string } & Record<string, unknown>>
+  /** The person stops using Apple's sign-in for the app. */
+  revoke(order: AppOfPerson): Promise<Record<string, unknown>>
+  /** Publishes a new signing key and withdraws the oldest. */
+  rotateKeys(): Promise<{ signing: string; published: string[] }>
+  /** What the private relay would do with a mail. */
+  relay(mail: { from: string; to: string }): Promise<{ forwarded: boolean } & Record<string, unknown>>
+}
+
+/** What the app asks the provider's SDK for. */
+export interface NativeRequest {
+  client: string
+  account?: string
+  nonce?: string
+  scopes?: string[]
+}
+
+/** What happens at Google beside the web flow. */
+export interface Google {
+  /** What Google's SDK on a device would deliver. */
+  authorize(request: NativeRequest): Promise<{ userID: string; idToken: string; accessToken: string } & Record<string, unknown>>
+  /** The person removes the app in their settings. */
+  revoke(order: AppOfPerson): Promise<Record<string, unknown>>
+}
+
+/** What happens at Facebook beside the web flow. */
+export interface Facebook {
+  /** What Facebook's SDK on a device would deliver; with `tracking: "limited"`, Limited Login's token. */
+  authorize(request: NativeRequest & { tracking?: 'enabled' | 'limited' }): Promise<{ userID: string } & Record<string, unknown>>
+  /** The person removes the app in their settings. */
+  revoke(order: AppOfPerson): Promise<Record<string, unknown>>
+}
+
+/** What people do in their settings at GitHub. */
+export interface GitHub {
+  /** The person revokes the app; its webhook is told. */
+  revoke(order: AppOfPerson): Promise<Record<string, unknown>>
+  /** The person is signed out of all browsers, or of one. */
+  logOut(order: { account: string; session?: string }): Promise<{ sessions: number }>
+}
+
+/** What people do at the OpenID issuers of the seed. */
+export interface OpenID {
+  /** The person removes the app in their settings. */
+  revoke(order: AppOfPerson): Promise<Record<string, unknown>>
+  /** The person is signed out of all browsers, or of the one with this `sid`. */
+  logOut(order: { account: string; issuer: string; session?: string }): Promise<{ sessions: number } & Record<string, unknown>>
+}

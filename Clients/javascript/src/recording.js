@@ -1,0 +1,34 @@
+import { VerificationError } from './errors.js'
+
+/// How many of the exchanges that came a failed expectation shows.
+const shown = 20
+
+/// An exchange on one line.
+export const describe = exchange =>
+  `${exchange.method} ${exchange.host ?? ''}${exchange.path} ${exchange.status}`
+  + (exchange.diagnosis === undefined ? '' : `: ${exchange.diagnosis}`)
+
+/// Whether what is expected was requested; else an error that says what came instead.
+export async function verified(world, control, expected) {
+  const body = Array.isArray(expected) ? { expectations: expected } : expected
+  try { return (await control.call('POST', 'verify', { body })).expectations } catch (error) {
+    if (error.code !== 'unmet') throw error
+    const { expectations } = error.answer
+    throw new VerificationError(await complaint(world, expectations), expectations)
+  }
+}
+
+async function complaint(world, expectations) {
+  const came = await world.requests()
+  const named = id => {
+    const exchange = came.find(one => one.id === id)
+    return exchange === undefined ? id : `${id} ${describe(exchange)}`
+  }
+  const lines = expectations.filter(one => !one.met).flatMap(one => [
+    one.message,
+    ...(one.near ?? []).flatMap(({ id, differences }) => [`  nearest: ${named(id)}`, ...differences.map(text => `    ${text}`)])
+  ])
+  const rest = came.length > shown ? `, the last ${shown}` : ''
+  const list = came.length === 0 ? ['no request came'] : [`what came (${came.length}${rest}):`, ...came.slice(-shown).map(one => `  ${named(one.id)}`)]
+  return [...lines, ...list].join('\n')
+}

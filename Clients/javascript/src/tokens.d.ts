@@ -1,0 +1,34 @@
+/** What is broken in a token; nothing by default. */
+export interface Tampering {
+  /** Claims in place of those that it would have: `null` leaves one out; of times, `"-1h"` is an hour ago. */
+  claims?: Record<string, unknown>
+  /** Members of the header in place of those that it would have. */
+  header?: Record<string, unknown>
+  signature?: 'valid' | 'invalid' | 'unknownKey' | 'wrongAlgorithm' | 'none'
+}
+
+/** An ID token that nobody signed in for. */
+export interface TokenOrder extends Tampering {
+  provider: 'apple' | 'google' | 'facebook' | 'firebase' | 'openid' | (string & {})
+  /** For which client; at Firebase, for which project. */
+  client: string
+  /** Who; at Firebase a user's local ID or e-mail address. */
+  account?: string | null
+  nonce?: string | null
+  scopes?: string[] | null
+}
+
+/** A token, encoded and decoded. */
+export interface MintedToken {
+  token: string
+  header: Record<string, unknown>
+  claims: Record<string, unknown>
+}
+
+/** Tokens without a sign-in. */
+export interface Tokens {
+  /** An ID token, whole or broken in one place. */
+  mint(order: TokenOrder): Promise<MintedToken>
+  /** One access or refresh token stops working, whoever gave it out. */
+  revoke(token: string): Promise<{ provider: string; kind: string; client: string }>
+}

@@ -1,0 +1,47 @@
+import type { Criteria, Exchange } from './recording.js'
+import type { World } from './world.js'
+
+/** How a daemon is started. */
+export interface StartOptions {
+  /** The program; UNDERSTUDY_BINARY, or `understudy` on the PATH, by default. */
+  binary?: string
+  /** Seeds: paths of files and folders, or values. The built-in one by default. */
+  seed?: string | Record<string, unknown> | (string | Record<string, unknown>)[]
+  /** What callers of the control API have to show; UNDERSTUDY_CONTROL_TOKEN by default. */
+  token?: string
+  /** Further options of `understudy serve`: `['--scenario', 'provider-outage']`. */
+  arguments?: string[]
+  /** Further variables of its environment. */
+  environment?: Record<string, string>
+}
+
+/** A daemon. */
+export class Understudy {
+  /** Starts a daemon on a free port, mail on another. It ends by `stop`, and with this process however that ends. */
+  static start(options?: StartOptions): Promise<Understudy>
+  /**
+   * A daemon that runs: at `url`, UNDERSTUDY_URL or http://localhost:9099. One that ends with `/~NAME` makes that world the
+   * default one.
+   */
+  static connect(url?: string, options?: { token?: string }): Promise<Understudy>
+  /** The daemon at UNDERSTUDY_URL; where the variable isn't set, starts one. */
+  static startOrConnect(options?: StartOptions): Promise<Understudy>
+  readonly url: string
+  readonly version: string
+  readonly token?: string
+  /** The name of the default world, where the address says one. */
+  readonly defaultWorld?: string
+  /** The last of what a daemon that was started here has logged. */
+  readonly log: string
+  /**
+   * A world. It is made when it is first used. A text that can't be a name, such as a test's title, becomes one as by
+   * `worldName`. Without a name, the world of requests that name none.
+   */
+  world(name?: string): World
+  /** The worlds that there are. */
+  worlds(): Promise<{ name: string; idleSeconds: number; requests: number; url?: string; smtp?: string }[]>
+  /** The exchanges of all worlds, each with its `world`. `world` narrows it down: `*` stands for any characters. */
+  requests(filter?: Criteria & { world?: string; after?: string; limit?: number }): Promise<(Exchange & { world: string; gone?: boolean })[]>
+  /** Ends a daemon that was started here, and waits until it has ended. */
+  stop(): Promise<void>
+}

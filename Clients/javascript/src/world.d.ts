@@ -1,0 +1,135 @@
+import type { Accounts } from './accounts.js'
+import type { Clock } from './clock.js'
+import type { Duration } from './duration.js'
+import type { MailFilter, Message, OutgoingMail, SentMail } from './inbox.js'
+import type { Fault, FaultOrder, Outcome, OutcomeDetails } from './orders.js'
+import type { Callback } from './person.js'
+import type { Apple, Facebook, GitHub, Google, OpenID } from './providers.js'
+import type { Criteria, Exchange, Expectation, Verified } from './recording.js'
+import type { Tokens } from './tokens.js'
+import type { Understudy } from './understudy.js'
+
+/** A ready-made situation: seed-data/scenarios has a page for each. */
+export interface Scenario {
+  name: string
+  title: string
+  /** What happens. */
+  happens: string
+  /** Whether it is in force. */
+  played: boolean
+}
+
+/** A sandbox in a daemon: its people, codes, tokens, clock, orders, mail and recording are nobody else's. */
+export class World {
+  /** Use `understudy.world(name)`. */
+  constructor(understudy: Understudy, name?: string)
+  readonly understudy: Understudy
+  readonly name: string
+  /** Whether it is the world of requests that name none. */
+  readonly isDefault: boolean
+  /** Its address: a provider's host and path follow. */
+  readonly url: string
+  /** Its control API. */
+  readonly controlURL: string
+  /** Where a provider's host is, in place of `https://HOST`: `hostURL('github.com')`. */
+  hostURL(host: string): string
+
+  readonly clock: Clock
+  readonly accounts: Accounts
+  readonly tokens: Tokens
+  readonly apple: Apple
+  readonly google: Google
+  readonly facebook: Facebook
+  readonly github: GitHub
+  readonly openid: OpenID
+
+  /** How the next matching authorization ends, on every road: the web flow without its page, the device flow, a native one. */
+  order(
+    provider: 'apple' | 'github' | 'google' | 'facebook' | 'openid' | (string & {}), outcome: 'approve' | 'cancel' | 'error',
+    details?: OutcomeDetails
+  ): Promise<Outcome>
+  /** Something goes wrong: `fault({ host: 'appleid.apple.com', path: '/auth/token', error: 'invalid_grant' })`. */
+  fault(order: FaultOrder): Promise<Fault>
+  /** The outcomes that wait for a sign-in. */
+  orders(): Promise<Outcome[]>
+  /** The faults that wait for a request. */
+  faults(): Promise<Fault[]>
+  /** Takes all outcomes and faults back. */
+  withdrawOrders(): Promise<void>
+
+  /** Begins a scenario, with values for its parameters. `advice` says what a correct client does. */
+  play(scenario: string, parameters?: Record<string, unknown>): Promise<{ scenario: string; title: string; happens: string; advice: string }>
+  /** Ends one: its faults and outcomes go, the clock goes back. Answers whether it was played. */
+  end(scenario: string): Promise<boolean>
+  /** The scenarios that there are. */
+  scenarios(): Promise<Scenario[]>
+
+  /**
+   * Goes where the app sends the browser, and on to where the app gets the answer, which is returned, not requested. Order
+   * first what the person does. Throws an `UnderstudyError` of code `page` where it ends at a page: the provider refuses, or asks.
+   */
+  follow(url: string): Promise<Callback>
+
+  /**
+   * What was requested, in order, all pages. `limit`: the latest so many, or, with `after`, the next so many after the one with
+   * that ID. `wait`: until there are `count` of them (1), a minute at most; then what there is.
+   */
+  requests(filter?: Criteria & { after?: string; limit?: number; wait?: Duration; count?: number }): Promise<Exchange[]>
+  /** One exchange, by its ID (an answer's header `Understudy-Request`). */
+  request(id: string): Promise<Exchange>
+  /** Empties the recording. */
+  forgetRequests(): Promise<void>
+  /** The recording as an HTTP archive. */
+  har(): Promise<{ log: Record<string, unknown> }>
+  /** A line for each exchange that was refused, with the reason. */
+  refusals(): Promise<string[]>
+  /** Throws a `VerificationError` where something else was requested than is expected. */
+  verify(expected: Expectation | Expectation[]): Promise<Verified[]>
+  /** What a token, a client secret, a code, a nonce or a callback URL is, and what is wrong with it. */
+  explain(value: string, details?: { rawNonce?: string }): Promise<{ kind: string; sound: boolean | null } & Record<string, unknown>>
+
+  /**
+   * What lies in the inbox, oldest first. With `wait`, waits for a message, a minute at most, and throws an `UnderstudyError`
+   * of code `noMail` when none came.
+   */
+  mail(filter?: MailFilter & { wait?: Duration }): Promise<Message[]>
+  /** One message, with all its text, of which lists show the beginning. */
+  message(id: string): Promise<Message>
+  /** The mail byte for byte as it was sent, or as a relay has forwarded it. */
+  rawMail(id: string, options?: { forwarded?: boolean }): Promise<Uint8Array>
+  /** What an attachment holds; `number` counts from 1. */
+  attachment(id: string, number: number): Promise<Uint8Array>
+  /** A mail as if by SMTP. */
+  sendMail(mail: OutgoingMail): Promise<SentMail>
+  /** The person's answer to a mail. */
+  reply(id: string, answer: string | { text?: string; html?: string; from?: string }): Promise<SentMail>
+  /** Deletes one message, or all. */
+  deleteMail(id?: string): Promise<void>
+
+  /** Merges a seed in; the world goes on with all that it has. */
+  seed(seed: Record<string, unknown>): Promise<void>
+  /** The world begins afresh from another seed. */
+  replaceSeed(seed: Record<string, unknown>): Promise<void>
+  /** The world's seed, whole, keys included. */
+  currentSeed(): Promise<Record<string, unknown>>
+  /** All of the world as a text, secrets included: for `restore`, or for a file. */
+  snapshot(): Promise<string>
+  /** Such a world in its place. */
+  restore(snapshot: string): Promise<void>
+  /** The world afresh from its seed. */
+  reset(): Promise<void>
+  /** Deletes the world, with its ports. Its next use makes it anew. The default one, which stays, is reset. */
+  delete(): Promise<void>
+
+  /** The address of a port of the world's own, for what takes a host and a port only. A daemon has 128 of them at most. */
+  portURL(): Promise<string>
+  /** For `connectAuthEmulator` and `FIREBASE_AUTH_EMULATOR_HOST`: `127.0.0.1:43123`, the world's own port. */
+  firebaseEmulatorHost(): Promise<string>
+  /** A port of the world's own for mail. Throws `noSMTP` where the daemon takes none. */
+  smtp(): Promise<{ host: string; port: number }>
+  /** The variables that `understudy exec --world` sets, for a program that is to be in this world. Opens its ports. */
+  environment(): Promise<Record<string, string>>
+
+  /** Any call of the control API: `call('POST', 'tokens/revocations', { token })`. */
+  call(method: string, path: string, body?: unknown): Promise<any>
+}

@@ -1,0 +1,135 @@
+import { Accounts } from './accounts.js'
+import { Clock } from './clock.js'
+import { Control, pages } from './control.js'
+import { duration } from './duration.js'
+import { environment } from './environment.js'
+import { UnderstudyError } from './errors.js'
+import { Inbox } from './inbox.js'
+import { Orders } from './orders.js'
+import { follow } from './person.js'
+import { Apple, Facebook, GitHub, Google, OpenID } from './providers.js'
+import { describe, verified } from './recording.js'
+import { Tokens } from './tokens.js'
+import { isWorldName, worldName } from './world-name.js'
+
+export class World {
+  #control
+  /// The control API of the daemon.
+  #parent
+  #inbox
+  #orders
+
+  constructor(understudy, name) {
+    this.understudy = understudy
+    this.isDefault = name === undefined
+    this.name = this.isDefault ? understudy.defaultWorld ?? 'default' : isWorldName(name) ? name : worldName(name)
+    this.url = this.name === 'default' ? understudy.url : `${understudy.url}/~${this.name}`
+    this.controlURL = `${this.url}/_understudy/v1`
+    this.#control = new Control(this.controlURL, understudy.token)
+    this.#parent = new Control(`${understudy.url}/_understudy/v1`, understudy.token)
+    this.#inbox = new Inbox(this.#control)
+    this.#orders = new Orders(this.#control)
+    this.clock = new Clock(this.#control)
+    this.accounts = new Accounts(this.#control)
+    this.tokens = new Tokens(this.#control)
+    this.apple = new Apple(this.#control)
+    this.google = new Google(this.#control)
+    this.facebook = new Facebook(this.#control)
+    this.github = new GitHub(this.#control)
+    this.openid = new OpenID(this.#control)
+  }
+
+  hostURL(host) { return `${this.url}/${host}` }
+
+  /// Any call of the control API.
+  call(method, path, body) { return this.#control.call(method, path, { body }) }
+
+  // MARK: Orders
+
+  order(provider, outcome, details) { return this.#orders.order(provider, outcome, details) }
+  fault(order) { return this.#orders.fault(order) }
+  orders() { return this.#orders.list('outcomes') }
+  faults() { return this.#orders.list('faults') }
+  withdrawOrders() { return this.#orders.withdrawAll() }
+
+  play(scenario, parameters = {}) { return this.#control.call('POST', `scenarios/${encodeURIComponent(scenario)}`, { body: parameters }) }
+  async end(scenario) { return (await this.#control.call('DELETE', `scenarios/${encodeURIComponent(scenario)}`)).withdrawn }
+  async scenarios() { return (await this.#control.call('GET', 'scenarios')).scenarios }
+
+  /// What a browser does, as far as HTTP shows.
+  follow(url) { return follow(url) }
+
+  // MARK: Recording
+
+  requests({ wait, ...filter } = {}) {
+    return pages(this.#control, 'requests', 'requests', { ...filter, wait: duration(wait) })
+  }
+
+  request(id) { return this.#control.call('GET', `requests/${encodeURIComponent(id)}`) }
+
+  async forgetRequests() { await this.#control.call('DELETE', 'requests') }
+
+  har() { return this.#control.call('GET', 'requests', { query: { format: 'har' } }) }
+
+  verify(expected) { return verified(this, this.#control, expected) }
+
+  /// A line for each refusal.
+  async refusals() { return (await this.requests({ refused: true })).map(describe) }
+
+  explain(value, { rawNonce } = {}) { return this.#control.call('POST', 'explain', { body: { value, rawNonce } }) }
+
+  // MARK: Mail
+
+  mail(filter) { return this.#inbox.list(filter) }
+  message(id) { return this.#inbox.message(id) }
+  rawMail(id, options) { return this.#inbox.raw(id, options) }
+  attachment(id, number) { return this.#inbox.attachment(id, number) }
+  sendMail(mail) { return this.#inbox.send(mail) }
+  reply(id, answer) { return this.#inbox.reply(id, answer) }
+  deleteMail(id) { return this.#inbox.delete(id) }
+
+  // MARK: Seed and state
+
+  async seed(seed) { await this.#control.call('POST', 'seed', { body: seed }) }
+  async replaceSeed(seed) { await this.#control.call('PUT', 'seed', { body: seed }) }
+  currentSeed() { return this.#control.call('GET', 'seed') }
+
+  /// Kept as a text: it has numbers that JavaScript's can't hold.
+  snapshot() { return this.#control.text('GET', 'snapshot') }
+  async restore(snapshot) { await this.#control.text('PUT', 'snapshot', { body: snapshot }) }
+
+  async reset() { await this.#control.call('POST', 'reset') }
+
+  async delete() {
+    if (this.isDefault) return this.reset()
+    try { await this.#parent.call('DELETE', `worlds/${encodeURIComponent(this.name)}`) } catch (error) {
+      if (error.code !== 'noSuchWorld') throw error
+    }
+  }
+
+  // MARK: Ports
+
+  /// The world with a port of its own.
+  async #listening(member) {
+    // At a world's own port, the one without a name is that world.
+    const name = this.url === this.understudy.url ? (await this.#control.call('GET', '')).world : this.name
+    return this.#parent.call('POST', 'worlds', { body: { name, [member]: 0 } })
+  }
+
+  /// The address of a port of the world's own.
+  async portURL() { return this.url === this.understudy.url ? this.url : (await this.#listening('listen')).url }
+
+  async firebaseEmulatorHost() { return new URL(await this.portURL()).host }
+
+  async smtp() {
+    const [, host, port] = /^(.*):(\d+)$/.exec((await this.#listening('smtp')).smtp) ?? []
+    if (host === undefined) throw new UnderstudyError('noSMTP', 'the world has no port for mail')
+    return { host, port: Number(port) }
+  }
+
+  async environment() {
+    let mail
+    try { mail = await this.smtp() } catch (error) { if (error.code !== 'noSMTP') throw error }
+    return environment(this, await this.firebaseEmulatorHost(), mail)
+  }
+}
