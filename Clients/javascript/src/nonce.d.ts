@@ -3,7 +3,7 @@ export interface NoncePair {
   /** What the backend, or Firebase, gets. */
   raw: string
   /** Lower-case hexadecimal; what the app puts into `request.nonce`. */
-  hashed: string
+  sha256: string
 }
 
 /** A nonce as apps make it for Sign in with Apple. `raw` is random unless it is given. */

@@ -3,7 +3,7 @@ export interface AppleRequest {
   /** The App ID. */
   client: string
   scopes?: ('fullName' | 'email')[]
-  /** What the app puts into `request.nonce`: the hash, `noncePair().hashed`. */
+  /** What the app puts into `request.nonce`: the hash, `noncePair().sha256`. */
   nonce?: string | null
   state?: string | null
   /** Who is signed in on the device; the first account, or the one that is ordered, by default. */

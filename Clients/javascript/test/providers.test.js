@@ -11,8 +11,8 @@ const claimsOf = token => JSON.parse(Buffer.from(token.split('.')[1], 'base64url
 test('Apple, natively', async () => {
   const { apple } = understudy.world('apple')
   const nonce = noncePair()
-  const credential = await apple.authorize({ client, account: 'ada', scopes: ['fullName', 'email'], nonce: nonce.hashed, state: 's' })
-  assert.equal(claimsOf(credential.identityToken).nonce, nonce.hashed)
+  const credential = await apple.authorize({ client, account: 'ada', scopes: ['fullName', 'email'], nonce: nonce.sha256, state: 's' })
+  assert.equal(claimsOf(credential.identityToken).nonce, nonce.sha256)
   assert.deepEqual(credential.fullName, { givenName: 'Ada', familyName: 'Lovelace' })
   assert.deepEqual([credential.email, credential.state, credential.realUserStatus], ['ada@example.com', 's', 2])
   const again = await apple.authorize({ client, account: 'ada', scopes: ['fullName', 'email'] })

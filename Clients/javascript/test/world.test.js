@@ -37,10 +37,10 @@ test('worldName is understudy world-name', () => {
 
 test('a nonce pair', () => {
   // The example of docs/commands.md.
-  assert.equal(noncePair('n-0S6_WzA2Mj').hashed, '0823a09b54cb9381561068b00aaf4e539b3f54604631d3e6a820879b6b04cc19')
+  assert.equal(noncePair('n-0S6_WzA2Mj').sha256, '0823a09b54cb9381561068b00aaf4e539b3f54604631d3e6a820879b6b04cc19')
   const [one, two] = [noncePair(), noncePair()]
   assert.notEqual(one.raw, two.raw)
-  assert.equal(noncePair(one.raw).hashed, one.hashed)
+  assert.equal(noncePair(one.raw).sha256, one.sha256)
   assert.match(one.raw, /^[\w-]{32}$/)
 })
 
