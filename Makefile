@@ -88,9 +88,10 @@ test-walks: build
 
 # The clients of other languages, each built, installed and tried on a daemon as its users do.
 test-kits: build
-	$(call need,node-typescript nodejs python3-venv)
+	$(call need,golang-go node-typescript nodejs python3-venv)
 	Clients/python/run $(BINARY)
 	Clients/javascript/run $(BINARY)
+	Tests/Kits/run $(BINARY)
 
 # The hostile input again, under Address and Thread Sanitizer. Leaks aren't looked for: the leak checker doesn't see
 # through the tagged pointers with which Swift keeps its globals, and reports every one of them. The sanitizers need /proc,
