@@ -11,7 +11,8 @@ export class Inbox {
 
   async list({ wait, ...filter } = {}) {
     const found = await pages(this.#control, 'mail', 'messages', { ...filter, wait: duration(wait) })
-    if (found.length > 0 || wait === undefined) return found
+    // Lists cut long texts.
+    if (found.length > 0 || wait === undefined) return Promise.all(found.map(one => one.cut ? this.message(one.id) : one))
     throw new UnderstudyError('noMail', await this.#nothing(wait, filter))
   }
 

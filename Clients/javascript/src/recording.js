@@ -8,6 +8,18 @@ export const describe = exchange =>
   `${exchange.method} ${exchange.host ?? ''}${exchange.path} ${exchange.status}`
   + (exchange.diagnosis === undefined ? '' : `: ${exchange.diagnosis}`)
 
+/// The recording as an HTTP archive, all pages: each names the next one in its comment.
+export async function archive(control) {
+  const whole = await control.call('GET', 'requests', { query: { format: 'har' } })
+  for (let page = whole.log, next; (next = /after=(\w+)$/.exec(page.comment ?? '')?.[1]) !== undefined;) {
+    page = (await control.call('GET', 'requests', { query: { format: 'har', after: next } })).log
+    whole.log.entries.push(...page.entries)
+    if (page._mail) whole.log._mail = [...whole.log._mail ?? [], ...page._mail]
+  }
+  delete whole.log.comment
+  return whole
+}
+
 /// Whether what is expected was requested; else an error that says what came instead.
 export async function verified(world, control, expected) {
   const body = Array.isArray(expected) ? { expectations: expected } : expected

@@ -80,7 +80,7 @@ export class World {
   /** Empties the recording. */
   forgetRequests(): Promise<void>
   /** The recording as an HTTP archive. */
-  har(): Promise<{ log: Record<string, unknown> }>
+  har(): Promise<{ log: { entries: Record<string, unknown>[] } & Record<string, unknown> }>
   /** A line for each exchange that was refused, with the reason. */
   refusals(): Promise<string[]>
   /** Throws a `VerificationError` where something else was requested than is expected. */
@@ -93,7 +93,7 @@ export class World {
    * of code `noMail` when none came.
    */
   mail(filter?: MailFilter & { wait?: Duration }): Promise<Message[]>
-  /** One message, with all its text, of which lists show the beginning. */
+  /** One message, by its ID. */
   message(id: string): Promise<Message>
   /** The mail byte for byte as it was sent, or as a relay has forwarded it. */
   rawMail(id: string, options?: { forwarded?: boolean }): Promise<Uint8Array>

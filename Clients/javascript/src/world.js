@@ -8,7 +8,7 @@ import { Inbox } from './inbox.js'
 import { Orders } from './orders.js'
 import { follow } from './person.js'
 import { Apple, Facebook, GitHub, Google, OpenID } from './providers.js'
-import { describe, verified } from './recording.js'
+import { archive, describe, verified } from './recording.js'
 import { Tokens } from './tokens.js'
 import { isWorldName, worldName } from './world-name.js'
 
@@ -69,7 +69,7 @@ export class World {
 
   async forgetRequests() { await this.#control.call('DELETE', 'requests') }
 
-  har() { return this.#control.call('GET', 'requests', { query: { format: 'har' } }) }
+  har() { return archive(this.#control) }
 
   verify(expected) { return verified(this, this.#control, expected) }
 

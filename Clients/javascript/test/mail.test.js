@@ -28,6 +28,14 @@ test('mail is waited for, found and read', async () => {
   assert.deepEqual(await world.mail(), [])
 })
 
+test('long mails come whole', async () => {
+  const world = understudy.world('long')
+  const { host, port } = await world.smtp()
+  await deliver(host, port, 'app@example.com', 'max@example.org', ['Subject: long', '', ...Array(3_000).fill('x'.repeat(70))])
+  assert.equal((await world.call('GET', 'mail')).messages[0].cut, true)
+  assert.ok((await world.mail({ wait: '20s' }))[0].text.length > 3_000 * 70)
+})
+
 test('what came instead of the mail that was waited for', async () => {
   const world = understudy.world('instead')
   await assert.rejects(world.mail({ to: 'max@example.org', wait: 20 }), error =>

@@ -151,6 +151,8 @@ test('a recording of more than one page', async () => {
   assert.ok((await world.call('GET', 'requests')).more)
   const all = await world.requests()
   assert.deepEqual([all.length, new Set(all.map(one => one.id)).size], [20, 20])
+  const { log } = await world.har()
+  assert.deepEqual([log.entries.length, log.comment], [20, undefined])
   assert.deepEqual((await world.requests({ limit: 15 })).map(one => one.id), all.slice(-15).map(one => one.id))
 })
 
