@@ -1,31 +1,18 @@
 import assert from 'node:assert/strict'
 import test, { beforeEach } from 'node:test'
 
+import { Understudy } from '@understudy/client'
 import * as app from './sign-in.mjs'
 
-const control = async (path, body) => {
-  const answer = await fetch(`${process.env.UNDERSTUDY_CONTROL_URL}/${path}`, body && {
-    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-  return answer.json()
-}
+const world = (await Understudy.connect()).world()
 
-/// Whoever the order names follows the link: where the provider sends the browser.
-async function visit(url) {
-  for (;;) {
-    const answer = await fetch(url, { redirect: 'manual' })
-    assert.equal(Math.floor(answer.status / 100), 3, await answer.text())
-    url = new URL(answer.headers.get('location'), url).href
-    if (url.startsWith(app.callback)) return url
-  }
-}
-
-async function signIn(provider, account, order = {}) {
-  await control('outcomes', { provider, outcome: 'approve', account, ...order })
+async function signIn(provider, account) {
+  await world.order(provider, 'approve', { account })
   const { pending, url } = await app.begin(provider)
-  return app.finish(pending, await visit(url))
+  return app.finish(pending, (await world.follow(url)).url)
 }
 
-beforeEach(() => control('reset', {}))
+beforeEach(() => world.reset())
 
 test('Google: discovery, code, PKCE, and an ID token that our key set verifies', async () => {
   const ada = await signIn('google', 'ada')
@@ -40,18 +27,20 @@ test('GitHub: code and PKCE, the user, and the address that is hers', async () =
 
 test('a cancelled sign-in', async () => {
   for (const provider of ['google', 'github']) {
-    await assert.rejects(signIn(provider, 'ada', { outcome: 'cancel' }), new app.Refused('access_denied'))
+    await world.order(provider, 'cancel')
+    const { pending, url } = await app.begin(provider)
+    const back = await world.follow(url)
+    await assert.rejects(app.finish(pending, back.url), new app.Refused('access_denied'))
   }
 })
 
 test('a wrong verifier is refused, and the recording says why', async () => {
   for (const [provider, error] of [['google', 'invalid_grant'], ['github', 'bad_verification_code']]) {
-    await control('outcomes', { provider, outcome: 'approve', account: 'ada' })
+    await world.order(provider, 'approve', { account: 'ada' })
     const { pending, url } = await app.begin(provider)
-    const back = await visit(url)
-    await assert.rejects(app.finish({ ...pending, verifier: 'x'.repeat(43) }, back), new app.Refused(error))
-    const { requests } = await control('requests?refused=true')
-    assert.match(JSON.stringify(requests.at(-1).diagnosis), /code_verifier/)
+    const back = await world.follow(url)
+    await assert.rejects(app.finish({ ...pending, verifier: 'x'.repeat(43) }, back.url), new app.Refused(error))
+    assert.match((await world.refusals()).at(-1), /code_verifier/)
   }
 })
 
@@ -60,14 +49,14 @@ test('tokens that mustn\'t be believed', async () => {
     [{ signature: 'invalid' }, /signature/], [{ signature: 'unknownKey' }, /no key/], [{ signature: 'none' }, /no key/],
     [{ claims: { aud: 'another' } }, /aud/], [{ claims: { nonce: 'another' } }, /nonce/], [{ claims: { exp: '-1h' } }, /exp/]
   ]) {
-    await control('faults', { match: { path: '/token' }, effect: { token } })
+    await world.fault({ path: '/token', token })
     await assert.rejects(signIn('google', 'ada'), complaint)
   }
 })
 
 test('Firebase: a password, then Google, for one person', async () => {
   // Firebase believes Google of Gmail's addresses, and of nobody else's.
-  await control('accounts', { id: 'mary', email: 'mary@gmail.com' })
+  await world.accounts.add({ id: 'mary', email: 'mary@gmail.com' })
   const user = await app.signUp('mary@gmail.com', 'correct horse')
   assert.equal((await app.firebaseUser(user.idToken)).email, 'mary@gmail.com')
   await assert.rejects(app.signUp('mary@gmail.com', 'another'), new app.Refused('EMAIL_EXISTS'))
