@@ -50,6 +50,8 @@ export class World {
   ): Promise<Outcome>
   /** Something goes wrong: `fault({ host: 'appleid.apple.com', path: '/auth/token', error: 'invalid_grant' })`. */
   fault(order: FaultOrder): Promise<Fault>
+  /** Where something can go wrong, what fits there, and the endpoint's errors. */
+  endpoints(): Promise<{ host?: string; method?: string; path?: string; smtp?: string; fits: string; errors?: string[] }[]>
   /** The outcomes that wait for a sign-in. */
   orders(): Promise<Outcome[]>
   /** The faults that wait for a request. */
@@ -61,6 +63,8 @@ export class World {
   play(scenario: string, parameters?: Record<string, unknown>): Promise<{ scenario: string; title: string; happens: string; advice: string }>
   /** Ends one: its faults and outcomes go, the clock goes back. Answers whether it was played. */
   end(scenario: string): Promise<boolean>
+  /** What a scenario orders, as its file says it. */
+  scenario(name: string): Promise<{ name: string } & Record<string, unknown>>
   /** The scenarios that there are. */
   scenarios(): Promise<Scenario[]>
 
@@ -120,6 +124,9 @@ export class World {
   reset(): Promise<void>
   /** Deletes the world, with its ports. Its next use makes it anew. The default one, which stays, is reset. */
   delete(): Promise<void>
+
+  /** A Firebase project's users and settings, as `firebase emulators:export` writes them, in a tar archive; the default one's. */
+  firebaseExport(project?: string): Promise<Uint8Array>
 
   /** The address of a port of the world's own, for what takes a host and a port only. A daemon has 128 of them at most. */
   portURL(): Promise<string>

@@ -48,12 +48,14 @@ export class World {
 
   order(provider, outcome, details) { return this.#orders.order(provider, outcome, details) }
   fault(order) { return this.#orders.fault(order) }
+  async endpoints() { return (await this.#control.call('GET', 'endpoints')).endpoints }
   orders() { return this.#orders.list('outcomes') }
   faults() { return this.#orders.list('faults') }
   withdrawOrders() { return this.#orders.withdrawAll() }
 
   play(scenario, parameters = {}) { return this.#control.call('POST', `scenarios/${encodeURIComponent(scenario)}`, { body: parameters }) }
   async end(scenario) { return (await this.#control.call('DELETE', `scenarios/${encodeURIComponent(scenario)}`)).withdrawn }
+  scenario(name) { return this.#control.call('GET', `scenarios/${encodeURIComponent(name)}`) }
   async scenarios() { return (await this.#control.call('GET', 'scenarios')).scenarios }
 
   /// What a browser does, as far as HTTP shows.
@@ -106,6 +108,8 @@ export class World {
       if (error.code !== 'noSuchWorld') throw error
     }
   }
+
+  firebaseExport(project) { return this.#control.bytes('GET', 'firebase/export', { query: { project } }) }
 
   // MARK: Ports
 
