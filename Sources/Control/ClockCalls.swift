@@ -45,9 +45,11 @@ extension ControlAPI {
         let isPossible = exchange.world.update { state in
             var clock = state.clock
             if order.resets { clock.reset() }
+            // Frozen first, so that not a millisecond goes by after the time is set.
+            if order.freeze == true { clock.freeze(true) }
             if let time = order.time { clock.set(time) }
             if let span = order.advance, !clock.advance(by: span) { return false }
-            if let freeze = order.freeze { clock.freeze(freeze) }
+            if order.freeze == false { clock.freeze(false) }
             state.clock = clock
             return true
         }

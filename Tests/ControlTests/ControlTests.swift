@@ -40,10 +40,24 @@ struct ControlTests {
         #expect(abs(Double(reset) / 1000 - Date().timeIntervalSince1970) < 5)
     }
 
+    @Test("the clock takes a time as JavaScript's toISOString() writes it, and keeps its milliseconds")
+    func clockToTheMillisecond() throws {
+        let path = "\(ControlTests.api)/clock"
+        let set = try fixture.client.post(path, json: ["set": "2030-01-01T00:00:00.250Z", "freeze": true])
+        #expect(set.json["milliseconds"] as? Int == 1_893_456_000_250)
+        #expect(set["now"] == "2030-01-01T00:00:00Z")
+        let advanced = try fixture.client.post(path, json: ["advance": "750ms"])
+        #expect(advanced.json["milliseconds"] as? Int == 1_893_456_001_000)
+        let seed = #"{"clock":{"set":"2030-01-01T00:00:00.125Z","freeze":true}}"#
+        #expect(try fixture.client.request("PUT", "\(ControlTests.api)/seed", body: Array(seed.utf8)).status == 200)
+        #expect(try fixture.client.get(path).json["milliseconds"] as? Int == 1_893_456_000_125)
+    }
+
     @Test(
         "a clock order that can't be is refused with its place",
         arguments: [
             ("{}", "$"), (#"{"advance":"soon"}"#, "$.advance"), (#"{"set":"soon"}"#, "$.set"),
+            (#"{"set":"2030-01-01T00:00:00.Z"}"#, "$.set"),
             (#"{"freeze":"yes"}"#, "$.freeze"),
             (#"{"advnce":"1s"}"#, "$.advnce"), ("[]", "$"), ("{", "$"), ("7", "$"),
             (#"{"advance":"9999999999999d"}"#, "$.advance"),

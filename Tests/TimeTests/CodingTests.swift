@@ -15,7 +15,7 @@ struct CodingTests {
     @Test(
         "what isn't a time is refused",
         arguments: [
-            "", "2030-01-01", "2030-01-01T00:00:00.12Z", "2030-01-01T00:00:00.+12Z", "2030-02-30T00:00:00.000Z",
+            "", "2030-01-01", "2030-01-01T00:00:00.Z", "2030-01-01T00:00:00.+12Z", "2030-02-30T00:00:00.000Z",
         ])
     func refused(text: String) {
         #expect(throws: DecodingError.self) {

@@ -58,6 +58,18 @@ struct InstantTests {
         if seconds != nil { #expect(Instant(text)?.text == text) }
     }
 
+    @Test(
+        "a fraction of the second counts as far as milliseconds go",
+        arguments: [
+            ("2030-01-01T00:00:00.000Z", 1_893_456_000_000), ("2030-01-01T00:00:00.250Z", 1_893_456_000_250),
+            ("2030-01-01T00:00:00.5Z", 1_893_456_000_500), ("2030-01-01T00:00:00.05Z", 1_893_456_000_050),
+            ("2030-01-01T00:00:00.123999999Z", 1_893_456_000_123), ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
+            ("2030-01-01T00:00:00.Z", nil), ("2030-01-01T00:00:00.1234567890Z", nil), ("2030-01-01T00:00:00,5Z", nil),
+            ("2030-01-01T00:00:00.+1Z", nil), ("2030-01-01T00:00:00.5", nil), ("2030-01-01T00:00:00.5+00:00", nil),
+            ("2030-02-30T00:00:00.500Z", nil), ("2030-01-01T00:00:00.\u{660}Z", nil),
+        ] as [(String, Int64?)])
+    func fraction(text: String, milliseconds: Int64?) { #expect(Instant(text)?.milliseconds == milliseconds) }
+
     @Test("a time is written to the second, or with six digits")
     func digits() throws {
         let instant = try #require(Instant(milliseconds: 1_893_456_000_999))

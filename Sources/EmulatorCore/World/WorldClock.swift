@@ -8,8 +8,9 @@ package struct WorldClock: WorldValue {
     private var frozenAt: Instant?
 
     package init(_ seed: Seed) {
-        if let time = seed.clock.set { set(time) }
+        // Frozen first, so that not a millisecond goes by after the time is set.
         if seed.clock.freeze { freeze(true) }
+        if let time = seed.clock.set { set(time) }
     }
 
     package var isFrozen: Bool { frozenAt != nil }

@@ -97,8 +97,8 @@ package struct TextRule: Sendable {
         about: "a duration of at most an hour, such as \"500ms\", \"2s\" or \"6m\"", pattern: "^[0-9]+(ms|s|m|h|d)$"
     ) { text in TimeSpan(text).map { (.zero ... .hours(1)).contains($0) } ?? false }
     package static let timestamp = TextRule(
-        about: "a time such as \"2030-01-01T00:00:00Z\"",
-        pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+        about: "a time such as \"2030-01-01T00:00:00Z\" or \"2030-01-01T00:00:00.250Z\"",
+        pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?Z$"
     ) { Instant($0) != nil }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
