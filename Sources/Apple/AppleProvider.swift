@@ -48,15 +48,13 @@ package struct AppleProvider: Provider {
     }
 
     private var controlCalls: [Operation] {
-        let native = OperationTraits.native(
-            errors: NativeError.allCases.map(\.rawValue), takesOthers: false, mints: .apple, givesCodes: true)
-        return [
-            .control("POST", "apple/authorizations", keys: [.apple], native) { authorizeNatively($0) },
-            .control("GET", "apple/credential-state") { credentialState($0) },
-            .control("POST", "apple/notifications", keys: [.apple]) { await notify($0) },
-            .control("POST", "apple/revocations", keys: [.apple]) { revokeByOrder($0) },
-            .control("GET", "apple/relay") { relayDecision($0) },
-            .control("POST", "apple/keys/rotate", keys: [.apple]) { await rotateKeys($0) },
+        [
+            nativeCall, credentialStateCall, notificationCall,
+            .revocations(
+                of: name,
+                "Lets people stop using Sign in with Apple for an app, in their settings; the team's server is told.",
+                keys: [.apple]
+            ) { revokeByOrder($0, $1) }, relayCall, rotationCall,
         ]
     }
 

@@ -1,11 +1,12 @@
 import HTTPServer
 import JOSE
+import JSON
 import EmulatorCore
 
 // GET /_understudy/v1/apple/credential-state?client=…&user=…: what getCredentialState(forUserID:) would say.
 // https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidprovider/credentialstate
 
-enum CredentialState: Int64 {
+enum CredentialState: Int64, CaseIterable {
     case revoked = 0
     case authorized = 1
     case notFound = 2
@@ -15,12 +16,33 @@ enum CredentialState: Int64 {
 }
 
 extension AppleProvider {
-    func credentialState(_ exchange: Exchange) -> Response {
-        let form = exchange.request.queryForm
-        guard let clientID = form["client"], let user = form["user"] else {
-            return ControlAnswer.error(
-                400, "missingParameter", "give client (an App ID) and user (the credential's user)")
+    private struct Question: SchemaObject {
+        let client: String
+        let user: String
+
+        init(_ fields: inout Fields) {
+            client = fields("client", .text(.nonEmpty), "The App ID.")
+            user = fields("user", .text(.nonEmpty), "The credential's `user`.")
         }
+    }
+
+    var credentialStateCall: Operation {
+        .control(
+            "GET", "apple/credential-state", "Tells what getCredentialState(forUserID:) would say on a device.",
+            reads: .query(Question.self),
+            answers: [
+                .json(
+                    "The state.",
+                    .members([
+                        .required("state", .choice(CredentialState.allCases.map(\.name)), "Its name."),
+                        .required("rawValue", .integer(0...3), "Its number."),
+                    ])), .refusal(404, "noSuchClient", "There is no such App ID."),
+            ]
+        ) { credentialState($0, $1) }
+    }
+
+    private func credentialState(_ exchange: Exchange, _ question: Question) -> Response {
+        let (clientID, user) = (question.client, question.user)
         guard let client = directory.clients[clientID] else {
             let message =
                 "no App ID or Services ID \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"

@@ -31,7 +31,21 @@ extension AppleProvider {
     func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.keySet(.apple)) }
 
     /// `POST /_understudy/v1/apple/keys/rotate`: publishes a new key and withdraws the oldest, as Apple does unasked.
-    func rotateKeys(_ exchange: Exchange) async -> Response {
+    var rotationCall: Operation {
+        .control(
+            "POST", "apple/keys/rotate", "Publishes a new signing key, and withdraws the oldest of more than three.",
+            answers: [
+                .json(
+                    "The keys.",
+                    .members([
+                        .required("signing", .string, "The ID of the one that signs."),
+                        .required("published", .strings(), "The IDs of those that are published."),
+                    ])), .refusal(503, "keyGeneration", "No key can be made now."),
+            ], keys: [.apple]
+        ) { await rotateKeys($0) }
+    }
+
+    private func rotateKeys(_ exchange: Exchange) async -> Response {
         let keys = exchange.world.keys[.apple]
         guard let keyID = await keys.rotate()?.first else {
             return ControlAnswer.error(

@@ -21,6 +21,19 @@ enum NativeError: String, CaseIterable {
 
     static let domain = "com.apple.AuthenticationServices.AuthorizationError"
 
+    static let schema = Schema.members(
+        "ASAuthorizationError",
+        [
+            .required(
+                "error",
+                .members([
+                    .required("domain", .choice([domain]), "The error's domain."),
+                    .required("code", .integer(1000...1005), "`ASAuthorizationError.Code`."),
+                    .required("name", .choice(allCases.map(\.rawValue)), "The code's name."),
+                    .required("message", .string, "Why, for people."),
+                ]), "The error.")
+        ])
+
     var code: Int64 { 1000 + Int64(NativeError.allCases.firstIndex(of: self) ?? 0) }
 
     func response(_ diagnosis: Diagnosis) -> Response {
@@ -33,7 +46,43 @@ enum NativeError: String, CaseIterable {
 }
 
 extension AppleProvider {
+    var nativeCall: Operation {
+        let traits = OperationTraits.native(
+            errors: NativeError.allCases.map(\.rawValue), takesOthers: false, mints: .apple, givesCodes: true)
+        return .control(
+            "POST", "apple/authorizations",
+            "Signs a person in on a device: what ASAuthorizationController would deliver.",
+            reads: .body(NativeRequest.self),
+            answers: [
+                .json("The credential.", AppleProvider.credentialSchema),
+                .json(409, "ASAuthorizationError: the person cancelled, or the app can't sign in.", NativeError.schema),
+                .refusal(404, "noSuchAccount", "There is no such account, or none at all."),
+                .refusal(500, "signing", "The identity token can't be signed."),
+            ], keys: [.apple], traits
+        ) { authorizeNatively($0, $1) }
+    }
+
+    /// <https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidcredential>
+    private static let credentialSchema = Schema.members(
+        "AppleCredential",
+        [
+            .required("user", .string, "The person's identifier for the team."),
+            .optional("state", .string, "The request's."),
+            .required("authorizedScopes", .strings(), "What the person has granted."),
+            .required("authorizationCode", .string, "The code for the server."),
+            .required("identityToken", .string, "The identity token."),
+            .optional("email", .string, "The address, the first time only."),
+            .optional(
+                "fullName",
+                .members([
+                    .required("givenName", .string, "Given name."), .required("familyName", .string, "Family name."),
+                ]), "The name, the first time only."),
+            .required("realUserStatus", .integer(0...2), "`ASUserDetectionStatus`."),
+        ])
+
     private struct NativeRequest: SchemaObject {
+        static let schemaName: String? = "AppleAuthorization"
+
         let client: String
         let scopes: [String]
         let nonce: String?
@@ -56,9 +105,7 @@ extension AppleProvider {
         }
     }
 
-    func authorizeNatively(_ exchange: Exchange) -> Response {
-        let body: NativeRequest
-        do { body = try exchange.body(NativeRequest.self) } catch { return error.response }
+    private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) -> Response {
         let clientID = body.client
         guard let client = directory.clients[clientID], client.kind == .app else {
             let kind =

@@ -65,7 +65,29 @@ extension AppleProvider {
 
     // MARK: - POST /_understudy/v1/apple/notifications
 
+    var notificationCall: Operation {
+        .control(
+            "POST", "apple/notifications",
+            "Makes something happen to a person's account, sends Apple's server-to-server notification and tells what became of it.",
+            reads: .body(NotificationOrder.self),
+            answers: [
+                .json(
+                    "It has happened.",
+                    OutgoingMessage.Delivery.schema(beside: [
+                        .optional("events", .map(of: .any), "What the notification says."),
+                        .optional("payload", .string, "The notification, a signed JSON Web Token."),
+                    ])),
+                .refusal(404, "noSuchClient", "There is no such client."),
+                .refusal(409, "noConsent", "The person hasn't authorized the client."),
+                .refusal(409, "noRelayAddress", "The person shares the address."),
+                .refusal(500, "signing", "The notification can't be signed; the event has happened."),
+            ], keys: [.apple]
+        ) { await notify($0, $1) }
+    }
+
     private struct NotificationOrder: SchemaObject {
+        static let schemaName: String? = "AppleNotification"
+
         let kind: AppleEvent.Kind
         let account: String
         let client: String
@@ -78,9 +100,7 @@ extension AppleProvider {
     }
 
     /// Makes the event happen, sends the notification and answers with what became of it.
-    func notify(_ exchange: Exchange) async -> Response {
-        let body: NotificationOrder
-        do { body = try exchange.body(NotificationOrder.self) } catch { return error.response }
+    private func notify(_ exchange: Exchange, _ body: NotificationOrder) async -> Response {
         let (kind, accountID, clientID) = (body.kind, body.account, body.client)
         guard let client = directory.clients[clientID] else {
             let message =

@@ -7,8 +7,8 @@ import OAuth
 
 extension AppleProvider {
     /// Ends the grants and tells the teams' servers, in the background. A client stands for its app group.
-    func revokeByOrder(_ exchange: Exchange) -> Response {
-        exchange.revoke(AppleGrant.self) { id in
+    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) -> Response {
+        exchange.revoke(AppleGrant.self, order) { id in
             directory.clients[id] == nil
                 ? "no App ID or Services ID \(Diagnosis.quote(id)) is seeded\(directory.hint(for: id))" : nil
         } isOf: { grant, id in

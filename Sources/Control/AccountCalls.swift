@@ -8,31 +8,63 @@ extension ControlAPI {
     /// How many one answer shows: a megabyte or so.
     private static let accountsShown = 1_000
 
-    /// The query's parameters, as they are written.
     private struct AccountPage: SchemaObject {
         let after: String?
-        let limit: String?
+        let limit: Int
 
         init(_ fields: inout Fields) {
             after = fields.optional("after", .text(.nonEmpty), "The ID of the account after which to begin.")
-            limit = fields.optional("limit", .text(.any), "How many at most.")
+            limit = fields(
+                "limit", .integer(1...ControlAPI.accountsShown), default: ControlAPI.accountsShown, "How many at most.")
         }
     }
 
+    var accountCalls: [Operation] {
+        let shown = format.account
+        let gone = CallAnswer.refusal(404, "noSuchAccount", "There is no such account.")
+        let path = ["The account's ID."]
+        return [
+            .control(
+                "GET", "accounts", "Lists people: in the order of the seed, then those that were added.",
+                reads: .query(AccountPage.self),
+                answers: [
+                    .json(
+                        "Some of them.",
+                        .members([
+                            .required("accounts", .sequence(of: shown.schema), "People."),
+                            .optional("more", .boolean, "Whether there are more: ask for those after `last`."),
+                            .optional("last", .string, "The ID of the last one here, if there are more."),
+                        ])), .refusal(400, "noSuchAccount", "There is no account after which to begin."),
+                ]
+            ) { accounts($0, $1) },
+            .control(
+                "POST", "accounts", "Adds a person, as a seed file writes one.", reads: .body(shown),
+                answers: [
+                    .json(201, "The person is added.", shown.schema),
+                    .refusal(409, "accountExists", "There is one with this ID."),
+                    .refusal(409, "tooManyAccounts", "The world has as many as it can."),
+                ]
+            ) { addAccount($0, $1) },
+            .control(
+                "GET", "accounts/:id", "Shows a person, with all defaults.", path: path,
+                answers: [.json("The person.", shown.schema), gone]
+            ) { account($0) },
+            .control(
+                "PATCH", "accounts/:id",
+                "Changes a person by a JSON Merge Patch (RFC 7396): members replace members, and null removes one, whose default then holds.",
+                path: path, reads: .unread(shown.schema.mergePatch, isOptional: false),
+                answers: [.json("The person as changed.", shown.schema), gone]
+            ) { changeAccount($0) },
+            .control(
+                "DELETE", "accounts/:id", "Removes a person, and what apps were granted.", path: path,
+                answers: [.empty("The person is removed."), gone]
+            ) { removeAccount($0) },
+        ]
+    }
+
     /// People in the order of the seed, then those that were added, page by page.
-    func accounts(_ exchange: Exchange) -> Response {
-        let members = JSONObject(exchange.request.queryForm.fields.map { ($0.name, .string($0.value)) })
-        let page: AccountPage
-        let limit: Int
-        do {
-            page = try AccountPage(checking: LocatedJSON(.object(members), file: "query"))
-            limit =
-                try ControlAPI.count("limit", page.limit, upTo: ControlAPI.accountsShown) ?? ControlAPI.accountsShown
-        } catch let issues as Issues {
-            return ControlAnswer.error(issues.all)
-        } catch {
-            return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidQuery", "\(error)")
-        }
+    private func accounts(_ exchange: Exchange, _ page: AccountPage) -> Response {
+        let limit = page.limit
         let found = exchange.world.read { tables -> [Account]? in
             if let after = page.after, tables.account(after) == nil { return nil }
             return tables.rows(Account.self, after: page.after, limit: limit + 1)
@@ -48,19 +80,12 @@ extension ControlAPI {
         return ControlAnswer.ok(.object(answer))
     }
 
-    func account(_ exchange: Exchange) -> Response {
+    private func account(_ exchange: Exchange) -> Response {
         guard let account = find(exchange) else { return noSuchAccount(exchange) }
         return ControlAnswer.ok(account.json)
     }
 
-    /// The body is an account as a seed file writes it.
-    func addAccount(_ exchange: Exchange) -> Response {
-        let account: Account
-        do { account = try self.account(try body(of: exchange), in: exchange) } catch let issues as Issues {
-            return ControlAnswer.error(issues.all)
-        } catch {
-            return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
-        }
+    private func addAccount(_ exchange: Exchange, _ account: Account) -> Response {
         guard exchange.world.read({ $0.count(Account.self) }) < Account.limit else {
             let message = "a world has \(Account.limit) accounts at most: delete some, or reset the world"
             return ControlAnswer.error(409, "tooManyAccounts", message)
@@ -78,9 +103,8 @@ extension ControlAPI {
         return ControlAnswer.ok(account.json, status: 201)
     }
 
-    /// The body is a JSON Merge Patch (RFC 7396): members replace members, `null` removes one and brings its default back. What
-    /// a provider knows of the person follows from the rest until something is said of it.
-    func changeAccount(_ exchange: Exchange) -> Response {
+    /// What a provider knows of the person follows from the rest until something is said of it.
+    private func changeAccount(_ exchange: Exchange) -> Response {
         while true {
             guard let account = find(exchange) else { return noSuchAccount(exchange) }
             let changed: Account
@@ -104,7 +128,7 @@ extension ControlAPI {
         }
     }
 
-    func removeAccount(_ exchange: Exchange) -> Response {
+    private func removeAccount(_ exchange: Exchange) -> Response {
         guard let account = find(exchange) else { return noSuchAccount(exchange) }
         // Before the account is removed, so that providers can still look it up.
         for provider in providers { provider.accountDeleted(account.id, in: exchange) }

@@ -6,7 +6,29 @@ import Time
 // GET and POST /_understudy/v1/clock
 
 extension ControlAPI {
+    var clockCalls: [Operation] {
+        let shown = CallAnswer.json("The world's time.", ControlAPI.clockSchema)
+        return [
+            .control("GET", "clock", "Tells the world's time.", answers: [shown]) { clock($0) },
+            .control(
+                "POST", "clock",
+                "Moves the world's time, or makes it stand still. Several orders are carried out as: reset, set, advance, freeze.",
+                reads: .body(ClockOrder.self), answers: [shown]
+            ) { setClock($0, $1) },
+        ]
+    }
+
+    private static let clockSchema = Schema.members(
+        "Clock",
+        [
+            .required("now", .time, "The time, to the second."),
+            .required("milliseconds", .count, "The same in milliseconds since 1970."),
+            .required("frozen", .boolean, "Whether it stands still."),
+        ])
+
     private struct ClockOrder: SchemaObject {
+        static let schemaName: String? = "ClockOrder"
+
         let resets: Bool
         let time: Instant?
         let advance: TimeSpan?
@@ -26,7 +48,7 @@ extension ControlAPI {
         ) { TimeSpan($0) != nil }
     }
 
-    func clock(_ exchange: Exchange) -> Response {
+    private func clock(_ exchange: Exchange) -> Response {
         let (now, isFrozen) = exchange.world.update { ($0.clock.now, $0.clock.isFrozen) }
         return ControlAnswer.ok([
             "now": .string(now.text), "milliseconds": .integer(now.milliseconds),
@@ -34,10 +56,7 @@ extension ControlAPI {
         ])
     }
 
-    /// Several orders in one call are carried out as: reset, set, advance, freeze.
-    func setClock(_ exchange: Exchange) -> Response {
-        let order: ClockOrder
-        do { order = try exchange.body(ClockOrder.self) } catch { return error.response }
+    private func setClock(_ exchange: Exchange, _ order: ClockOrder) -> Response {
         guard !order.isEmpty else {
             let message = "give one of advance, set, freeze and reset"
             return ControlAnswer.error(400, "invalidBody", message, path: "$")

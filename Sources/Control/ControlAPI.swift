@@ -13,7 +13,9 @@ package struct ControlAPI: Sendable {
     package let ports: WorldPorts
     package let mailPorts: WorldPorts
     let seeds: RuntimeSeeds
-    private let keyOwners: [KeyOwner]
+    let keyOwners: [KeyOwner]
+    /// What a seed, a person and an outcome are made of.
+    let format: SeedFormat
     let version: String
     private let allScenarios: Lazy<[Scenario]>
     private let endpointCatalog: Lazy<OperationCatalog>
@@ -40,12 +42,13 @@ package struct ControlAPI: Sendable {
         finder = Lazy { OperationFinder(providers: providers) }
         self.providers = providers
         let names = providers.map(\.name)
-        tokenOrder = ComposedRule { TokenOrder(&$0, providers: names) }
+        tokenOrder = ComposedRule("TokenOrder") { TokenOrder(&$0, providers: names) }
         self.worlds = worlds
         self.ports = ports
         self.mailPorts = mailPorts
         self.seeds = seeds
         keyOwners = seed.keyOwners
+        format = seed.format
         self.version = version
         self.hosts = Set(hosts.map { $0.lowercased() })
         self.token = token
@@ -56,58 +59,61 @@ package struct ControlAPI: Sendable {
 
     /// Its own calls; providers add theirs.
     package var operations: [Operation] {
+        [Operation("GET", [], ControlAPI.root, nil) { index($0) }] + indexCalls + healthCalls + seedCalls
+            + snapshotCalls
+            + clockCalls + outcomeCalls + faultCalls + requestCalls + verifyCalls + worldCalls + scenarioCalls
+            + tokenCalls + explainCalls + accountCalls + mailCalls
+    }
+
+    /// All calls, those of providers too, in the order in which they are listed.
+    package var calls: [Operation] {
+        (operations + providers.flatMap { $0.operations.filter(\.isControl) }).filter { $0.call != nil }
+    }
+
+    private var indexCalls: [Operation] {
         [
-            .control("GET", "") { index($0) },
-            Operation("GET", [], ControlAPI.root, nil) { index($0) },
-            .control("GET", "health") { health($0) },
-            .control("POST", "reset") { reset($0) },
-            .control("GET", "seed") { seed($0) },
-            .control("PUT", "seed") { replaceSeed($0) },
-            .control("POST", "seed") { extendSeed($0) },
-            .control("GET", "snapshot") { await snapshot($0) },
-            .control("PUT", "snapshot") { await loadSnapshot($0) },
-            .control("GET", "clock") { clock($0) },
-            .control("POST", "clock") { setClock($0) },
-            .control("GET", "outcomes") { outcomes($0) },
-            .control("POST", "outcomes") { addOutcome($0) },
-            .control("DELETE", "outcomes") { removeOutcomes($0) },
-            .control("DELETE", "outcomes/:id") { removeOutcome($0) },
-            .control("GET", "faults") { faults($0) },
-            .control("POST", "faults") { addFault($0) },
-            .control("DELETE", "faults") { removeFaults($0) },
-            .control("DELETE", "faults/:id") { removeFault($0) },
-            .control("GET", "endpoints") { endpoints($0) },
-            .control("GET", "requests") { await requests($0) },
-            .control("DELETE", "requests") { removeRequests($0) },
-            .control("GET", "requests/:id") { await request($0) },
-            .control("POST", "verify") { await verify($0) },
-            .control("GET", "worlds") { listWorlds($0) },
-            .control("POST", "worlds") { addWorld($0) },
-            .control("DELETE", "worlds/:name") { removeWorld($0) },
-            .control("POST", "worlds/:name/reset") { resetWorld($0) },
-            .control("GET", "scenarios") { listScenarios($0) },
-            .control("GET", "scenarios/:name") { scenario($0) },
-            .control("POST", "scenarios/:name") { await playScenario($0) },
-            .control("DELETE", "scenarios/:name") { withdrawScenario($0) },
-            .control("POST", "tokens", keys: keyOwners) { await mintToken($0) },
-            .control("POST", "explain") { await explain($0) },
-            .control("POST", "tokens/revocations") { revokeToken($0) },
-            .control("GET", "accounts") { accounts($0) },
-            .control("POST", "accounts") { addAccount($0) },
-            .control("GET", "accounts/:id") { account($0) },
-            .control("PATCH", "accounts/:id") { changeAccount($0) },
-            .control("DELETE", "accounts/:id") { removeAccount($0) },
-        ] + mailOperations
+            .control(
+                "GET", "", "Lists the calls.",
+                answers: [
+                    .json(
+                        "The calls.",
+                        .members(
+                            "Index",
+                            [
+                                .required("version", .string, "The daemon's version."),
+                                .required("world", .string, "Which world."),
+                                .required(
+                                    "calls",
+                                    .sequence(
+                                        of: .members([
+                                            .required("method", .string, "Its method."),
+                                            .required("url", .string, "Its address; a segment `:name` is a parameter."),
+                                            .required("about", .string, "What it does."),
+                                        ])), "Each of them."),
+                            ]))
+                ]
+            ) { index($0) },
+            .control(
+                "GET", "openapi.json", "Describes the calls: this document, OpenAPI 3.1.",
+                answers: [.json("The document.", .map(of: .any))]
+            ) { exchange in await exchange.aside { ControlAnswer.ok(openAPI(in: exchange)) } },
+            .control(
+                "POST", "reset", "Lets the world begin afresh from its seed.",
+                answers: [.json("It has begun afresh.", ControlAPI.resetSchema)]
+            ) { reset($0) },
+        ]
     }
 
     /// `GET /_understudy/v1/`: what can be called.
     private func index(_ exchange: Exchange) -> Response {
-        let all = operations + providers.flatMap { $0.operations.filter(\.isControl) }
-        let calls = all.filter { $0.path.count > ControlAPI.root.count + 1 }.map { call -> JSONValue in
-            ["method": .string(call.method), "url": .string(exchange.address.ownBase + call.path)]
+        let listed = calls.filter { $0.path.count > ControlAPI.root.count + 1 }.map { operation -> JSONValue in
+            [
+                "method": .string(operation.method), "url": .string(exchange.address.ownBase + operation.path),
+                "about": .string(operation.call?.about ?? ""),
+            ]
         }
         return ControlAnswer.ok([
-            "version": .string(version), "world": .string(exchange.world.name), "calls": .array(calls),
+            "version": .string(version), "world": .string(exchange.world.name), "calls": .array(listed),
         ])
     }
 
@@ -121,6 +127,11 @@ package struct ControlAPI: Sendable {
             "version": .string(version), "statusPage": "this address, for clients that accept text/html",
         ]
         return ControlAnswer.ok(.object(document))
+    }
+
+    private func openAPI(in exchange: Exchange) -> JSONValue {
+        OpenAPIDocument(calls, version: version, wantsToken: token != nil)
+            .json(at: exchange.address.ownBase, world: exchange.world.name)
     }
 
     private func reset(_ exchange: Exchange) -> Response {

@@ -6,14 +6,70 @@ import EmulatorCore
 // GET /_understudy/v1/endpoints: what can be ordered at which operation
 
 extension ControlAPI {
-    func faults(_ exchange: Exchange) -> Response {
+    var faultCalls: [Operation] {
+        let gone = CallAnswer.refusal(404, "noSuchFault", "No such fault is ordered, or it is spent.")
+        return [
+            .control(
+                "GET", "faults", "Lists the faults that are ordered and not spent.",
+                answers: [
+                    .json(
+                        "The faults.",
+                        .members([.required("faults", .sequence(of: ControlAPI.faultSchema), "In their order.")]))
+                ]
+            ) { faults($0) },
+            .control(
+                "POST", "faults",
+                "Orders something to go wrong: at which requests, how often, and how. GET endpoints says what can go wrong where.",
+                reads: .json(Fault.schema),
+                answers: [
+                    .json(201, "It is ordered.", ControlAPI.faultSchema),
+                    .refusal(409, "tooMany", "There are too many faults, or their bodies are too long."),
+                ]
+            ) { addFault($0, $1) },
+            .control("DELETE", "faults", "Withdraws all faults.", answers: [.empty("There are none.")]) {
+                removeFaults($0)
+            },
+            .control(
+                "DELETE", "faults/:id", "Withdraws a fault.", path: ["The fault's ID."],
+                answers: [.empty("It is withdrawn."), gone]
+            ) { removeFault($0) },
+            .control(
+                "GET", "endpoints", "Lists every operation at which something can be ordered to go wrong.",
+                answers: [
+                    .json(
+                        "The operations, and the steps of SMTP.",
+                        .members([.required("endpoints", .sequence(of: ControlAPI.endpointSchema), "Each of them.")]))
+                ]
+            ) { endpoints($0) },
+        ]
+    }
+
+    private static let faultSchema = Schema.members(
+        "OrderedFault",
+        [.required("id", .string, "By which it is withdrawn.")]
+            + Fault.schema.fields.map { .required($0.name, $0.schema, $0.about) }
+            + [
+                .required("seen", .count, "How many requests have matched."),
+                .required("done", .count, "For how many of them it has happened."),
+            ])
+
+    private static let endpointSchema = Schema.members(
+        "Endpoint",
+        [
+            .optional("host", .string, "The provider's host; without it, the daemon's own address."),
+            .optional("method", .string, "The method; a step of SMTP has none."),
+            .optional("path", .string, "The path, with \"*\" where a parameter stands."),
+            .optional("smtp", .choice(SMTPStep.allCases.map(\.rawValue)), "The step of SMTP."),
+            .required("fits", .string, "The effects that fit, in words."),
+            .optional("errors", .strings(), "Its own errors, by name."),
+        ])
+
+    private func faults(_ exchange: Exchange) -> Response {
         let queued = exchange.world.update { $0.faults.queued }
         return ControlAnswer.ok(["faults": .array(queued.map(\.json))])
     }
 
-    func addFault(_ exchange: Exchange) -> Response {
-        let body: LocatedJSON
-        do { body = try exchange.body(Fault.schema) } catch { return error.response }
+    private func addFault(_ exchange: Exchange, _ body: LocatedJSON) -> Response {
         let misfits = catalog.issues(in: body)
         guard misfits.isEmpty else { return ControlAnswer.error(misfits) }
         guard let fault = exchange.world.order(Fault(reading: body.value)) else {
@@ -25,12 +81,12 @@ extension ControlAPI {
         return ControlAnswer.ok(fault.json, status: 201)
     }
 
-    func removeFaults(_ exchange: Exchange) -> Response {
+    private func removeFaults(_ exchange: Exchange) -> Response {
         exchange.world.update { $0.faults.removeAll() }
         return Response(status: 204)
     }
 
-    func removeFault(_ exchange: Exchange) -> Response {
+    private func removeFault(_ exchange: Exchange) -> Response {
         let id = exchange.parameters["id"] ?? ""
         guard exchange.world.update({ $0.faults.remove(id) }) else {
             return ControlAnswer.error(404, "noSuchFault", "no fault \(Diagnosis.quote(id)) is ordered, or it is spent")
@@ -39,7 +95,7 @@ extension ControlAPI {
     }
 
     /// Every operation at which something can be ordered: the effects that fit it, and its errors.
-    func endpoints(_ exchange: Exchange) -> Response {
+    private func endpoints(_ exchange: Exchange) -> Response {
         let entries = catalog.entries.map { entry -> JSONValue in
             var object = JSONObject()
             object["host"] = entry.host.map { .string($0) }

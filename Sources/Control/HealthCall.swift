@@ -10,7 +10,21 @@ extension ControlAPI {
 
     /// Whether the daemon is ready for requests, which is what a balancer asks: 200, or 503 while its store can't be used or it is about
     /// to stop. Whoever may control the daemon is told the rest.
-    func health(_ exchange: Exchange) -> Response {
+    var healthCalls: [Operation] {
+        let schema = ControlAPI.healthSchema
+        return [
+            .control(
+                "GET", "health",
+                "Tells whether the daemon is ready. Whoever may control it is told what it holds, too; counters count since its start.",
+                answers: [
+                    .json("It is ready.", schema),
+                    .json(503, "Its store can't be used, or it is about to stop.", schema),
+                ]
+            ) { health($0) }
+        ]
+    }
+
+    private func health(_ exchange: Exchange) -> Response {
         worlds.stores.tryAgain()
         let store = worlds.stores.health
         var problem: Diagnosis?

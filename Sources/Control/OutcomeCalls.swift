@@ -5,14 +5,52 @@ import EmulatorCore
 // GET, POST and DELETE /_understudy/v1/outcomes; DELETE /_understudy/v1/outcomes/ID
 
 extension ControlAPI {
-    func outcomes(_ exchange: Exchange) -> Response {
+    var outcomeCalls: [Operation] {
+        let order = format.outcome
+        let ordered = Schema.members(
+            "OrderedOutcome",
+            [.required("id", .string, "By which it is withdrawn.")]
+                + order.schema.fields.map { field in
+                    field.isRequired || field.name == "times"
+                        ? .required(field.name, field.schema, field.about)
+                        : .optional(field.name, field.schema, field.about)
+                })
+        return [
+            .control(
+                "GET", "outcomes", "Lists the outcomes that are ordered and not spent.",
+                answers: [
+                    .json(
+                        "The outcomes.", .members([.required("outcomes", .sequence(of: ordered), "In their order.")]))
+                ]
+            ) { outcomes($0) },
+            .control(
+                "POST", "outcomes", "Orders what the next matching authorizations do, without a page.",
+                reads: .body(order),
+                answers: [
+                    .json(201, "It is ordered.", ordered),
+                    .refusal(400, "noSuchAccount", "There is no such account."),
+                    .refusal(409, "tooMany", "There are too many outcomes."),
+                ]
+            ) { addOutcome($0, $1) },
+            .control("DELETE", "outcomes", "Withdraws all outcomes.", answers: [.empty("There are none.")]) {
+                removeOutcomes($0)
+            },
+            .control(
+                "DELETE", "outcomes/:id", "Withdraws an outcome.", path: ["The outcome's ID."],
+                answers: [
+                    .empty("It is withdrawn."),
+                    .refusal(404, "noSuchOutcome", "No such outcome is ordered, or it is spent."),
+                ]
+            ) { removeOutcome($0) },
+        ]
+    }
+
+    private func outcomes(_ exchange: Exchange) -> Response {
         let queued = exchange.world.update { $0.outcomes.queued }
         return ControlAnswer.ok(["outcomes": .array(queued.map(\.json))])
     }
 
-    func addOutcome(_ exchange: Exchange) -> Response {
-        let order: Outcome
-        do { order = try exchange.body(exchange.world.seed.format.outcome) } catch { return error.response }
+    private func addOutcome(_ exchange: Exchange, _ order: Outcome) -> Response {
         if order.kind == .error, order.error == nil {
             return ControlAnswer.error(
                 400, "invalidBody", "the outcome \"error\" needs the error's name", path: "$.error")
@@ -33,12 +71,12 @@ extension ControlAPI {
         } catch { return error.response }
     }
 
-    func removeOutcomes(_ exchange: Exchange) -> Response {
+    private func removeOutcomes(_ exchange: Exchange) -> Response {
         exchange.world.update { $0.outcomes.removeAll() }
         return Response(status: 204)
     }
 
-    func removeOutcome(_ exchange: Exchange) -> Response {
+    private func removeOutcome(_ exchange: Exchange) -> Response {
         let id = exchange.parameters["id"] ?? ""
         guard exchange.world.update({ $0.outcomes.remove(id) }) else {
             return ControlAnswer.error(

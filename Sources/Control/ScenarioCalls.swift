@@ -5,7 +5,67 @@ import EmulatorCore
 // GET /_understudy/v1/scenarios; GET, POST and DELETE /_understudy/v1/scenarios/NAME
 
 extension ControlAPI {
-    func listScenarios(_ exchange: Exchange) -> Response {
+    var scenarioCalls: [Operation] {
+        let gone = CallAnswer.refusal(404, "noSuchScenario", "There is no such scenario.")
+        let path = ["The scenario's name."]
+        return [
+            .control(
+                "GET", "scenarios", "Lists the ready-made situations.",
+                answers: [
+                    .json(
+                        "The scenarios.",
+                        .members([
+                            .required(
+                                "scenarios",
+                                .sequence(
+                                    of: .members([
+                                        .required("name", .string, "Its name."),
+                                        .required("title", .string, "What it is called."),
+                                        .required("happens", .string, "What a client meets."),
+                                        .required("played", .boolean, "Whether it has begun in this world."),
+                                    ])), "Each of them.")
+                        ]))
+                ]
+            ) { listScenarios($0) },
+            .control(
+                "GET", "scenarios/:name", "Shows a scenario with its orders; or, to whoever accepts HTML, its page.",
+                path: path,
+                answers: [
+                    .json("The scenario.", Scenario.schema), .other("Its page.", "text/html; charset=utf-8"), gone,
+                ]
+            ) { scenario($0) },
+            .control(
+                "POST", "scenarios/:name",
+                "Begins a scenario. The body may give values for its parameters, which are texts.", path: path,
+                reads: .unread(.map(of: .string)),
+                answers: [
+                    .json(
+                        "It has begun.",
+                        .members([
+                            .required("scenario", .string, "Its name."),
+                            .required("title", .string, "What it is called."),
+                            .required("happens", .string, "What a client meets."),
+                            .required("advice", .string, "What a correct client does."),
+                        ])), gone, .refusal(409, "orderRefused", "One of its orders is refused in this world."),
+                ]
+            ) { await playScenario($0) },
+            .control(
+                "DELETE", "scenarios/:name",
+                "Ends a scenario: its faults and outcomes go, and the clock goes back. What else it did stays.",
+                path: path,
+                answers: [
+                    .json(
+                        "It has ended.",
+                        .members([
+                            .required("scenario", .string, "Its name."),
+                            .required("withdrawn", .boolean, "Whether it had begun."),
+                        ])), gone,
+                ]
+            ) { withdrawScenario($0) },
+        ]
+    }
+
+    private func listScenarios(_ exchange: Exchange) -> Response {
         let orders = exchange.world.scenarioOrders
         let all = scenarios.map { scenario -> JSONValue in
             [
@@ -17,7 +77,7 @@ extension ControlAPI {
     }
 
     /// Its orders; or, for people, a page.
-    func scenario(_ exchange: Exchange) -> Response {
+    private func scenario(_ exchange: Exchange) -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         guard exchange.request.header("Accept")?.contains("text/html") ?? false else {
             var document = JSONObject([("name", .string(scenario.name))])
@@ -28,7 +88,7 @@ extension ControlAPI {
     }
 
     /// The body may give values for the scenario's parameters.
-    func playScenario(_ exchange: Exchange) async -> Response {
+    private func playScenario(_ exchange: Exchange) async -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         let values: JSONObject
         do {
@@ -55,7 +115,7 @@ extension ControlAPI {
     }
 
     /// Withdraws its faults and outcomes, and moves the clock back. What else it did stays.
-    func withdrawScenario(_ exchange: Exchange) -> Response {
+    private func withdrawScenario(_ exchange: Exchange) -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         return ControlAnswer.ok([
             "scenario": .string(scenario.name), "withdrawn": .bool(scenario.withdraw(from: exchange.world)),

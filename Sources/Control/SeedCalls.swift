@@ -5,16 +5,46 @@ import JSON
 // GET, PUT and POST /_understudy/v1/seed: what the exchange's world begins as. Other worlds have nothing to do with it.
 
 extension ControlAPI {
+    var seedCalls: [Operation] {
+        let changed = [
+            CallAnswer.json(
+                "It is so.",
+                .members([
+                    .required("world", .string, "Which world."),
+                    .required("seed", .choice(["replaced", "merged"]), "What was done."),
+                ])), .refusal(409, "changedMeanwhile", "Other requests have changed the seed at the same time."),
+            .refusal(503, "tooManySeeds", "Worlds have too many seeds of their own."),
+        ]
+        return [
+            .control(
+                "GET", "seed", "Shows the world's seed as one file, which can be sent again.",
+                answers: [.json("The seed.", format.schema)]
+            ) { seed($0) },
+            .control(
+                "PUT", "seed", "Lets the world begin afresh from another seed.",
+                reads: .unread(format.schema, isOptional: false), answers: changed
+            ) { replaceSeed($0) },
+            .control(
+                "POST", "seed",
+                "Merges into the world's seed, as another file would be. The world goes on with all that it has.",
+                reads: .unread(format.schema, isOptional: false),
+                answers: changed + [
+                    .refusal(409, "tooManyOrders", "There is no room for its outcomes or faults.")
+                ]
+            ) { extendSeed($0) },
+        ]
+    }
+
     /// The seed as one file, which can be sent again.
-    func seed(_ exchange: Exchange) -> Response { ControlAnswer.ok(exchange.world.seed.document) }
+    private func seed(_ exchange: Exchange) -> Response { ControlAnswer.ok(exchange.world.seed.document) }
 
     /// The world begins afresh from the body.
-    func replaceSeed(_ exchange: Exchange) -> Response {
+    private func replaceSeed(_ exchange: Exchange) -> Response {
         change(exchange, "replaced") { source, _ in [source] }
     }
 
     /// The body is merged in, as another file would be, and the world goes on with all that it has.
-    func extendSeed(_ exchange: Exchange) -> Response {
+    private func extendSeed(_ exchange: Exchange) -> Response {
         change(exchange, "merged", isAddition: true) { source, world in
             // One file takes the place of all before: there would be more with every call.
             [SeedSource(name: "the world's seed", sent: world.seed.document.serialized(), isChecked: true), source]

@@ -18,7 +18,47 @@ extension ControlAPI {
         return WorldSnapshot.sizeLimit
     }
 
-    func snapshot(_ exchange: Exchange) async -> Response {
+    var snapshotCalls: [Operation] {
+        let failed = CallAnswer.refusal(503, "store", "The worlds' store has failed.")
+        return [
+            .control(
+                "GET", "snapshot", "Shows all of the world, its secrets included, as JSON.",
+                answers: [
+                    .json("The world.", ControlAPI.snapshotSchema), failed,
+                    .refusal(409, "tooLarge", "The world is too large for a snapshot."),
+                ]
+            ) { await snapshot($0) },
+            .control(
+                "PUT", "snapshot", "Puts a world that was shown so in the place of this one.",
+                reads: .unread(ControlAPI.snapshotSchema),
+                answers: [
+                    .json(
+                        "It is loaded.",
+                        .members([
+                            .required("world", .string, "Which world."),
+                            .required("loaded", .boolean, "Always true."),
+                            .required("rows", .count, "How many rows its tables have together."),
+                        ])), failed, .refusal(400, "invalidSnapshot", "It is no snapshot, or can't be used here."),
+                    .refusal(409, "changedMeanwhile", "Other requests have changed the world at the same time."),
+                    .refusal(503, "tooManySeeds", "There is no room for the snapshot's seed."),
+                ]
+            ) { await loadSnapshot($0) },
+        ]
+    }
+
+    private static let snapshotSchema = Schema.members(
+        "Snapshot",
+        [
+            .required("snapshot", .integer(1...1), "The format's version."),
+            .required("version", .string, "The version of the daemon that wrote it."),
+            .required("world", .string, "Which world it was."), .required("time", .time, "The world's time then."),
+            .required("seed", .string, "The world's seed, as the text of one file."),
+            .required("keys", .sequence(of: .any), "The keys that sign."),
+            .required("values", .map(of: .any), "What the world keeps one of, such as its clock."),
+            .required("tables", .map(of: .sequence(of: .any)), "The rows of its tables."),
+        ])
+
+    private func snapshot(_ exchange: Exchange) async -> Response {
         await exchange.aside {
             let bytes: [UInt8]
             do throws(StoreFailure) { bytes = try exchange.world.snapshot(version: version) } catch {
@@ -40,7 +80,7 @@ extension ControlAPI {
 
     /// All of it or nothing. Only where the snapshot has another seed than the world and the store fails after that was changed, the
     /// world is a new one of that seed.
-    func loadSnapshot(_ exchange: Exchange) async -> Response {
+    private func loadSnapshot(_ exchange: Exchange) async -> Response {
         await exchange.aside {
             do throws(ControlRefusal) { return try load(exchange) } catch { return error.response }
         }

@@ -6,9 +6,45 @@ import EmulatorCore
 // POST /_understudy/v1/tokens: an ID token without a sign-in, valid or broken
 
 extension ControlAPI {
-    func mintToken(_ exchange: Exchange) async -> Response {
-        let order: TokenOrder
-        do throws(ControlRefusal) { order = try exchange.body(tokenOrder) } catch { return error.response }
+    var tokenCalls: [Operation] {
+        [
+            .control(
+                "POST", "tokens", "Mints an ID token without a sign-in, whole or broken.", reads: .body(tokenOrder),
+                answers: [
+                    .json(
+                        201, "The token.",
+                        .members(
+                            "MintedToken",
+                            [
+                                .required("token", .string, "The JSON Web Token."),
+                                .optional("header", .map(of: .any), "What its header says, if it can be read."),
+                                .optional("claims", .map(of: .any), "What it claims, if it can be read."),
+                            ])), .refusal(400, "noTokens", "The provider gives out no ID tokens."),
+                    .refusal(404, "noSuchClient", "There is no such client."),
+                    .refusal(404, "noSuchAccount", "There is no such account."),
+                    .refusal(429, "tooManyProjects", "At Firebase: the world has too many projects that no seed has."),
+                    .refusal(500, "signing", "The token can't be signed."),
+                ], keys: keyOwners
+            ) { await mintToken($0, $1) },
+            .control(
+                "POST", "tokens/revocations",
+                "Ends one access or refresh token, whoever gave it out; what else came of the sign-in goes on.",
+                reads: .body(TokenRevocation.self),
+                answers: [
+                    .json(
+                        "What it was.",
+                        .members([
+                            .required("provider", .string, "Who had given it out."),
+                            .required("kind", .string, "What kind of token."),
+                            .required("client", .string, "To which client."),
+                        ])),
+                    .refusal(404, "noSuchToken", "No provider has given it out here, or it has ended already."),
+                ]
+            ) { revokeToken($0, $1) },
+        ]
+    }
+
+    private func mintToken(_ exchange: Exchange, _ order: TokenOrder) async -> Response {
         do throws(ControlRefusal) {
             let provider = providers.first { $0.name == order.provider }
             guard let draft = try provider?.token(for: order.wanted, in: exchange) else {
@@ -76,9 +112,7 @@ extension ControlAPI {
         }
     }
 
-    func revokeToken(_ exchange: Exchange) -> Response {
-        let order: TokenRevocation
-        do { order = try exchange.body(TokenRevocation.self) } catch { return error.response }
+    private func revokeToken(_ exchange: Exchange, _ order: TokenRevocation) -> Response {
         for provider in providers {
             guard let (kind, client) = provider.endToken(order.token, in: exchange) else { continue }
             return ControlAnswer.ok([

@@ -27,7 +27,70 @@ extension TextRule {
 }
 
 extension ControlAPI {
-    func listWorlds(_ exchange: Exchange) -> Response {
+    var worldCalls: [Operation] {
+        let gone = CallAnswer.refusal(404, "noSuchWorld", "There is no such world now.")
+        return [
+            .control(
+                "GET", "worlds", "Lists the worlds that there are.",
+                answers: [
+                    .json(
+                        "The worlds.",
+                        .members([
+                            .required("worlds", .sequence(of: ControlAPI.worldSchema), "Each of them."),
+                            .required("limit", .count, "How many there can be."),
+                            .required(
+                                "droppedAfterIdleSeconds", .count, "After how long without use a world is dropped."),
+                        ]))
+                ]
+            ) { listWorlds($0) },
+            .control(
+                "POST", "worlds", "Makes a world, if there is none of that name, with a port of its own if it asks.",
+                reads: .body(WorldOrder.self),
+                answers: [
+                    .json(201, "The world is made.", ControlAPI.reachedWorldSchema),
+                    .json(200, "It was there.", ControlAPI.reachedWorldSchema),
+                    .refusal(409, "otherPort", "The world has another port already."),
+                    .refusal(409, "noSMTP", "The daemon takes no mail by SMTP."),
+                    .refusal(409, "noHTTP", "The daemon serves HTTPS only."),
+                    .refusal(409, "cannotListen", "The port can't be listened on."),
+                    .refusal(503, "tooManyWorlds", "There are too many worlds, all in use."),
+                    .refusal(503, "tooManyPorts", "Too many worlds have ports of their own."),
+                ]
+            ) { addWorld($0, $1) },
+            .control(
+                "DELETE", "worlds/:name", "Drops a world with all that it holds.", path: ["The world's name."],
+                answers: [
+                    .empty("It is dropped."), gone, .refusal(409, "defaultWorld", "The default world stays."),
+                ]
+            ) { removeWorld($0) },
+            .control(
+                "POST", "worlds/:name/reset", "Lets another world begin afresh from its seed.",
+                path: ["The world's name."], answers: [.json("It has begun afresh.", ControlAPI.resetSchema), gone]
+            ) { resetWorld($0) },
+        ]
+    }
+
+    private static let worldSchema = Schema.members(
+        "World",
+        [
+            .required("name", .string, "Its name."),
+            .required("idleSeconds", .count, "How long nobody has used it."),
+            .required("requests", .count, "How many exchanges its recording holds."),
+            .optional("url", .string, "Where it is, if it has a port of its own."),
+            .optional("smtp", .string, "Where it takes mail, if it has a port of its own for that."),
+        ])
+
+    private static let reachedWorldSchema = Schema.members(
+        "ReachedWorld",
+        [
+            .required("name", .string, "Its name."), .required("url", .string, "Where it is."),
+            .optional("smtp", .string, "Where it takes mail, if it has a port of its own for that."),
+        ])
+
+    static let resetSchema = Schema.members(
+        "Reset", [.required("world", .string, "Which world."), .required("reset", .boolean, "Always true.")])
+
+    private func listWorlds(_ exchange: Exchange) -> Response {
         worlds.budget.recordings.refreshCounts()
         let all = worlds.list.map { entry -> JSONValue in
             var world = JSONObject([
@@ -56,9 +119,7 @@ extension ControlAPI {
     }
 
     /// 201 for a world that is made, 200 for one that was there.
-    func addWorld(_ exchange: Exchange) -> Response {
-        let order: WorldOrder
-        do { order = try exchange.body(WorldOrder.self) } catch { return error.response }
+    private func addWorld(_ exchange: Exchange, _ order: WorldOrder) -> Response {
         let isNew = worlds.existing(order.name) == nil
         guard let world = worlds.world(order.name) else {
             return ControlAnswer.error(
@@ -105,7 +166,7 @@ extension ControlAPI {
         }
     }
 
-    func removeWorld(_ exchange: Exchange) -> Response {
+    private func removeWorld(_ exchange: Exchange) -> Response {
         let name = exchange.parameters["name"] ?? ""
         guard name != worlds.unnamed else {
             return ControlAnswer.error(
@@ -118,7 +179,7 @@ extension ControlAPI {
     }
 
     /// `POST reset` in another world. One that isn't there isn't made for it.
-    func resetWorld(_ exchange: Exchange) -> Response {
+    private func resetWorld(_ exchange: Exchange) -> Response {
         let name = exchange.parameters["name"] ?? ""
         guard let world = worlds.existing(name) else { return noSuchWorld(name) }
         world.reset()

@@ -42,11 +42,8 @@ package struct FacebookProvider: Provider {
 
     package var operations: [Operation] {
         ["", "/:version"].flatMap { dialog(below: $0) + graph(below: $0) } + discoveryDocuments + [
-            .control(
-                "POST", "facebook/authorizations", keys: [.facebook],
-                .native(errors: ["canceled"], takesOthers: true, mints: .facebook)
-            ) { authorizeNatively($0) },
-            .control("POST", "facebook/revocations") { revokeByOrder($0) },
+            nativeCall,
+            .revocations(of: name, "Lets people remove an app in their Facebook settings.") { revokeByOrder($0, $1) },
         ]
     }
 

@@ -10,7 +10,28 @@ import OAuth
 // Quirk: Limited Login brings an ID token in place of an access token.
 
 extension FacebookProvider {
+    var nativeCall: Operation {
+        .control(
+            "POST", "facebook/authorizations", "Signs a person in on a device: what the Facebook SDK would deliver.",
+            reads: .body(NativeRequest.self),
+            answers: [
+                .json(
+                    "What the app gets.",
+                    .members(
+                        "FacebookUser",
+                        [
+                            .required("userID", .string, "The person's ID."),
+                            .optional("accessToken", .string, "The access token."),
+                            .optional("authenticationToken", .string, "With Limited Login, the ID token in its place."),
+                        ]))
+            ] + CallAnswer.nativeRefusals, keys: [.facebook],
+            .native(errors: ["canceled"], takesOthers: true, mints: .facebook)
+        ) { authorizeNatively($0, $1) }
+    }
+
     private struct NativeRequest: SchemaObject {
+        static let schemaName: String? = "FacebookAuthorization"
+
         enum Tracking: String, CaseIterable {
             case enabled
             case limited
@@ -34,9 +55,8 @@ extension FacebookProvider {
         }
     }
 
-    func authorizeNatively(_ exchange: Exchange) -> Response {
+    private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) -> Response {
         do throws(ControlRefusal) {
-            let body = try exchange.body(NativeRequest.self)
             let app = try apps.client(named: body.client)
             let account = try exchange.nativeAccount(provider: name, client: app, account: body.account)
             let permissions = body.scopes

@@ -11,8 +11,8 @@ import OAuth
 extension FacebookProvider {
     /// `POST /_understudy/v1/facebook/revocations`: people remove an app under "Apps and websites".
     /// <https://www.facebook.com/help/204306713029340>
-    func revokeByOrder(_ exchange: Exchange) -> Response {
-        exchange.revoke(FacebookGrant.self) { id in
+    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) -> Response {
+        exchange.revoke(FacebookGrant.self, order) { id in
             apps[id] == nil ? "no app \(Diagnosis.quote(id)) is seeded" : nil
         } isOf: { grant, id in
             grant.app == id

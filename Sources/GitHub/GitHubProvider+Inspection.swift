@@ -77,7 +77,21 @@ extension GitHubProvider {
 
     // MARK: - POST /_understudy/v1/github/logouts
 
+    var logoutCall: Operation {
+        .control(
+            "POST", "github/logouts", "Signs a person out at github.com, in all browsers or in one.",
+            reads: .body(LogoutOrder.self),
+            answers: [
+                .json(
+                    "They are signed out.", .members([.required("sessions", .count, "How many sessions have ended.")])),
+                .refusal(404, "noSuchSession", "The person has no such session."),
+            ]
+        ) { signOutByOrder($0, $1) }
+    }
+
     private struct LogoutOrder: SchemaObject {
+        static let schemaName: String? = "GitHubLogout"
+
         let account: String
         let session: String?
 
@@ -88,9 +102,7 @@ extension GitHubProvider {
     }
 
     /// Signs a person out at github.com, in all browsers or in one.
-    func signOutByOrder(_ exchange: Exchange) -> Response {
-        let order: LogoutOrder
-        do { order = try exchange.body(LogoutOrder.self) } catch { return error.response }
+    private func signOutByOrder(_ exchange: Exchange, _ order: LogoutOrder) -> Response {
         let ended = exchange.world.update { tables in
             let sessions = tables.rows(Session.byAccount, order.account).filter { session in
                 session.expires > tables.now && order.session.map { $0 == session.id } ?? true

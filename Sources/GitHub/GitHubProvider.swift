@@ -38,8 +38,14 @@ package struct GitHubProvider: Provider {
     package var operations: [Operation] {
         webOperations + endpoints.flatMap { restOperations($0) } + [
             Operation("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { Avatar.response($0) },
-            .control("POST", "github/revocations") { await revokeByOrder($0) },
-            .control("POST", "github/logouts") { signOutByOrder($0) },
+            .revocations(
+                of: name, "Lets people remove an app in their settings at GitHub; the app's webhook is told.",
+                told: [
+                    .optional(
+                        "webhook", .nullable(OutgoingMessage.Delivery.schema(beside: [])),
+                        "For one app of one person, what became of its webhook; null where it has none.")
+                ]
+            ) { await revokeByOrder($0, $1) }, logoutCall,
         ]
     }
 

@@ -96,9 +96,7 @@ extension GitHubProvider {
 
     /// Revokes as the settings page does. For one person and one app it says what became of the webhook; for several, webhooks
     /// are sent in the background.
-    func revokeByOrder(_ exchange: Exchange) async -> Response {
-        let order: RevocationOrder
-        do { order = try exchange.body(RevocationOrder.self) } catch { return error.response }
+    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) async -> Response {
         let noClient: (String) -> String? = { id in
             directory.apps[id] == nil ? "no app \(Diagnosis.quote(id)) is seeded\(directory.hint(forClient: id))" : nil
         }

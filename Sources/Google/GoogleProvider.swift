@@ -39,11 +39,8 @@ package struct GoogleProvider: Provider {
 
     package var operations: [Operation] {
         authorizations + profiles + tokens + keySets + [
-            .control(
-                "POST", "google/authorizations", keys: [.google],
-                .native(errors: ["canceled"], takesOthers: true, mints: .google)
-            ) { authorizeNatively($0) },
-            .control("POST", "google/revocations") { revokeByOrder($0) },
+            nativeCall,
+            .revocations(of: name, "Lets people remove an app in their Google account.") { revokeByOrder($0, $1) },
         ]
     }
 

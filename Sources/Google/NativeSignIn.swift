@@ -8,7 +8,28 @@ import OAuth
 // https://developers.google.com/identity/sign-in/ios/sign-in
 
 extension GoogleProvider {
+    var nativeCall: Operation {
+        .control(
+            "POST", "google/authorizations", "Signs a person in on a device: what the Google SDK would deliver.",
+            reads: .body(NativeRequest.self),
+            answers: [
+                .json(
+                    "What the app gets.",
+                    .members(
+                        "GoogleUser",
+                        [
+                            .required("userID", .string, "The person's `sub`."),
+                            .required("idToken", .string, "The ID token."),
+                            .required("accessToken", .string, "The access token."),
+                        ]))
+            ] + CallAnswer.nativeRefusals, keys: [.google],
+            .native(errors: ["canceled"], takesOthers: true, mints: .google)
+        ) { authorizeNatively($0, $1) }
+    }
+
     private struct NativeRequest: SchemaObject {
+        static let schemaName: String? = "GoogleAuthorization"
+
         let client: String
         let account: String?
         let nonce: String?
@@ -24,9 +45,8 @@ extension GoogleProvider {
         }
     }
 
-    func authorizeNatively(_ exchange: Exchange) -> Response {
+    private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) -> Response {
         do throws(ControlRefusal) {
-            let body = try exchange.body(NativeRequest.self)
             let client = try clients.client(named: body.client)
             let account = try exchange.nativeAccount(provider: name, client: client, account: body.account)
             let scopes = GoogleScopes(body.scopes)

@@ -6,8 +6,8 @@ import OAuth
 // https://support.google.com/accounts/answer/13533235
 
 extension GoogleProvider {
-    func revokeByOrder(_ exchange: Exchange) -> Response {
-        exchange.revoke(GoogleGrant.self) { id in
+    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) -> Response {
+        exchange.revoke(GoogleGrant.self, order) { id in
             clients[id] == nil ? "no client \(Diagnosis.quote(id)) is seeded" : nil
         } isOf: { grant, id in
             grant.client == id

@@ -59,7 +59,28 @@ extension Issuer {
 // POST /_understudy/v1/openid/logouts: a session ends at the issuer, without a browser
 
 extension OpenIDProvider {
+    var logoutCall: Operation {
+        let told = Schema.members(
+            [.required("client", .string, "Which client.")]
+                + OutgoingMessage.Delivery.schema(beside: []).fields.map { .optional($0.name, $0.schema, $0.about) })
+        return .control(
+            "POST", "openid/logouts", "Ends a person's sessions at an issuer without a browser; clients are told.",
+            reads: .body(LogoutOrder.self),
+            answers: [
+                .json(
+                    "They have ended.",
+                    .members([
+                        .required("sessions", .count, "How many."),
+                        .required("notifications", .sequence(of: told), "What became of the logout tokens."),
+                    ])), .refusal(404, "noSuchIssuer", "There is no such issuer."),
+                .refusal(404, "noSuchSession", "The person has no such session."),
+            ], keys: issuers.map(\.owner)
+        ) { await logOut($0, $1) }
+    }
+
     private struct LogoutOrder: SchemaObject {
+        static let schemaName: String? = "OpenIDLogout"
+
         let issuer: String
         let account: String
         let session: String?
@@ -71,9 +92,8 @@ extension OpenIDProvider {
         }
     }
 
-    func logOut(_ exchange: Exchange) async -> Response {
+    private func logOut(_ exchange: Exchange, _ order: LogoutOrder) async -> Response {
         do throws(ControlRefusal) {
-            let order = try exchange.body(LogoutOrder.self)
             guard let issuer = issuers.first(where: { $0.id == order.issuer }) else {
                 throw ControlRefusal(
                     ControlAnswer.error(

@@ -18,8 +18,10 @@ package struct OpenIDProvider: Provider {
 
     package var operations: [Operation] {
         issuers.flatMap(\.operations) + [
-            .control("POST", "openid/logouts", keys: issuers.map(\.owner)) { await logOut($0) },
-            .control("POST", "openid/revocations") { revokeByOrder($0) },
+            logoutCall,
+            .revocations(
+                of: name, "Lets people withdraw what they have consented to, at every issuer that has the client."
+            ) { revokeByOrder($0, $1) },
         ]
     }
 

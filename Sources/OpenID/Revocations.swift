@@ -5,9 +5,7 @@ import OAuth
 // POST /_understudy/v1/openid/revocations: people withdraw what they have consented to, at every issuer that has the client.
 
 extension OpenIDProvider {
-    func revokeByOrder(_ exchange: Exchange) -> Response {
-        let order: RevocationOrder
-        do { order = try exchange.body(RevocationOrder.self) } catch { return error.response }
+    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) -> Response {
         if hasForgottenConsent(order, exchange) { return ControlAnswer.ok(["revoked": true, "grants": 0]) }
         return exchange.revoke(OpenIDGrant.self, order) { id in
             issuers.contains { $0.client(id) != nil } ? nil : "no issuer has a client \(Diagnosis.quote(id))"

@@ -4,13 +4,38 @@ import JSON
 import OAuth
 
 extension AppleProvider {
+    private struct Question: SchemaObject {
+        let sender: String
+        let recipient: String
+
+        init(_ fields: inout Fields) {
+            sender = fields("from", .text(.email), "Who sends it.")
+            recipient = fields("to", .text(.email), "A hidden address.")
+        }
+    }
+
+    var relayCall: Operation {
+        .control(
+            "GET", "apple/relay", "Tells what Apple's private relay would do with a mail.",
+            reads: .query(Question.self),
+            answers: [
+                .json(
+                    "What it would do.",
+                    .members([
+                        .required("forwarded", .boolean, "Whether the person would get it."),
+                        .optional("to", .string, "At which address."), .optional("sender", .string, "As whose."),
+                        .optional("reason", .string, "Why not."),
+                        .optional("smtp", .string, "With which words it is refused."),
+                    ])),
+                .refusal(404, RelayRefusal.Reason.noSuchAddress.rawValue, "The relay gave out no such address."),
+            ]
+        ) { relayDecision($0, $1) }
+    }
+
     /// `GET /_understudy/v1/apple/relay?from=…&to=…`: what would become of a mail, whose sender stands in the envelope and in From, and
     /// that is signed as it should be.
-    func relayDecision(_ exchange: Exchange) -> Response {
-        let form = exchange.request.queryForm
-        guard let sender = form["from"], let recipient = form["to"], TextRule.email.holds(sender),
-            TextRule.email.holds(recipient)
-        else { return ControlAnswer.error(400, "missingParameter", "give from and to, two e-mail addresses") }
+    private func relayDecision(_ exchange: Exchange, _ question: Question) -> Response {
+        let (sender, recipient) = (question.sender, question.recipient)
         let mail = RelayedMail(
             sender: sender, recipient: recipient.lowercased(), authors: [Mailbox(sender)], content: nil)
         switch relay(mail, in: exchange.world) {

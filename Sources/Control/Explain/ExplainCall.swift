@@ -5,6 +5,43 @@ import JSON
 // POST /_understudy/v1/explain: what a token, a client secret, a nonce or a callback is, and what is wrong with it
 
 extension ControlAPI {
+    var explainCalls: [Operation] {
+        [
+            .control(
+                "POST", "explain",
+                "Says what a token, a client secret, a code, a nonce or a callback is, and what is wrong with it, by this world's seed, keys, clock and recording.",
+                reads: .body(ExplainRequest.self),
+                answers: [
+                    .json("What it is.", ControlAPI.explanationSchema),
+                    .refusal(400, "tooLong", "The value is longer than is read."),
+                ]
+            ) { await explain($0, $1) }
+        ]
+    }
+
+    private static let explanationSchema = Schema.members(
+        "Explanation",
+        [
+            .required("kind", .string, "What it was taken for."),
+            .required("sound", .boolean, "Whether nothing was found to be wrong."),
+            .required(
+                "parts",
+                .sequence(
+                    of: .members([
+                        .required("heading", .string, "What the part is about."),
+                        .required(
+                            "findings",
+                            .sequence(
+                                of: .members([
+                                    .required(
+                                        "holds", .nullable(.boolean),
+                                        "Whether it is as it should be; null for a mere statement."),
+                                    .required("text", .string, "What was found."),
+                                    .optional("request", .string, "The request that it speaks of."),
+                                ])), "One sentence about one thing each."),
+                    ])), "What there is to say."),
+        ])
+
     private struct ExplainRequest: SchemaObject {
         let value: String
         let rawNonce: String?
@@ -15,9 +52,7 @@ extension ControlAPI {
         }
     }
 
-    func explain(_ exchange: Exchange) async -> Response {
-        let body: ExplainRequest
-        do throws(ControlRefusal) { body = try exchange.body(ExplainRequest.self) } catch { return error.response }
+    private func explain(_ exchange: Exchange, _ body: ExplainRequest) async -> Response {
         guard body.value.utf8.count <= PastedValue.limit else {
             let message = "\(body.value.utf8.count) bytes; \(PastedValue.limit) are read at most"
             return ControlAnswer.error(400, "tooLong", message, path: "$.value")

@@ -4,27 +4,86 @@ import JSON
 
 // GET and DELETE /_understudy/v1/mail, GET and DELETE mail/ID, GET mail/ID/raw, GET mail/ID/attachments/N: what was sent to people,
 // or would have been.
-//
-// Query: from, to, subject, text, kind, after and limit filter; wait (at most a minute) waits for a message to come. Accept:
-// text/event-stream asks for one event a message.
 
 extension ControlAPI {
-    var mailOperations: [Operation] {
-        [
-            .control("GET", "mail") { await mail($0) },
-            .control("POST", "mail") { await sendMail($0) },
-            .control("DELETE", "mail") { deleteMail($0) },
-            .control("GET", "mail/:id") { await message($0) },
-            .control("DELETE", "mail/:id") { deleteMessage($0) },
-            .control("GET", "mail/:id/raw") { await rawMessage($0) },
-            .control("GET", "mail/:id/attachments/:number") { await attachment($0) },
-            .control("POST", "mail/:id/replies") { await reply($0) },
+    var mailCalls: [Operation] {
+        let gone = CallAnswer.refusal(404, "noSuchMessage", "The inbox doesn't hold it.")
+        let isText = CallAnswer.refusal(404, "notMail", "It is a text message.")
+        let path = ["The message's ID."]
+        return [
+            .control(
+                "GET", "mail",
+                "Shows what was mailed and texted to people, or would have been: filtered, waited for, or as a stream of events to whoever accepts text/event-stream.",
+                reads: .query(
+                    MailQuery.Parameters.self,
+                    headers: [
+                        .optional(
+                            "Last-Event-ID", .text(MailQuery.id), "The same as `after`, for a stream that goes on.")
+                    ]),
+                answers: [
+                    .json("The messages, the oldest first.", MailDocument.listSchema),
+                    .other("An event `message` for each, and `deleted` when messages are.", "text/event-stream"),
+                    .refusal(503, "tooManyListeners", "There are too many streams and waiting requests."),
+                ]
+            ) { await mail($0, $1) },
+            .control(
+                "POST", "mail", "Sends a mail, as if by SMTP.", reads: .body(NewMail.self),
+                answers: ControlAPI.submitted
+            ) { await sendMail($0, $1) },
+            .control("DELETE", "mail", "Empties the inbox.", answers: [.empty("It is empty.")]) { deleteMail($0) },
+            .control(
+                "GET", "mail/:id", "Shows one message, whole.", path: path,
+                answers: [.json("The message.", MailDocument.schema), gone]
+            ) { await message($0) },
+            .control(
+                "DELETE", "mail/:id", "Deletes a message.", path: path, answers: [.empty("It is deleted."), gone]
+            ) { deleteMessage($0) },
+            .control(
+                "GET", "mail/:id/raw", "Gives a mail as it was sent, or as a relay has forwarded it.", path: path,
+                reads: .query(RawQuery.self),
+                answers: [
+                    .other("The mail.", "message/rfc822"), gone, isText,
+                    .refusal(404, "notForwarded", "No relay has forwarded it."),
+                ]
+            ) { await rawMessage($0, $1) },
+            .control(
+                "GET", "mail/:id/attachments/:number", "Gives an attachment of a mail.",
+                path: ["The message's ID.", "Which attachment, counted from 1."],
+                answers: [
+                    .other("What it holds, in its own type where browsers can do no harm with that.", "*/*"), gone,
+                    .refusal(403, "masked", "The daemon masks secrets, and can't find them in attachments."),
+                    .refusal(404, "noSuchAttachment", "The mail has no such attachment."),
+                ]
+            ) { await attachment($0) },
+            .control(
+                "POST", "mail/:id/replies", "Answers a mail, as the person who got it.", path: path,
+                reads: .body(NewReply.self),
+                answers: ControlAPI.submitted + [
+                    gone, isText, .refusal(409, "unanswerable", "Nobody got it, or it doesn't say who it is from."),
+                ]
+            ) { await reply($0, $1) },
         ]
     }
 
-    private func mail(_ exchange: Exchange) async -> Response {
+    private struct RawQuery: SchemaObject {
+        enum Form: String, CaseIterable {
+            case sent
+            case forwarded
+        }
+
+        let form: Form
+
+        init(_ fields: inout Fields) {
+            form = fields("as", .choice(Form.self), default: .sent, "As it was sent, or as a relay has forwarded it.")
+        }
+    }
+
+    private func mail(_ exchange: Exchange, _ parameters: MailQuery.Parameters) async -> Response {
         let query: MailQuery
-        do { query = try MailQuery(exchange.request, isMasked: masksSecrets) } catch { return error.response }
+        do throws(ControlRefusal) {
+            query = try MailQuery(
+                parameters, resumedAfter: exchange.request.header("Last-Event-ID"), isMasked: masksSecrets)
+        } catch { return error.response }
         let world = exchange.world
         if exchange.request.header("Accept")?.contains("text/event-stream") ?? false {
             guard let lease = listenerLease() else { return tooManyListeners() }
@@ -69,16 +128,10 @@ extension ControlAPI {
         }
     }
 
-    private func rawMessage(_ exchange: Exchange) async -> Response {
+    private func rawMessage(_ exchange: Exchange, _ query: RawQuery) async -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
         guard row.message.kind == .mail else { return notMail(row, "has a raw form") }
-        let form = exchange.request.queryForm["as"]
-        guard form == nil || form == "sent" || form == "forwarded" else {
-            return ControlAnswer.error(
-                400, "invalidQuery", "found \(Diagnosis.quote(form ?? "")), expected \"sent\" or \"forwarded\"",
-                path: "$.as")
-        }
-        let wantsForwarded = form == "forwarded"
+        let wantsForwarded = query.form == .forwarded
         guard !wantsForwarded || row.message.relay?.forwardedTo != nil else {
             return ControlAnswer.error(
                 404, "notForwarded", "no relay forwarded \(row.id): it has no other form than the one that was sent")

@@ -21,16 +21,14 @@ struct MailQuery: Sendable {
     /// Whether secrets are masked: then what is masked can't be searched for.
     private let isMasked: Bool
 
-    private static let waitLimit = TimeSpan.minutes(1)
-
-    private struct Parameters: SchemaObject {
+    struct Parameters: SchemaObject {
         let to: String?
         let from: String?
         let subject: String?
         let text: String?
         let kind: SentMessage.Kind?
         let after: String?
-        let limit: String?
+        let limit: Int?
         let wait: TimeSpan?
 
         init(_ fields: inout Fields) {
@@ -40,41 +38,39 @@ struct MailQuery: Sendable {
             text = fields.optional("text", .text(.nonEmpty), "What the text or the HTML contains, in any case.")
             subject = fields.optional("subject", .text(.nonEmpty), "What the subject contains, in any case.")
             kind = fields.optional("kind", .choice(SentMessage.Kind.self), "E-mails or text messages.")
-            after = fields.optional("after", .text(.nonEmpty), "The ID of the message after which to begin.")
-            limit = fields.optional("limit", .text(.any), "How many at most.")
-            wait = fields.optional("wait", .duration, "How long to wait for a message that is still to come.")
+            after = fields.optional("after", .text(MailQuery.id), "The ID of the message after which to begin.")
+            limit = fields.optional(
+                "limit", .integer(1...Inbox.countLimit),
+                "How many at most: the latest ones, or with `after` the next ones.")
+            wait = fields.optional("wait", .wait, "How long to wait for a message that is still to come.")
         }
     }
 
-    /// - Throws: What is wrong with the query.
-    init(_ request: Request, isMasked: Bool) throws(ControlRefusal) {
+    static let id = TextRule(about: "the ID of a message, such as \"m12\"", pattern: "^m[0-9]{1,15}$") {
+        InboxMessage.number(of: $0) != nil
+    }
+
+    /// `header` is that of an event stream that goes on.
+    ///
+    /// - Throws: What is wrong with the header.
+    init(_ parameters: Parameters, resumedAfter header: String?, isMasked: Bool) throws(ControlRefusal) {
         self.isMasked = isMasked
-        let form = JSONObject(request.queryForm.fields.map { ($0.name, .string($0.value)) })
-        let parameters: Parameters
-        do throws(Issues) { parameters = try Parameters(checking: LocatedJSON(.object(form), file: "query")) } catch {
-            throw ControlRefusal(ControlAnswer.error(error.all))
-        }
         // A plus sign that isn't encoded comes as a space, and neither addresses nor numbers have spaces.
         recipient = parameters.to.map { $0.replacing(" ", with: "+").lowercased() }
         sender = parameters.from.map { $0.replacing(" ", with: "+").lowercased() }
         subject = parameters.subject?.lowercased()
         text = parameters.text?.lowercased()
         kind = parameters.kind
-        limit = try ControlAPI.count("limit", parameters.limit, upTo: Inbox.countLimit)
+        limit = parameters.limit
         wait = parameters.wait
-        if let wait, wait > MailQuery.waitLimit {
-            throw MailQuery.refusal("a minute is the longest wait", "$.wait")
-        }
-        let id = parameters.after ?? request.header("Last-Event-ID")
+        let id = parameters.after ?? header
         after = id.flatMap { InboxMessage.number(of: $0) }
         if let id, after == nil {
-            throw MailQuery.refusal(
-                "found \(Diagnosis.quote(id)), expected the ID of a message, such as \"m12\"", "$.after")
+            throw ControlRefusal(
+                ControlAnswer.error(
+                    400, "invalidQuery", "found \(Diagnosis.quote(id)), expected \(MailQuery.id.about)", path: "$.after"
+                ))
         }
-    }
-
-    private static func refusal(_ message: String, _ path: String) -> ControlRefusal {
-        ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: path))
     }
 
     /// Where a text is asked for, it reads the mail: not under a world's lock.

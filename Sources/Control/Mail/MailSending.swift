@@ -5,7 +5,9 @@ import JSON
 // POST /_understudy/v1/mail, POST mail/ID/replies: mails by JSON in place of SMTP. They go the same way as by SMTP: a relay judges
 // them, and they lie in the inbox.
 
-private struct NewMail: SchemaObject {
+struct NewMail: SchemaObject {
+    static let schemaName: String? = "NewMail"
+
     let from: String
     let to: [String]
     let cc: [String]
@@ -25,7 +27,9 @@ private struct NewMail: SchemaObject {
     }
 }
 
-private struct NewReply: SchemaObject {
+struct NewReply: SchemaObject {
+    static let schemaName: String? = "NewReply"
+
     let from: String?
     let text: String?
     let html: String?
@@ -40,9 +44,35 @@ private struct NewReply: SchemaObject {
 extension ControlAPI {
     private static let recipientLimit = 100
 
-    func sendMail(_ exchange: Exchange) async -> Response {
-        let order: NewMail
-        do { order = try exchange.body(NewMail.self) } catch { return error.response }
+    /// What sending a mail is answered.
+    static let submitted = [
+        CallAnswer.json("What an SMTP client would have been told.", submissionSchema),
+        .refusal(503, "noMail", "The daemon is stopping."),
+    ]
+
+    private static let replySchema = Schema.members(
+        "SMTPReply",
+        [
+            .required("code", .integer(200...599), "The reply's code."),
+            .optional("status", .string, "The enhanced status code."), .required("text", .string, "What it says."),
+        ])
+
+    private static let submissionSchema = Schema.members(
+        "SubmittedMail",
+        [
+            .required("smtp", replySchema, "The reply to the whole mail."),
+            .required("messages", .sequence(of: MailDocument.schema), "What lies in the inbox because of it."),
+            .optional(
+                "refused",
+                .sequence(
+                    of: .members([
+                        .required("to", .string, "Who."),
+                        .required("smtp", replySchema, "The reply for that recipient."),
+                        .required("reason", .string, "Why."),
+                    ])), "Who doesn't get it."),
+        ])
+
+    func sendMail(_ exchange: Exchange, _ order: NewMail) async -> Response {
         let recipients = order.to + order.cc
         guard !order.to.isEmpty, recipients.count <= ControlAPI.recipientLimit else {
             return ControlAnswer.error(
@@ -58,9 +88,7 @@ extension ControlAPI {
     }
 
     /// The person who got a mail answers it.
-    func reply(_ exchange: Exchange) async -> Response {
-        let order: NewReply
-        do { order = try exchange.body(NewReply.self) } catch { return error.response }
+    func reply(_ exchange: Exchange, _ order: NewReply) async -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
         guard row.message.kind == .mail else { return notMail(row, "is answered") }
         guard order.text != nil || order.html != nil else {

@@ -17,7 +17,18 @@ struct Criteria: SchemaObject {
     let fields: [(name: String, value: String)]
 
     init(_ fields: inout Fields) {
-        (host, path, method, client) = Criteria.place(&fields)
+        self.init(&fields, ofQuery: false)
+    }
+
+    /// A query has no objects, and so no conditions on fields.
+    init(query fields: inout Fields) { self.init(&fields, ofQuery: true) }
+
+    private init(_ fields: inout Fields, ofQuery isQuery: Bool) {
+        host = fields.optional(
+            "host", .text(.nonEmpty), "The provider's host; \"*\" stands for any characters.")?.lowercased()
+        path = fields.optional("path", .text(.nonEmpty), "The path; \"*\" stands for any characters.")
+        method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
+        client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
         let status = fields.optional(
             "status", .either(.integer(100...599), .text(Criteria.statusRule)),
             "The status, or a class such as \"4xx\".")
@@ -26,37 +37,11 @@ struct Criteria: SchemaObject {
         case .second(let text): self.status = text
         case nil: self.status = nil
         }
-        flow = Criteria.flow(&fields)
+        flow = fields.optional("flow", .text(.nonEmpty), "The ID of the first exchange of a sign-in.")
         isRefused = fields.optional("refused", .boolean, "Whether it was refused, and so has a diagnosis.")
         self.fields =
-            fields.optional("fields", .map(of: .text(.any)), "Fields of the query, form or JSON body.") ?? []
-    }
-
-    /// The conditions in a query, where all values are texts.
-    init(query fields: inout Fields) {
-        (host, path, method, client) = Criteria.place(&fields)
-        flow = Criteria.flow(&fields)
-        status = fields.optional("status", .text(.any), "The status, or a class such as \"4xx\".")
-        let refused = fields.optional(
-            "refused", .choice(["true", "false"]), "Whether it was refused, and so has a diagnosis.")
-        isRefused = refused.map { $0 == "true" }
-        self.fields = []
-    }
-
-    private static func place(
-        _ fields: inout Fields
-    ) -> (host: String?, path: String?, method: String?, client: String?) {
-        (
-            fields.optional("host", .text(.nonEmpty), "The provider's host; \"*\" stands for any characters.")?
-                .lowercased(),
-            fields.optional("path", .text(.nonEmpty), "The path; \"*\" stands for any characters."),
-            fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased(),
-            fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
-        )
-    }
-
-    private static func flow(_ fields: inout Fields) -> String? {
-        fields.optional("flow", .text(.nonEmpty), "The ID of the first exchange of a sign-in.")
+            isQuery
+            ? [] : fields.optional("fields", .map(of: .text(.any)), "Fields of the query, form or JSON body.") ?? []
     }
 
     private static let statusRule = TextRule(

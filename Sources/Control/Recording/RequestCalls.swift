@@ -10,10 +10,28 @@ import Time
 // Query: after, host, path, method, client, status, flow, refused and limit filter; wait (at most a minute) and count wait for
 // exchanges to come; format=har, also of one exchange, asks for a HAR file. Accept: text/event-stream asks for one event an exchange.
 
+private enum RecordingFormat: String, CaseIterable {
+    case json
+    case har
+
+    static let about = "What the answer is written in: the control API's own form, or an HTTP archive."
+}
+
+extension Rule where Self == SpanRule {
+    /// How long a request may wait for what it asks for.
+    static var wait: SpanRule {
+        .duration(
+            TextRule(
+                about: "a duration of at most a minute, such as \"500ms\" or \"10s\"", pattern: "^[0-9]+(ms|s|m|h|d)$"
+            ) { text in TimeSpan(text).map { (.zero ... .minutes(1)).contains($0) } ?? false })
+    }
+}
+
 extension ControlAPI {
-    struct Query: Sendable {
+    /// Which exchanges `GET requests` is about.
+    struct Query: SchemaObject {
         let criteria: Criteria
-        let after: String?
+        private(set) var after: String?
         let limit: Int?
         let wait: TimeSpan?
         let count: Int
@@ -21,19 +39,108 @@ extension ControlAPI {
         /// Which worlds; `nil` is the request's own.
         let worlds: String?
 
+        init(_ fields: inout Fields) {
+            criteria = Criteria(query: &fields)
+            after = fields.optional("after", .text(Query.id), "The ID of the exchange after which to begin.")
+            limit = fields.optional(
+                "limit", .integer(1...Recording.countLimit),
+                "How many at most: the latest ones, or with `after` the next ones.")
+            wait = fields.optional("wait", .wait, "How long to wait for exchanges that are still to come.")
+            count = fields("count", .integer(1...Recording.countLimit), default: 1, "How many to wait for.")
+            isHAR = fields("format", .choice(RecordingFormat.self), default: .json, RecordingFormat.about) == .har
+            worlds = fields.optional(
+                "world", .text(.nonEmpty), "Exchanges of all worlds of this name; \"*\" stands for any characters.")
+        }
+
+        /// With the header of an event stream that goes on.
+        func resumed(_ header: String?) throws(ControlRefusal) -> Query {
+            guard after == nil, let header else { return self }
+            guard Query.id.holds(header) else {
+                throw ControlRefusal(
+                    ControlAnswer.error(
+                        400, "invalidQuery", "found \(Diagnosis.quote(header)), expected \(Query.id.about)",
+                        path: "$.after"))
+            }
+            var query = self
+            query.after = header
+            return query
+        }
+
         func matches(_ known: KnownExchange) -> Bool { criteria.differences(known).isEmpty }
+
+        static let id = TextRule(about: "the ID of a request, such as \"r12\"", pattern: "^r[0-9]{1,18}$") { text in
+            let digits = text.utf8.dropFirst()
+            return text.hasPrefix("r") && (1...18).contains(digits.count)
+                && digits.allSatisfy { (0x30...0x39).contains($0) }
+        }
     }
 
-    private static let waitLimit = TimeSpan.minutes(1)
+    private struct OneQuery: SchemaObject {
+        let isHAR: Bool
 
-    func requests(_ exchange: Exchange) async -> Response {
+        init(_ fields: inout Fields) {
+            isHAR = fields("format", .choice(RecordingFormat.self), default: .json, RecordingFormat.about) == .har
+        }
+    }
+
+    private struct RemovalQuery: SchemaObject {
+        let worlds: String?
+
+        init(_ fields: inout Fields) {
+            worlds = fields.optional(
+                "world", .text(.nonEmpty), "The recordings of all worlds of this name; \"*\" stands for any characters."
+            )
+        }
+    }
+
+    var requestCalls: [Operation] {
+        [
+            .control(
+                "GET", "requests",
+                "Shows what was asked and answered: filtered, waited for, or as a stream of events to whoever accepts text/event-stream.",
+                reads: .query(
+                    Query.self,
+                    headers: [
+                        .optional("Last-Event-ID", .text(Query.id), "The same as `after`, for a stream that goes on.")
+                    ]),
+                answers: [
+                    .json(
+                        "The exchanges, the oldest first.",
+                        .either(ExchangeDocument.listSchema, ExchangeDocument.harSchema)),
+                    .other("An event `exchange` for each.", "text/event-stream"),
+                    .refusal(503, "tooManyListeners", "There are too many streams and waiting requests."),
+                ]
+            ) { await requests($0, $1) },
+            .control(
+                "DELETE", "requests", "Empties the recording.", reads: .query(RemovalQuery.self),
+                answers: [.empty("It is empty.")]
+            ) { removeRequests($0, $1) },
+            .control(
+                "GET", "requests/:id", "Shows one exchange.", path: ["The exchange's ID."],
+                reads: .query(OneQuery.self),
+                answers: [
+                    .json("The exchange.", .either(ExchangeDocument.schema, ExchangeDocument.harSchema)),
+                    .refusal(404, "noSuchRequest", "The recording doesn't hold it."),
+                ]
+            ) { await request($0, $1) },
+        ]
+    }
+
+    private func requests(_ exchange: Exchange, _ asked: Query) async -> Response {
         let query: Query
-        do { query = try read(exchange.request) } catch { return error.response }
+        do throws(ControlRefusal) { query = try asked.resumed(exchange.request.header("Last-Event-ID")) } catch {
+            return error.response
+        }
+        let isStream = exchange.request.header("Accept")?.contains("text/event-stream") ?? false
+        if query.worlds != nil, query.wait != nil || isStream {
+            let message = "only one world's exchanges can be waited for or streamed: ask under the world's address"
+            return ControlAnswer.error(400, "invalidQuery", message, path: "$.world")
+        }
         if let worlds = query.worlds {
             return await exchange.world.budget.recordings.searchAll { [self] in answer(query, of: worlds) }
         }
         let recording = exchange.world.recording
-        if exchange.request.header("Accept")?.contains("text/event-stream") ?? false {
+        if isStream {
             guard let lease = listenerLease() else { return tooManyListeners() }
             await recording.refresh()
             return stream(exchange, query, lease)
@@ -49,11 +156,8 @@ extension ControlAPI {
         return answer(await waiter.found(after: query.after, within: wait.duration), query, recording)
     }
 
-    func request(_ exchange: Exchange) async -> Response {
+    private func request(_ exchange: Exchange, _ query: OneQuery) async -> Response {
         let id = exchange.parameters["id"] ?? ""
-        let format: String
-        do { format = try self.format(of: exchange.request) } catch { return error.response }
-        let isHAR = format == "har"
         let recording = exchange.world.recording
         return await recording.search { [self] in
             guard let known = recording.known().exchanges.first(where: { $0.exchange.id == id }) else {
@@ -63,25 +167,8 @@ extension ControlAPI {
                 return ControlAnswer.error(404, "noSuchRequest", message)
             }
             let document = ExchangeDocument(known, masksSecrets: masksSecrets)
-            guard isHAR else { return ControlAnswer.ok(document.json) }
+            guard query.isHAR else { return ControlAnswer.ok(document.json) }
             return ControlAnswer.ok(ExchangeDocument.har([document], version: version, goesOnAfter: nil))
-        }
-    }
-
-    private struct OneParameters: SchemaObject {
-        let format: String?
-
-        init(_ fields: inout Fields) {
-            format = fields.optional("format", .choice(["json", "har"]), "What the answer is written in.")
-        }
-    }
-
-    private func format(of request: Request) throws(ControlRefusal) -> String {
-        let form = JSONObject(request.queryForm.fields.map { ($0.name, .string($0.value)) })
-        do throws(Issues) {
-            return try OneParameters(checking: LocatedJSON(.object(form), file: "query")).format ?? "json"
-        } catch {
-            throw ControlRefusal(ControlAnswer.error(error.all))
         }
     }
 
@@ -102,9 +189,7 @@ extension ControlAPI {
     }
 
     /// Empties the recording, with `world` those of all worlds of that name.
-    func removeRequests(_ exchange: Exchange) -> Response {
-        let query: Query
-        do { query = try read(exchange.request) } catch { return error.response }
+    private func removeRequests(_ exchange: Exchange, _ query: RemovalQuery) -> Response {
         guard let pattern = query.worlds else {
             exchange.world.recording.clear(forgetting: true)
             return Response(status: 204)
@@ -122,71 +207,6 @@ extension ControlAPI {
     }
 
     // MARK: -
-
-    /// The query's parameters, as they are written.
-    private struct Parameters: SchemaObject {
-        let criteria: Criteria
-        let after: String?
-        let limit: String?
-        let wait: TimeSpan?
-        let count: String?
-        let format: String?
-        let world: String?
-
-        init(_ fields: inout Fields) {
-            criteria = Criteria(query: &fields)
-            after = fields.optional("after", .text(.nonEmpty), "The ID of the exchange after which to begin.")
-            limit = fields.optional("limit", .text(.any), "How many at most.")
-            wait = fields.optional("wait", .duration, "How long to wait for exchanges that are still to come.")
-            count = fields.optional("count", .text(.any), "How many to wait for.")
-            format = fields.optional("format", .choice(["json", "har"]), "What the answer is written in.")
-            world = fields.optional(
-                "world", .text(.nonEmpty), "Exchanges of all worlds of this name; \"*\" stands for any characters.")
-        }
-    }
-
-    private func read(_ request: Request) throws(ControlRefusal) -> Query {
-        let form = JSONObject(request.queryForm.fields.map { ($0.name, .string($0.value)) })
-        let parameters: Parameters
-        do throws(Issues) { parameters = try Parameters(checking: LocatedJSON(.object(form), file: "query")) } catch {
-            throw ControlRefusal(ControlAnswer.error(error.all))
-        }
-        let query = Query(
-            criteria: parameters.criteria, after: parameters.after ?? request.header("Last-Event-ID"),
-            limit: try ControlAPI.count("limit", parameters.limit), wait: parameters.wait,
-            count: try ControlAPI.count("count", parameters.count) ?? 1, isHAR: parameters.format == "har",
-            worlds: parameters.world)
-        if let wait = query.wait, wait > ControlAPI.waitLimit {
-            let message = "a minute is the longest wait"
-            throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.wait"))
-        }
-        let isStream = request.header("Accept")?.contains("text/event-stream") ?? false
-        if query.worlds != nil, query.wait != nil || isStream {
-            let message = "only one world's exchanges can be waited for or streamed: ask under the world's address"
-            throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.world"))
-        }
-        if let status = parameters.criteria.status {
-            let issues = Criteria.schema.issues(in: LocatedJSON(["status": .string(status)], file: "query"))
-            guard issues.isEmpty else { throw ControlRefusal(ControlAnswer.error(issues)) }
-        }
-        if let after = query.after, RecordedExchange.number(of: after) == nil {
-            let message = "found \(Diagnosis.quote(after)), expected the ID of a request, such as \"r12\""
-            throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.after"))
-        }
-        return query
-    }
-
-    /// A number in the query, from 1 on; `nil` without one.
-    static func count(
-        _ name: String, _ text: String?, upTo limit: Int = Recording.countLimit
-    ) throws(ControlRefusal) -> Int? {
-        guard let text else { return nil }
-        guard let number = Int(text), (1...limit).contains(number) else {
-            let message = "found \(Diagnosis.quote(text)), expected a number from 1 to \(limit)"
-            throw ControlRefusal(ControlAnswer.error(400, "invalidQuery", message, path: "$.\(name)"))
-        }
-        return number
-    }
 
     /// The exchanges that the query asks for, the oldest first. With `limit` these are the latest ones; with `limit` and
     /// `after`, the next ones, so that a client can read page by page.

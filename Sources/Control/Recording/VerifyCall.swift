@@ -5,7 +5,48 @@ import EmulatorCore
 // POST /_understudy/v1/verify: whether these requests were made. 200, or 409 with the differences
 
 extension ControlAPI {
+    var verifyCalls: [Operation] {
+        [
+            .control(
+                "POST", "verify", "Checks whether requests were made as expected: one expectation, or several.",
+                reads: .unread(.either(Expectations.schema, Expectation.schema)),
+                answers: [
+                    .json("They were.", ControlAPI.verificationSchema),
+                    .json(409, "They weren't; `unmet`.", ControlAPI.unmetSchema),
+                    .refusal(400, "tooMuch", "There are too many expectations, or fields in them."),
+                ]
+            ) { await verify($0) }
+        ]
+    }
+
+    private static let resultSchema = Schema.members(
+        "VerifiedExpectation",
+        [
+            .required("expected", .map(of: .any), "The expectation as it was written."),
+            .required("met", .boolean, "Whether it is met."),
+            .required("found", .count, "How many exchanges match."),
+            .required("matched", .strings(), "Their IDs."),
+            .optional("message", .string, "What differs, in a sentence."),
+            .optional(
+                "near",
+                .sequence(
+                    of: .members([
+                        .required("id", .string, "The exchange's ID."),
+                        .required("differences", .strings(), "How it differs, a line each."),
+                    ])), "The exchanges that come nearest."),
+        ])
+
+    private static let verificationFields: [Schema.Field] = [
+        .required("verified", .boolean, "Whether all expectations are met."),
+        .required("expectations", .sequence(of: resultSchema), "What was found for each."),
+        .optional("dropped", .count, "How many exchanges had to make room: they couldn't be looked at."),
+    ]
+    private static let verificationSchema = Schema.members("Verification", verificationFields)
+    private static let unmetSchema = Schema.members("UnmetVerification", CallAnswer.error.fields + verificationFields)
+
     private struct Expectation: SchemaObject {
+        static let schemaName: String? = "Expectation"
+
         let criteria: Criteria
         let times: Int?
         let atLeast: Int?
@@ -27,7 +68,7 @@ extension ControlAPI {
         let all: [Expectation]
 
         init(_ fields: inout Fields) {
-            all = fields("expectations", .sequence(of: Expectation.self), "All of these.")
+            all = fields("expectations", .sequence(of: Expectation.self), "All of these, a hundred at most.")
         }
     }
 
@@ -37,7 +78,7 @@ extension ControlAPI {
     /// How many of the exchanges that come nearest to an expectation are shown.
     private static let nearLimit = 3
 
-    func verify(_ exchange: Exchange) async -> Response {
+    private func verify(_ exchange: Exchange) async -> Response {
         await exchange.world.recording.search { [self] in verification(exchange) }
     }
 

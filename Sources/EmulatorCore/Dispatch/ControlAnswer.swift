@@ -21,9 +21,9 @@ package enum ControlAnswer {
     private static let listed = (issues: 20, bytes: 12_000)
 
     /// The issues of a body: the first one's path and message, and the first twenty of them in `faults`.
-    package static func error(_ issues: [Issue], status: Int = 400) -> Response {
-        guard let first = issues.first else { return error(status, "invalidBody", "the body can't be used") }
-        var response = error(status, "invalidBody", first.message, path: first.path)
+    package static func error(_ issues: [Issue], code: String = "invalidBody") -> Response {
+        guard let first = issues.first else { return error(400, code, "the body can't be used") }
+        var response = error(400, code, first.message, path: first.path)
         var list: [JSONValue] = []
         var size = 0
         for issue in issues.prefix(listed.issues) {
@@ -33,7 +33,7 @@ package enum ControlAnswer {
             list.append(entry)
         }
         var error = JSONObject([
-            ("code", "invalidBody"), ("message", .string(first.message)), ("path", .string(first.path)),
+            ("code", .string(code)), ("message", .string(first.message)), ("path", .string(first.path)),
             ("faults", .array(list)),
         ])
         if issues.count > list.count { error["more"] = .string(Issues.more(issues.count - list.count)) }
@@ -74,6 +74,14 @@ extension Exchange {
     /// The body, read.
     package func body<Body: SchemaObject>(_ type: Body.Type) throws(ControlRefusal) -> Body {
         Body(reading: try body(type.schema).value)
+    }
+
+    /// The query, whose parameters `type` declares.
+    func query<Query: SchemaObject>(_ type: Query.Type) throws(ControlRefusal) -> Query {
+        let sent = type.schema.object(ofQuery: request.queryForm.fields.map { (name: $0.name, value: $0.value) })
+        do throws(Issues) { return try type.init(checking: LocatedJSON(sent, file: "query")) } catch {
+            throw ControlRefusal(ControlAnswer.error(error.all, code: "invalidQuery"))
+        }
     }
 
     /// The body, read.

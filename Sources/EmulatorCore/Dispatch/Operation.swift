@@ -31,8 +31,10 @@ package struct Operation: Sendable {
     /// What can be ordered to go wrong here; `nil` where nothing can, which isn't recorded either.
     package let traits: OperationTraits?
     /// Whether it is for those who control the daemon, though it isn't part of the control API.
-    package private(set) var isManagement = false
-    private(set) var handler: Handler
+    var isManagement = false
+    /// What it takes and answers, for a call of the control API.
+    package let call: ControlCall?
+    var handler: Handler
 
     package init(
         _ method: String, _ hosts: [String], _ path: String, cors: CORS = .none, keys: [KeyOwner] = [],
@@ -48,9 +50,9 @@ package struct Operation: Sendable {
         self.init(method, hosts, path, cors, keys, traits, .task(respond))
     }
 
-    private init(
+    init(
         _ method: String, _ hosts: [String], _ path: String, _ cors: CORS, _ keys: [KeyOwner],
-        _ traits: OperationTraits?, _ handler: Handler
+        _ traits: OperationTraits?, _ handler: Handler, _ call: ControlCall? = nil
     ) {
         self.method = method
         self.hosts = hosts
@@ -58,62 +60,8 @@ package struct Operation: Sendable {
         self.cors = cors
         self.keys = keys
         self.traits = traits
+        self.call = call
         self.handler = handler
-    }
-}
-
-// MARK: - The control API
-
-extension Operation {
-    /// The beginning of the paths of all control calls.
-    package static let controlRoot = "/_understudy/v1"
-
-    /// A call of the control API, such as `faults/:id`. Only calls with `traits`, which play a part of a provider, are
-    /// recorded and can be ordered to fail.
-    package static func control(
-        _ method: String, _ call: String, keys: [KeyOwner] = [], _ traits: OperationTraits? = nil,
-        _ respond: @escaping @Sendable (Exchange) -> Response
-    ) -> Operation {
-        Operation(method, [], "\(controlRoot)/\(call)", keys: keys, traits, respond)
-    }
-
-    /// The same, for a call that has to wait.
-    package static func control(
-        _ method: String, _ call: String, keys: [KeyOwner] = [], _ traits: OperationTraits? = nil,
-        _ respond: @escaping @Sendable (Exchange) async -> Response
-    ) -> Operation {
-        Operation(method, [], "\(controlRoot)/\(call)", keys: keys, traits, respond)
-    }
-
-    /// Whether it is a call of the control API.
-    package var isControl: Bool {
-        hosts.isEmpty && (path == Operation.controlRoot || path.hasPrefix("\(Operation.controlRoot)/"))
-    }
-
-    /// The same operation, for those only who control the daemon: what a test asks beside the app that is tested.
-    package var managing: Operation {
-        var managing = self
-        managing.isManagement = true
-        return managing
-    }
-
-    /// Whether somebody has to be allowed to control the daemon for it.
-    var isGuarded: Bool { isControl || isManagement }
-
-    /// The same operation, whose handler runs only if `refusal` returns `nil`.
-    func guarded(by refusal: @escaping ControlRefusal.Check) -> Operation {
-        var guarded = self
-        let isControl = isControl
-        switch handler {
-        case .direct(let respond):
-            guarded.handler = .direct { exchange in refusal(exchange, isControl) ?? respond(exchange) }
-        case .task(let respond):
-            guarded.handler = .task { exchange in
-                if let response = refusal(exchange, isControl) { return response }
-                return await respond(exchange)
-            }
-        }
-        return guarded
     }
 }
 

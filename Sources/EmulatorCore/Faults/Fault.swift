@@ -4,6 +4,8 @@ import JSON
 
 /// Something that is ordered to go wrong: at which requests, how often, and how.
 package struct Fault: SchemaObject {
+    package static let schemaName: String? = "Fault"
+
     /// Empty until it is ordered.
     package private(set) var id = ""
     package let match: FaultMatch

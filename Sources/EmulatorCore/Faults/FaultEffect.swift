@@ -3,6 +3,8 @@ import Time
 
 /// What an ordered fault does to an answer.
 package struct FaultEffect: SchemaObject {
+    package static let schemaName: String? = "FaultEffect"
+
     /// An answer in place of the operation's.
     package struct Answer: Sendable {
         package let status: Int

@@ -3,6 +3,8 @@ import JSON
 
 /// Which requests a fault is for. What is left out matches everything.
 package struct FaultMatch: SchemaObject {
+    package static let schemaName: String? = "FaultMatch"
+
     package let host: String?
     /// `*` stands for any characters.
     package let path: String?

@@ -4,6 +4,8 @@ import Time
 
 /// How a token is broken: claims changed or removed, and the signature.
 package struct Tampering: SchemaObject {
+    package static let schemaName: String? = "Tampering"
+
     package enum Signature: String, Sendable, CaseIterable {
         case valid
         /// A signature of something else, in the right form.

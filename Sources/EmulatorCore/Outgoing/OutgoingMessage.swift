@@ -49,6 +49,18 @@ package struct OutgoingMessage: Sendable {
 
         package var isDelivered: Bool { status.map { (200..<300).contains($0) } ?? false }
 
+        /// What `json` has, and `others` beside it.
+        package static func schema(beside others: [Schema.Field]) -> Schema {
+            .members(
+                [
+                    .required("delivered", .boolean, "Whether the server took it."),
+                    .optional("url", .string, "The server's address."),
+                    .optional("attempts", .count, "How often it was tried."),
+                    .optional("status", .integer(0...999), "The last answer's status."),
+                    .optional("failure", .string, "What went wrong."),
+                ] + others)
+        }
+
         /// For an answer of the control API.
         package func json(of message: OutgoingMessage) -> JSONObject {
             var object = JSONObject([

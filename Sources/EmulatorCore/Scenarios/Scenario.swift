@@ -75,6 +75,15 @@ package struct Scenario: Sendable {
         }
     }
 
+    /// What `document` holds, with the scenario's name before it.
+    package static let schema = Schema.members(
+        "Scenario",
+        [.required("name", .string, "Its name.")]
+            + Contents.schema.fields.map { field in
+                field.isRequired || field.fallback != nil
+                    ? .required(field.name, field.schema, field.about) : field
+            })
+
     /// Why the scenario can't be started.
     package struct Failure: Error, Sendable, CustomStringConvertible {
         package let description: String

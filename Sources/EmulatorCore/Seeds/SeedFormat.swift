@@ -19,15 +19,15 @@ package struct SeedFormat: Sendable {
         let sections = providers.compactMap { $0.section }
         let profiles = providers.compactMap { $0.profile }
         let names = profiles.map { $0.name }
-        let account = ComposedRule { Account(&$0, profiles: profiles) }
-        let outcome = ComposedRule { Outcome(&$0, providers: names) }
+        let account = ComposedRule("Account") { Account(&$0, profiles: profiles) }
+        let outcome = ComposedRule("Outcome") { Outcome(&$0, providers: names) }
         self.providers = providers
         self.sections = sections
         self.profiles = profiles
         self.account = account
         self.outcome = outcome
         stored = StoredTypes(providers, rows: rows, values: values)
-        contents = ComposedRule { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
+        contents = ComposedRule("Seed") { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
     }
 
     /// What is taken before a seed names anything: the hosts that providers always play, and the first segments of the

@@ -9,11 +9,30 @@ extension FirebaseProvider {
         try AccountExport(at: directory, for: seed)
     }
 
-    var exportCalls: [Operation] { [.control("GET", "firebase/export") { exportArchive($0) }] }
+    private struct ExportQuery: SchemaObject {
+        let project: String?
 
-    /// An archive of the project that `project` names, or of the default one.
-    private func exportArchive(_ exchange: Exchange) -> Response {
-        let id = exchange.request.queryForm["project"] ?? projects.defaultProject?.id ?? ""
+        init(_ fields: inout Fields) {
+            project = fields.optional("project", .text(.any), "The project's ID; the default project by default.")
+        }
+    }
+
+    var exportCalls: [Operation] {
+        [
+            .control(
+                "GET", "firebase/export",
+                "Gives a project's users and settings as `firebase emulators:export` writes them, in an archive.",
+                reads: .query(ExportQuery.self),
+                answers: [
+                    .other("The archive.", "application/x-tar"),
+                    .refusal(404, "noSuchProject", "There is no such project."),
+                ]
+            ) { exportArchive($0, $1) }
+        ]
+    }
+
+    private func exportArchive(_ exchange: Exchange, _ query: ExportQuery) -> Response {
+        let id = query.project ?? projects.defaultProject?.id ?? ""
         // A project that was taken on trust is one from then on.
         let pool = UserPool(project: id, tenant: nil)
         let isMade = exchange.world.read { $0.find(UnseededPool.self, pool) != nil }

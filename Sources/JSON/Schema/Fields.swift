@@ -16,15 +16,20 @@ import Synchronization
 /// The schema follows from the same lines: the initializer is run once more, with fields that only take notes. So it
 /// must do nothing but declare and derive.
 package protocol SchemaObject: Sendable {
+    /// By which documents refer to its schema; `nil` where it is written out.
+    static var schemaName: String? { get }
+
     init(_ fields: inout Fields)
 }
 
 extension SchemaObject {
+    package static var schemaName: String? { nil }
+
     /// What the initializer declares.
     package static var schema: Schema {
         let type = ObjectIdentifier(Self.self)
         if let known = describedObjects.withLock({ $0[type] }) { return known }
-        let schema = Fields.describe { Self(&$0) }.schema
+        let schema = Fields.describe(name: schemaName) { Self(&$0) }.schema
         describedObjects.withLock { $0[type] = schema }
         return schema
     }
@@ -65,10 +70,12 @@ package struct Fields {
     }
 
     /// What `build` declares, and what it makes of samples.
-    static func describe<Value>(_ build: (inout Fields) -> Value) -> (schema: Schema, sample: Value) {
+    static func describe<Value>(
+        name: String? = nil, _ build: (inout Fields) -> Value
+    ) -> (schema: Schema, sample: Value) {
         var fields = Fields()
         let sample = build(&fields)
-        return (.object(Schema.Members(fields.described, family: fields.describedFamily)), sample)
+        return (.object(Schema.Members(fields.described, family: fields.describedFamily, name: name)), sample)
     }
 
     /// Whether an object is read that says nothing, so that everything is as by default.

@@ -34,15 +34,20 @@ package struct PartRule<Object: SchemaObject>: Rule {
 
 /// An object whose members aren't known until the program runs, because others bring some of them.
 package final class ComposedRule<Value: Sendable>: Rule {
+    private let name: String?
     private let build: @Sendable (inout Fields) -> Value
     private let described = Mutex<Schema?>(nil)
 
-    package init(_ build: @escaping @Sendable (inout Fields) -> Value) { self.build = build }
+    /// `name` is what documents call the object; `nil` where it is written out.
+    package init(_ name: String? = nil, _ build: @escaping @Sendable (inout Fields) -> Value) {
+        self.name = name
+        self.build = build
+    }
 
     package var schema: Schema {
         described.withLock { described in
             if let described { return described }
-            let schema = Fields.describe(build).schema
+            let schema = Fields.describe(name: name, build).schema
             described = schema
             return schema
         }

@@ -5,10 +5,12 @@ extension Schema {
             ("$schema", "https://json-schema.org/draft/2020-12/schema"), ("title", .string(title)),
             ("description", .string(description)),
         ]
-        return .object(JSONObject(heading + (jsonSchema.object?.members ?? []).map { ($0.key, $0.value) }))
+        return .object(JSONObject(heading + (jsonSchema().object?.members ?? []).map { ($0.key, $0.value) }))
     }
 
-    fileprivate var jsonSchema: JSONValue {
+    /// The same without a heading, as a part of another document. `place` is where that document has the objects that have a name,
+    /// such as `#/components/schemas/`; `nil` where each of them is written out.
+    package func jsonSchema(namesAt place: String? = nil) -> JSONValue {
         switch self {
         case .text(let rule):
             return .object(JSONObject([("type", "string")] + (rule.pattern.map { [("pattern", .string($0))] } ?? [])))
@@ -19,30 +21,57 @@ extension Schema {
         case .any: return [:]
         case .number(let range):
             return ["type": "number", "minimum": .number(range.lowerBound), "maximum": .number(range.upperBound)]
-        case .either(let first, let second): return ["anyOf": [first.jsonSchema, second.jsonSchema]]
-        case .list(let schema, _), .sequence(let schema): return ["type": "array", "items": schema.jsonSchema]
-        case .set(let schema): return ["type": "array", "items": schema.jsonSchema, "uniqueItems": true]
-        case .map(let schema): return ["type": "object", "additionalProperties": schema.jsonSchema]
-        case .nullable(let schema): return ["anyOf": [schema.jsonSchema, ["type": "null"]]]
+        case .either(let first, let second):
+            return ["anyOf": [first.jsonSchema(namesAt: place), second.jsonSchema(namesAt: place)]]
+        case .list(let schema, _), .sequence(let schema):
+            return ["type": "array", "items": schema.jsonSchema(namesAt: place)]
+        case .set(let schema):
+            return ["type": "array", "items": schema.jsonSchema(namesAt: place), "uniqueItems": true]
+        case .map(let schema): return ["type": "object", "additionalProperties": schema.jsonSchema(namesAt: place)]
+        case .nullable(let schema): return ["anyOf": [schema.jsonSchema(namesAt: place), ["type": "null"]]]
         case .object(let known):
-            let required = known.fields.filter(\.isRequired).map { JSONValue.string($0.name) }
-            let properties = known.fields.map { ($0.name, $0.jsonSchema) }
-            var schema = JSONObject([("type", "object"), ("properties", .object(JSONObject(properties)))])
-            if let family = known.family {
-                let pattern =
-                    "^\(family.prefix.split(separator: ".", omittingEmptySubsequences: false).joined(separator: "\\."))."
-                schema["patternProperties"] = .object(JSONObject([(pattern, family.field.jsonSchema)]))
-            }
-            if !required.isEmpty { schema["required"] = .array(required) }
-            schema["additionalProperties"] = false
-            return .object(schema)
+            if let place, let name = known.name { return ["$ref": .string(place + name)] }
+            return known.jsonSchema(namesAt: place)
+        }
+    }
+
+    /// The objects that have a name, this one and those within it, by name.
+    package func named(into known: inout [String: Members]) {
+        switch self {
+        case .text, .integer, .boolean, .choice, .any, .number: break
+        case .either(let first, let second):
+            first.named(into: &known)
+            second.named(into: &known)
+        case .list(let schema, _), .sequence(let schema), .set(let schema), .map(let schema), .nullable(let schema):
+            schema.named(into: &known)
+        case .object(let members):
+            if let name = members.name { guard known.updateValue(members, forKey: name) == nil else { return } }
+            for field in members.listed { field.schema.named(into: &known) }
         }
     }
 }
 
+extension Schema.Members {
+    /// The object written out; what has a name within it is referred to.
+    package func jsonSchema(namesAt place: String?) -> JSONValue {
+        let required = fields.filter(\.isRequired).map { JSONValue.string($0.name) }
+        let properties = fields.map { ($0.name, $0.jsonSchema(namesAt: place)) }
+        var schema = JSONObject([("type", "object"), ("properties", .object(JSONObject(properties)))])
+        if let family {
+            let pattern =
+                "^\(family.prefix.split(separator: ".", omittingEmptySubsequences: false).joined(separator: "\\."))."
+            schema["patternProperties"] = .object(JSONObject([(pattern, family.field.jsonSchema(namesAt: place))]))
+        }
+        if !required.isEmpty { schema["required"] = .array(required) }
+        schema["additionalProperties"] = false
+        return .object(schema)
+    }
+}
+
 extension Schema.Field {
-    fileprivate var jsonSchema: JSONValue {
-        var schema = schema.jsonSchema.object ?? JSONObject()
+    /// The member's value, with what it means and its default.
+    package func jsonSchema(namesAt place: String? = nil) -> JSONValue {
+        var schema = schema.jsonSchema(namesAt: place).object ?? JSONObject()
         schema["description"] = .string(about)
         if let fallback { schema["default"] = fallback }
         return .object(schema)

@@ -32,11 +32,13 @@ package indirect enum Schema: Sendable {
         /// What it means, in a sentence.
         package let about: String
 
-        static func required(_ name: String, _ schema: Schema, _ about: String) -> Field {
+        /// A member that is always there.
+        package static func required(_ name: String, _ schema: Schema, _ about: String) -> Field {
             Field(name: name, schema: schema, isRequired: true, fallback: nil, about: about)
         }
 
-        static func optional(
+        /// A member that may be missing; `about` says what holds then.
+        package static func optional(
             _ name: String, _ schema: Schema, default fallback: JSONValue? = nil, _ about: String
         ) -> Field {
             Field(name: name, schema: schema, isRequired: false, fallback: fallback, about: about)
@@ -45,12 +47,15 @@ package indirect enum Schema: Sendable {
 
     /// The fields of an object, in their order and by name.
     package final class Members: Sendable {
+        /// By which documents that have a place for shared schemas refer to it; `nil` where it is written out.
+        package let name: String?
         package let fields: [Field]
         /// For members whose names begin with a text, such as `oidc.`; several may be there.
         package let family: (prefix: String, field: Field)?
         private let places: [String: Int]
 
-        package init(_ fields: [Field], family: (prefix: String, field: Field)? = nil) {
+        package init(_ fields: [Field], family: (prefix: String, field: Field)? = nil, name: String? = nil) {
+            self.name = name
             self.fields = fields
             self.family = family
             places = Dictionary(fields.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })

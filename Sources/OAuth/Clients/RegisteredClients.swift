@@ -75,6 +75,16 @@ package struct RegisteredClients: Sendable {
     }
 }
 
+extension CallAnswer {
+    /// What a sign-in on a device is refused with, where the provider's SDK has no words of its own.
+    package static let nativeRefusals: [CallAnswer] = [
+        .refusal(404, "noSuchClient", "There is no such client."),
+        .refusal(404, "noSuchAccount", "There is no such account, or none at all."),
+        .json(409, "`canceled`, or the error that was ordered.", CallAnswer.error),
+        .refusal(500, "signing", "The token can't be signed."),
+    ]
+}
+
 extension Exchange {
     /// Who signs in on a device, to `client`; `account` is who is signed in there.
     package func nativeAccount(

@@ -4,6 +4,8 @@ import JSON
 
 /// A person's removal of an app in a provider's settings, as the body of `POST /_understudy/v1/PROVIDER/revocations` orders it.
 package struct RevocationOrder: SchemaObject {
+    package static let schemaName: String? = "RevocationOrder"
+
     private static let everything = "*"
 
     /// `nil` is everybody.
@@ -20,6 +22,28 @@ package struct RevocationOrder: SchemaObject {
     }
 }
 
+extension Operation {
+    /// `POST /_understudy/v1/PROVIDER/revocations`. `told` is what its answer says beside.
+    package static func revocations(
+        of provider: String, _ about: String, told: [Schema.Field] = [], keys: [KeyOwner] = [],
+        _ respond: @escaping @Sendable (Exchange, RevocationOrder) async -> Response
+    ) -> Operation {
+        .control(
+            "POST", "\(provider)/revocations", about, reads: .body(RevocationOrder.self),
+            answers: [
+                .json(
+                    "What was removed.",
+                    .members(
+                        [
+                            .required("revoked", .boolean, "Whether anything was."),
+                            .optional("grants", .count, "How many grants have ended."),
+                        ] + told)), .refusal(404, "noSuchClient", "There is no such client."),
+                .refusal(404, "noSuchAccount", "There is no such account."),
+                .refusal(409, "noGrant", "The account hasn't authorized the client."),
+            ], keys: keys, nil, respond)
+    }
+}
+
 extension TableReading where Self: ~Copyable {
     /// What the people whom an order names have granted to clients. An order for everybody looks at every grant; those that
     /// are a client's own aren't among them.
@@ -32,17 +56,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Exchange {
-    /// Carries out the order in this request's body: `end` is called for each grant that it means. `noClient` says why there
-    /// is no client of that ID; `isOf` whether a grant is for it.
-    package func revoke<Grant: OAuthGrant>(
-        _ type: Grant.Type, noClient: (String) -> String?, isOf: (Grant, String) -> Bool, end: (Grant) -> Void
-    ) -> Response {
-        let order: RevocationOrder
-        do { order = try body(RevocationOrder.self) } catch { return error.response }
-        return revoke(type, order, noClient: noClient, isOf: isOf, end: end)
-    }
-
-    /// The same for an order that has been read.
+    /// Carries out an order: `end` is called for each grant that it means. `noClient` says why there is no client of that ID; `isOf`
+    /// whether a grant is for it.
     package func revoke<Grant: OAuthGrant>(
         _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?, isOf: (Grant, String) -> Bool,
         end: (Grant) -> Void

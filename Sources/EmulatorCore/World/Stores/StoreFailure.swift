@@ -2,7 +2,7 @@ import Synchronization
 
 /// Why worlds can't be read or changed at the moment.
 package struct StoreFailure: Error, Equatable {
-    package enum Kind: String, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         /// It can't be reached or opened.
         case gone
         /// It was asked for too long.

@@ -1,0 +1,92 @@
+import JSON
+
+/// An answer that a call of the control API may give.
+package struct CallAnswer: Sendable {
+    package enum Content: Sendable {
+        case json(Schema)
+        /// A file, a page or a stream of events.
+        case other(type: String)
+    }
+
+    package let status: Int
+    /// When it is given, in a sentence.
+    package let about: String
+    /// The forms that it may have; none where it has no body.
+    package let contents: [Content]
+    /// For a refusal, the codes that its error may have.
+    package let codes: [String]
+
+    private init(_ status: Int, _ about: String, _ contents: [Content] = [], codes: [String] = []) {
+        self.status = status
+        self.about = about
+        self.contents = contents
+        self.codes = codes
+    }
+
+    package static func json(_ status: Int, _ about: String, _ schema: Schema) -> CallAnswer {
+        CallAnswer(status, about, [.json(schema)])
+    }
+
+    /// With the status 200.
+    package static func json(_ about: String, _ schema: Schema) -> CallAnswer { .json(200, about, schema) }
+
+    /// Without a body.
+    package static func empty(_ about: String) -> CallAnswer { CallAnswer(204, about) }
+
+    /// Files of these types, pages, or streams of events.
+    package static func other(_ about: String, _ types: String...) -> CallAnswer {
+        CallAnswer(200, about, types.map { .other(type: $0) })
+    }
+
+    /// An error, by its code.
+    package static func refusal(_ status: Int, _ code: String, _ about: String) -> CallAnswer {
+        CallAnswer(status, about, codes: [code])
+    }
+
+    static let unsuitableQuery = [
+        refusal(400, "invalidQuery", "The query has a parameter that isn't known, or one that can't be used.")
+    ]
+    static let unsuitableBody = [
+        refusal(400, "notJSON", "The body can't be read as JSON."),
+        refusal(400, "invalidBody", "The body doesn't suit its schema, or contradicts itself."),
+    ]
+
+    /// The error of all refusals.
+    package static let error = Schema.members(
+        "Error",
+        [
+            .required(
+                "error",
+                .members([
+                    .required("code", .string, "What kind of error it is, for programs."),
+                    .required("message", .string, "What is wrong, for people."),
+                    .optional("path", .string, "Where in the body or the query, such as `$.times`."),
+                    .optional(
+                        "faults",
+                        .sequence(
+                            of: .members([
+                                .required("path", .string, "Where."),
+                                .required("message", .string, "What is wrong there."),
+                            ])), "Everything that is wrong with the body, twenty at most."),
+                    .optional("more", .string, "How many faults aren't listed, in words."),
+                ]), "Why the call is refused.")
+        ])
+
+    /// Refusals that any call may answer.
+    package static let common: [CallAnswer] =
+        [
+            .refusal(400, "bad host", "The `Host` can't be one."),
+            .refusal(400, "two worlds", "The address names two worlds."),
+            .refusal(400, "tooMuch", "The request has too many fields, or texts that are too long."),
+            .refusal(401, "noToken", "The daemon has a control token, and none was sent."),
+            .refusal(401, "wrongToken", "The control token is another one."),
+            .refusal(403, "foreignHost", "The control API isn't served at this name: see `--control-host`."),
+            .refusal(403, "foreignOrigin", "A page of another origin asks."),
+            .refusal(403, "foreignSite", "A page of another site asks."),
+            .refusal(403, "ownMessage", "It is a message that a daemon has sent."),
+            .refusal(404, "no such world", "No world can have this name."),
+            .refusal(404, "no such host", "The host names neither a world nor a host that is played."),
+            .refusal(503, "too many worlds", "There is no room for another world."),
+        ]
+        + StoreFailure.Kind.allCases.map { .refusal(503, "store \($0.rawValue)", "The worlds' store has failed.") }
+}

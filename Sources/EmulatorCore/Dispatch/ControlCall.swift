@@ -1,0 +1,97 @@
+import HTTPServer
+import JSON
+
+/// What a call of the control API is for, what it takes and what it answers: declared where the call is, beside its handler. From it
+/// follow how the request is read, what is refused, the list of calls and the OpenAPI document.
+package struct ControlCall: Sendable {
+    /// What it does, in a sentence.
+    package let about: String
+    /// The parameters of its path, in their order.
+    package let pathParameters: [(name: String, about: String)]
+    /// The parameters of its query, as an object; `nil` for a call that has none, and looks at no query.
+    package let query: Schema?
+    /// Headers that it looks at.
+    package let headers: [Schema.Field]
+    /// `nil` for a call that reads no body.
+    package let body: CallBody?
+    /// Its own answers. Refusals that any call may answer are `CallAnswer.common`.
+    package let answers: [CallAnswer]
+
+    init<Input>(
+        _ path: String, _ about: String, names: [String], reads input: CallInput<Input>, answers: [CallAnswer]
+    ) {
+        self.about = about
+        let parameters = path.split(separator: "/").filter { $0.hasPrefix(":") }.map { String($0.dropFirst()) }
+        precondition(parameters.count == names.count, "each parameter of \(path) has a meaning")
+        pathParameters = zip(parameters, names).map { (name: $0, about: $1) }
+        query = input.query
+        headers = input.headers
+        body = input.body
+        self.answers =
+            answers + (input.query == nil ? [] : CallAnswer.unsuitableQuery)
+            + (input.body == nil ? [] : CallAnswer.unsuitableBody)
+    }
+}
+
+/// The body of a call: JSON, whatever its content type says, since `curl -d` always sends that of a form.
+package struct CallBody: Sendable {
+    package let schema: Schema
+    /// Whether the call may be sent without one, which is then an empty object.
+    package let isOptional: Bool
+
+    package init(_ schema: Schema, isOptional: Bool? = nil) {
+        self.schema = schema
+        self.isOptional = isOptional ?? !schema.fields.contains(where: \.isRequired)
+    }
+}
+
+/// What a call takes of its request. It is read, and refused where it doesn't suit, before the handler runs.
+package struct CallInput<Value>: Sendable {
+    let query: Schema?
+    let headers: [Schema.Field]
+    let body: CallBody?
+    let read: @Sendable (Exchange) throws(ControlRefusal) -> Value
+
+    private init(
+        query: Schema? = nil, headers: [Schema.Field] = [], body: CallBody? = nil,
+        _ read: @escaping @Sendable (Exchange) throws(ControlRefusal) -> Value
+    ) {
+        self.query = query
+        self.headers = headers
+        self.body = body
+        self.read = read
+    }
+}
+
+extension CallInput where Value == Void {
+    static var nothing: CallInput { CallInput { (_) throws(ControlRefusal) in } }
+
+    /// A body that the handler reads by itself, because more than its shape decides how.
+    package static func unread(_ schema: Schema, isOptional: Bool? = nil) -> CallInput {
+        CallInput(body: CallBody(schema, isOptional: isOptional)) { (_) throws(ControlRefusal) in }
+    }
+}
+
+extension CallInput where Value == LocatedJSON {
+    /// A body that suits a schema, not read yet.
+    package static func json(_ schema: Schema) -> CallInput {
+        CallInput(body: CallBody(schema)) { (exchange) throws(ControlRefusal) in try exchange.body(schema) }
+    }
+}
+
+extension CallInput {
+    package static func body(_ type: Value.Type) -> CallInput where Value: SchemaObject {
+        CallInput(body: CallBody(type.schema)) { (exchange) throws(ControlRefusal) in try exchange.body(type) }
+    }
+
+    package static func body(_ rule: ComposedRule<Value>) -> CallInput where Value: Sendable {
+        CallInput(body: CallBody(rule.schema)) { (exchange) throws(ControlRefusal) in try exchange.body(rule) }
+    }
+
+    /// The parameters of the query: those that aren't declared are refused. `headers` are those that the handler looks at.
+    package static func query(_ type: Value.Type, headers: [Schema.Field] = []) -> CallInput where Value: SchemaObject {
+        CallInput(query: type.schema, headers: headers) { (exchange) throws(ControlRefusal) in
+            try exchange.query(type)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import HTTPServer
+
+// The control API's calls, each with what it takes and answers.
+
+extension Operation {
+    /// The beginning of the paths of all control calls.
+    package static let controlRoot = "/_understudy/v1"
+
+    /// A call of the control API, such as `faults/:id`, with what it does and what its path's parameters mean. Only calls with
+    /// `traits`, which play a part of a provider, are recorded and can be ordered to fail.
+    package static func control<Input>(
+        _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
+        answers: [CallAnswer], keys: [KeyOwner] = [], _ traits: OperationTraits? = nil,
+        _ respond: @escaping @Sendable (Exchange, Input) -> Response
+    ) -> Operation {
+        Operation(
+            method, path, ControlCall(path, about, names: names, reads: input, answers: answers), keys, traits,
+            .direct { exchange in
+                do throws(ControlRefusal) { return respond(exchange, try input.read(exchange)) } catch {
+                    return error.response
+                }
+            })
+    }
+
+    /// The same, for a call that has to wait.
+    package static func control<Input>(
+        _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
+        answers: [CallAnswer], keys: [KeyOwner] = [], _ traits: OperationTraits? = nil,
+        _ respond: @escaping @Sendable (Exchange, Input) async -> Response
+    ) -> Operation {
+        Operation(
+            method, path, ControlCall(path, about, names: names, reads: input, answers: answers), keys, traits,
+            .task { exchange in
+                let value: Input
+                do throws(ControlRefusal) { value = try input.read(exchange) } catch { return error.response }
+                return await respond(exchange, value)
+            })
+    }
+
+    /// A call that takes nothing but its path, or reads its body by itself.
+    package static func control(
+        _ method: String, _ path: String, _ about: String, path names: [String] = [],
+        reads input: CallInput<Void> = .nothing, answers: [CallAnswer], keys: [KeyOwner] = [],
+        _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) -> Response
+    ) -> Operation {
+        control(method, path, about, path: names, reads: input, answers: answers, keys: keys, traits) { exchange, _ in
+            respond(exchange)
+        }
+    }
+
+    /// The same, for a call that has to wait.
+    package static func control(
+        _ method: String, _ path: String, _ about: String, path names: [String] = [],
+        reads input: CallInput<Void> = .nothing, answers: [CallAnswer], keys: [KeyOwner] = [],
+        _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) async -> Response
+    ) -> Operation {
+        control(method, path, about, path: names, reads: input, answers: answers, keys: keys, traits) { exchange, _ in
+            await respond(exchange)
+        }
+    }
+
+    private init(
+        _ method: String, _ path: String, _ call: ControlCall, _ keys: [KeyOwner], _ traits: OperationTraits?,
+        _ handler: Handler
+    ) {
+        self.init(method, [], "\(Operation.controlRoot)/\(path)", .none, keys, traits, handler, call)
+    }
+
+    /// Whether it is a call of the control API.
+    package var isControl: Bool {
+        hosts.isEmpty && (path == Operation.controlRoot || path.hasPrefix("\(Operation.controlRoot)/"))
+    }
+
+    /// The same operation, for those only who control the daemon: what a test asks beside the app that is tested.
+    package var managing: Operation {
+        var managing = self
+        managing.isManagement = true
+        return managing
+    }
+
+    /// Whether somebody has to be allowed to control the daemon for it.
+    var isGuarded: Bool { isControl || isManagement }
+
+    /// The same operation, whose handler runs only if `refusal` returns `nil`.
+    func guarded(by refusal: @escaping ControlRefusal.Check) -> Operation {
+        var guarded = self
+        let isControl = isControl
+        switch handler {
+        case .direct(let respond):
+            guarded.handler = .direct { exchange in refusal(exchange, isControl) ?? respond(exchange) }
+        case .task(let respond):
+            guarded.handler = .task { exchange in
+                if let response = refusal(exchange, isControl) { return response }
+                return await respond(exchange)
+            }
+        }
+        return guarded
+    }
+}
