@@ -28,8 +28,8 @@ endif
 
 .PHONY: run example test build setup stores format lint schema scenarios install uninstall deb release clean
 .PHONY: bench bench-growth bench-mail bench-stores bench-worst fuzz fuzz-runner fuzz-http
-.PHONY: screenshots test-browser test-clients test-kits test-walks test-docs test-release test-container test-image test-fresh test-boot
-.PHONY: test-boundaries test-sanitizers test-stress test-kills test-replicas test-growth
+.PHONY: screenshots test-browser test-clients test-kits test-walks test-docs test-release test-container test-image test-fresh
+.PHONY: test-boot test-boundaries test-sanitizers test-stress test-kills test-replicas test-growth test-openapi
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -151,6 +151,12 @@ fuzz-runner: setup
 fuzz-http: build
 	$(call need,python3-venv)
 	Tests/Fuzz/http/run $(BINARY) $(SECONDS)
+
+# Calls of the control API, generated from its OpenAPI document; CALLS=600: always the same ones.
+CALLS ?= 10000
+test-openapi: build
+	$(call need,python3-venv)
+	Tests/OpenAPI/run $(BINARY) $(CALLS)
 
 # Every command block of the documentation, run exactly as printed, and every link in it followed.
 PAGES = README.md $(wildcard docs/*.md docs/*/*.md)
