@@ -86,12 +86,13 @@ test-walks: build
 	$(call need,nodejs openssl python3-venv util-linux)
 	Tests/Walks/run $(BINARY)
 
-# The clients of other languages, each built, installed and tried on a daemon as its users do.
+# What is made for other programs and languages, each built, installed and tried on a daemon as its users do.
 test-kits: build
 	$(call need,golang-go node-typescript nodejs python3-venv)
 	Clients/python/run $(BINARY)
 	Clients/javascript/run $(BINARY)
 	Tests/Kits/run $(BINARY)
+	Tests/MCP/run $(BINARY)
 
 # The hostile input again, under Address and Thread Sanitizer. Leaks aren't looked for: the leak checker doesn't see
 # through the tagged pointers with which Swift keeps its globals, and reports every one of them. The sanitizers need /proc,
@@ -159,7 +160,7 @@ test-openapi: build
 	Tests/OpenAPI/run $(BINARY) $(CALLS)
 
 # Every command block of the documentation, run exactly as printed, and every link in it followed.
-PAGES = README.md $(wildcard docs/*.md docs/*/*.md)
+PAGES = README.md $(wildcard docs/*.md docs/*/*.md docs/*/*/*.md) docs/llms.txt
 test-docs: build
 	$(call need,curl python3)
 	Tests/Docs/run $(BINARY) $(PAGES)

@@ -121,10 +121,12 @@ let package = Package(
         .target(name: "UnderstudyTesting", dependencies: ["UnderstudyClient"], swiftSettings: strict),
         .target(
             name: "UnderstudyInProcess", dependencies: ["Understudy", "UnderstudyTesting"], swiftSettings: strict),
+        .target(name: "ModelContextProtocol", dependencies: ["JSON", "Platform"], swiftSettings: strict),
+        .target(name: "Assistants", dependencies: ["ModelContextProtocol", "Understudy"], swiftSettings: strict),
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
-                "Understudy", "Proxy", "EmulatorCore", "JSON", "JOSE", "SMTPClient", "Time", "Platform",
+                "Assistants", "Understudy", "Proxy", "EmulatorCore", "JSON", "JOSE", "SMTPClient", "Time", "Platform",
                 .target(name: "CNamespaces", condition: .when(platforms: [.linux])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -204,6 +206,10 @@ let package = Package(
                 "UnderstudyClient", "UnderstudyTesting", "UnderstudyInProcess", "Understudy", "TestSupport",
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "ModelContextProtocolTests", dependencies: ["ModelContextProtocol", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(name: "AssistantsTests", dependencies: ["Assistants", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "CommandLineToolTests", dependencies: ["CommandLineTool", "TestSupport"], swiftSettings: strict),
     ]

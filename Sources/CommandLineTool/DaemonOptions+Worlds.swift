@@ -35,6 +35,9 @@ extension DaemonOptions {
             "--world \(option.name): give its port, too, as in --world \(option.name)=9101; 0 takes a free one.")
     }
 
+    /// The world of requests that name none, where one is chosen.
+    func ownWorld() throws -> String? { try worldOptions.first { $0.port == nil }?.name }
+
     /// Sets the worlds' ports, and the world of requests that name none.
     func chooseWorlds(_ options: inout RunningServer.Options) throws {
         let chosen = try worldOptions

@@ -82,7 +82,7 @@ struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("world"),
         help: ArgumentHelp(
-            "A port of its own for a world, NAME=PORT; 0 takes a free one. With exec, NAME alone is the command's world. May be repeated.",
+            "A port of its own for a world, NAME=PORT; 0 takes a free one. With exec, NAME alone is the command's world, and with mcp the tools'. May be repeated.",
             valueName: "name"))
     var worlds: [String] = []
 

@@ -11,8 +11,8 @@ struct UnderstudyCommand: ParsableCommand {
         version: Version.current,
         subcommands: [
             ServeCommand.self, ExecCommand.self, SeedCommand.self, AuthorityCommand.self, HostsCommand.self,
-            ExplainCommand.self, ClientSecretCommand.self, SnapshotCommand.self, CompletionCommand.self,
-            ManualCommand.self, WorldNameCommand.self,
+            ExplainCommand.self, ClientSecretCommand.self, SnapshotCommand.self, ModelContextCommand.self,
+            CompletionCommand.self, ManualCommand.self, WorldNameCommand.self,
         ],
         defaultSubcommand: nil)
 

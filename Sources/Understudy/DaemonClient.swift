@@ -10,7 +10,10 @@ package struct DaemonClient: Sendable {
     private static let seconds = 120
 
     private let daemon: String
-    private let base: String
+    /// The address of the world that is asked, without a slash at the end.
+    package let base: String
+    /// The world's name; `nil` is the daemon's default one, or the one that the address names.
+    package let world: String?
     private let token: String?
 
     /// `url` is the daemon's, or one of its worlds'; `token` is its control token, if it has one.
@@ -18,6 +21,7 @@ package struct DaemonClient: Sendable {
         let place = String(url[..<(url.lastIndex { $0 != "/" }.map { url.index(after: $0) } ?? url.startIndex)])
         daemon = place
         base = place + (world.map { "/~\($0)" } ?? "")
+        self.world = world
         self.token = token
     }
 
@@ -30,16 +34,8 @@ package struct DaemonClient: Sendable {
     private func call(
         _ method: String, _ path: String, at base: String, body: [UInt8] = []
     ) throws(StartError) -> [UInt8] {
-        // The daemon refuses calls from what it sends to apps' servers, whose name is another.
-        var headers = [(name: "User-Agent", value: "understudy/\(Version.current)")]
-        if let token { headers.append((name: "Authorization", value: "Bearer \(token)")) }
         let answer: OutgoingRequest.Answer
-        do throws(OutgoingRequest.Failure) {
-            answer = try OutgoingRequest.send(
-                method, to: "\(base)\(ControlAPI.root)/\(path)", contentType: body.isEmpty ? nil : "application/json",
-                headers: headers, body: body, seconds: DaemonClient.seconds,
-                limit: WorldSnapshot.sizeLimit + (1 << 16))
-        } catch {
+        do throws(OutgoingRequest.Failure) { answer = try ask(method, path, at: base, body: body) } catch {
             throw StartError(description: "\(base): \(error.description)")
         }
         guard (200..<300).contains(answer.status) else {
@@ -49,6 +45,26 @@ package struct DaemonClient: Sendable {
             throw StartError(description: "\(base): \(place)\(message)")
         }
         return answer.body
+    }
+
+    /// What the daemon answers, whatever it is. `path` may have a query.
+    ///
+    /// - Throws: why it isn't reached.
+    package func ask(
+        _ method: String, _ path: String, body: [UInt8] = []
+    ) throws(OutgoingRequest.Failure) -> OutgoingRequest.Answer {
+        try ask(method, path, at: base, body: body)
+    }
+
+    private func ask(
+        _ method: String, _ path: String, at base: String, body: [UInt8]
+    ) throws(OutgoingRequest.Failure) -> OutgoingRequest.Answer {
+        // The daemon refuses calls from what it sends to apps' servers, whose name is another.
+        var headers = [(name: "User-Agent", value: "understudy/\(Version.current)")]
+        if let token { headers.append((name: "Authorization", value: "Bearer \(token)")) }
+        return try OutgoingRequest.send(
+            method, to: "\(base)\(ControlAPI.root)/\(path)", contentType: body.isEmpty ? nil : "application/json",
+            headers: headers, body: body, seconds: DaemonClient.seconds, limit: WorldSnapshot.sizeLimit + (1 << 16))
     }
 
     /// The names of the worlds that there are. Asking makes none.

@@ -16,6 +16,9 @@ package enum Providers {
         FirebaseProvider.self,
     ]
 
+    /// What seeds and the control API call them.
+    package static var names: [String] { seedFormat.sections.map { $0.name } }
+
     /// What a seed file can hold.
     package static let seedFormat = SeedFormat(all, rows: Inspector.rows, values: MailService.values)
 

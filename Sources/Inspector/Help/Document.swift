@@ -1,6 +1,6 @@
 /// A page of the documentation, which the build embeds from the folder `docs`: as much of Markdown as is written there.
-struct Document: Sendable {
-    enum Block: Sendable, Equatable {
+package struct Document: Sendable {
+    package enum Block: Sendable, Equatable {
         case heading(level: Int, String)
         case paragraph(String)
         case list([String])
@@ -8,10 +8,10 @@ struct Document: Sendable {
         case code(String)
     }
 
-    private(set) var blocks: [Block] = []
+    package private(set) var blocks: [Block] = []
 
     /// The first heading.
-    var title: String {
+    package var title: String {
         for case .heading(_, let text) in blocks { return text }
         return "Help"
     }

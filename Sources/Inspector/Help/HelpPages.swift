@@ -6,14 +6,20 @@ import JSON
 // The documentation, at the daemon's own address: what an app refuses is looked up where it is seen, without a network.
 
 /// The pages of the documentation, by their paths below `docs` without `.md`, such as `errors/apple`.
-enum Documents {
-    static let all: [String: Lazy<Document>] = Dictionary(
+package enum Documents {
+    package static let all: [String: Lazy<Document>] = Dictionary(
         uniqueKeysWithValues: EmbeddedDocuments.all.map { file in
-            (
-                String(file.path.dropFirst("docs/".count).dropLast(".md".count)),
-                Lazy { Document(parsing: "\(file.text)") }
-            )
+            (name(of: file.path), Lazy { Document(parsing: "\(file.text)") })
         })
+
+    /// A page as it was written, in Markdown; `nil` when there is none of the name.
+    package static func text(_ name: String) -> String? {
+        EmbeddedDocuments.all.first { self.name(of: $0.path) == name }.map { "\($0.text)" }
+    }
+
+    private static func name(of path: String) -> String {
+        String(path.dropFirst("docs/".count).dropLast(".md".count))
+    }
 }
 
 extension Inspector {

@@ -1,0 +1,75 @@
+import HTTPServer
+import JSON
+import ModelContextProtocol
+import Understudy
+
+/// Calls of the daemon's control API, as tools make them.
+struct DaemonAccess: Sendable {
+    struct Answer {
+        let status: Int
+        /// Null when there was no body.
+        let json: JSONValue
+
+        var isSuccess: Bool { (200..<300).contains(status) }
+    }
+
+    let supply: DaemonSupply
+
+    /// Asks, and throws what the daemon refuses.
+    ///
+    /// - Parameters:
+    ///   - path: below the control API's root.
+    ///   - query: parameters; those without a value are left out.
+    ///   - subject: the world that is asked, or the daemon for all worlds.
+    @discardableResult
+    func call(
+        _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
+        about subject: DaemonSupply.Subject
+    ) throws(ToolFailure) -> JSONValue {
+        let answer = try ask(method, path, query: query, body: body, about: subject)
+        guard answer.isSuccess else { throw DaemonAccess.failure(answer) }
+        return answer.json
+    }
+
+    /// The same for calls whose refusals are answers, too.
+    func ask(
+        _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
+        about subject: DaemonSupply.Subject
+    ) throws(ToolFailure) -> Answer {
+        let fields = query.compactMap { name, value in
+            value.map { "\(name)=\(PercentCoding.encode(Array($0.utf8)))" }
+        }
+        let target = fields.isEmpty ? path : "\(path)?\(fields.joined(separator: "&"))"
+        do throws(ConnectionProblem) {
+            let answer = try supply.ask(method, target, body: body?.serialized() ?? [], about: subject)
+            let json = (try? JSONValue(parsing: answer.body, limits: .answer)) ?? .null
+            return Answer(status: answer.status, json: json)
+        } catch {
+            throw ToolFailure(
+                "no Understudy answers at \(error.url) (\(error.reason)). Start one with \"understudy serve\", which listens on "
+                    + "\(DaemonClient.defaultURL), or have this server start one with \"understudy mcp --start\"; UNDERSTUDY_URL "
+                    + "names another address.")
+        }
+    }
+
+    /// A part of a path, whatever it holds.
+    static func segment(_ text: String) -> String { PercentCoding.encode(Array(text.utf8)) }
+
+    /// The daemon's words: what is wrong, and where.
+    static func failure(_ answer: Answer) -> ToolFailure {
+        let error = answer.json["error"]
+        var faults = (error?["faults"]?.array ?? []).compactMap { fault -> String? in
+            guard let path = fault["path"]?.string, let message = fault["message"]?.string else { return nil }
+            return "\(path): \(message)"
+        }
+        if faults.isEmpty, let message = error?["message"]?.string {
+            faults = [(error?["path"]?.string.map { "\($0): " } ?? "") + message]
+        }
+        if let more = error?["more"]?.string { faults.append(more) }
+        if answer.status == 401 {
+            faults.append("give the token to \"understudy mcp\" in the environment variable UNDERSTUDY_CONTROL_TOKEN")
+        }
+        let text = faults.isEmpty ? "the daemon answered \(answer.status)" : faults.joined(separator: "\n")
+        return ToolFailure(text)
+    }
+}

@@ -1,0 +1,34 @@
+import JSON
+import ModelContextProtocol
+import Understudy
+
+/// What a coding assistant can do with a daemon: the control API as tools, and the documentation.
+package struct DaemonTools: Sendable {
+    let daemon: DaemonAccess
+
+    package init(_ supply: DaemonSupply) { daemon = DaemonAccess(supply: supply) }
+
+    /// In the order in which they are of use.
+    package var all: [Tool] {
+        [
+            health, environment, signIns, request, explainValue, explainError, orderOutcome, orderFault, endpoints,
+            orders, removeOrders, scenarios, playScenario, clock, nativeSignIn, mintToken, accounts, saveAccount,
+            removeAccount, mail, seed, changeSeed, worlds, removeWorld, reset, searchDocumentation, readDocumentation,
+        ]
+    }
+
+    /// The pages of the documentation.
+    package static var resources: [Resource] { Manual.resources }
+
+    package static let identity = ServerIdentity(
+        name: "understudy", title: "Understudy", version: Version.current,
+        about:
+            "A stand-in for Sign in with Apple, GitHub, Google, Facebook, Firebase Authentication and OpenID Connect, for tests.",
+        instructions: """
+            Understudy plays identity providers for tests: an app's sign-in code runs against it unchanged, without accounts or a \
+            network. Begin with app_environment to point an app at it. When a sign-in fails, list_sign_ins with refused: true says \
+            why it was refused, and explain_value what is wrong with a token. What should happen next is ordered beforehand with \
+            order_outcome, order_fault and clock; remove_orders or reset afterwards. Tests that run at the same time each take a \
+            world of their own: any name as world. Nothing here is real: people, keys and secrets are for tests only.
+            """)
+}

@@ -1,0 +1,58 @@
+import JSON
+import ModelContextProtocol
+import Understudy
+
+extension DaemonTools {
+    var health: Tool {
+        Tool(
+            "check_health", title: "Is the daemon there?", .reads,
+            "Tells whether an Understudy daemon answers, its version, its address and where people can watch it.",
+            arguments: WorldChoice.self
+        ) { choice, _ throws(ToolFailure) in
+            let answer = try daemon.ask("GET", "health", about: .world(choice.world))
+            guard answer.json["version"] != nil else { throw DaemonAccess.failure(answer) }
+            let url = daemon.supply.client(.world(choice.world)).base
+            var object = JSONObject([("url", .string(url)), ("inspector", .string("\(url)/_understudy/"))])
+            for name in ["status", "version", "worlds", "store", "ports"] { object[name] = answer.json[name] }
+            return .object(object)
+        }
+    }
+
+    var environment: Tool {
+        Tool(
+            "app_environment", title: "Environment for an app", .adds,
+            "The environment variables that lead an app or a test run to this daemon: each provider's address, Firebase's emulator "
+                + "host, and where mail goes. Set them when you start the app. A world that is named gets a port of its own for it.",
+            arguments: WorldChoice.self
+        ) { choice, _ throws(ToolFailure) in
+            let ports = try daemon.call("GET", "health", about: .world(choice.world))["ports"]
+            let url = try address(of: choice.world)
+            var variables = JSONObject([
+                ("UNDERSTUDY_URL", .string(url)), ("UNDERSTUDY_CONTROL_URL", .string("\(url)/_understudy/v1")),
+            ])
+            for variable in Providers.variables(daemon: url) { variables[variable.name] = .string(variable.value) }
+            if let port = ports?["smtp"]?.integer {
+                variables["UNDERSTUDY_SMTP_HOST"] = .string(DaemonTools.host(of: url))
+                variables["UNDERSTUDY_SMTP_PORT"] = .string(String(port))
+            }
+            let example = "https://appleid.apple.com/auth/token is at \(url)/appleid.apple.com/auth/token"
+            return .object(JSONObject([("variables", .object(variables)), ("example", .string(example))]))
+        }
+    }
+
+    /// The host of a daemon's address, without its port.
+    private static func host(of url: String) -> String {
+        let authority = url.split(separator: "/").dropFirst().first ?? ""
+        guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else { return String(authority) }
+        return String(authority[..<colon])
+    }
+
+    /// Where a world is as a host and a port alone, as Firebase's SDKs need it: a port of its own, which it keeps.
+    private func address(of world: String?) throws(ToolFailure) -> String {
+        let client = daemon.supply.client(.world(world))
+        guard let name = client.world else { return client.base }
+        let answer = try daemon.call(
+            "POST", "worlds", body: ["name": .string(name), "listen": 0], about: .world(world))
+        return answer["url"]?.string ?? client.base
+    }
+}

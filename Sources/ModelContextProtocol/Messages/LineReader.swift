@@ -1,0 +1,77 @@
+import Platform
+
+/// Reads lines from a descriptor. However long a line is, no more than `limit` bytes of it are held.
+package struct LineReader {
+    package enum Line: Equatable, Sendable {
+        case text([UInt8])
+        /// It was longer than the limit, and is gone.
+        case tooLong
+    }
+
+    /// In bytes. Bodies of the control API have at most 1 MB, and are longer as JSON within JSON.
+    package static let limit = 4 << 20
+
+    private let descriptor: Int32
+    private let limit: Int
+    private var buffer: [UInt8] = []
+    /// How many bytes of the buffer are known to hold no line break.
+    private var searched = 0
+    private var isSkipping = false
+    private var hasEnded = false
+    private var chunk = [UInt8](repeating: 0, count: 64 << 10)
+
+    package init(_ descriptor: Int32, limit: Int = LineReader.limit) {
+        self.descriptor = descriptor
+        self.limit = limit
+    }
+
+    /// The next line, without its break; `nil` at the end of the input. Blocks until one is there. A last line needs no break.
+    package mutating func next() -> Line? {
+        while true {
+            if let end = buffer[searched...].firstIndex(of: 0x0A) {
+                let line = Array(buffer[..<end])
+                buffer.removeSubrange(...end)
+                searched = 0
+                guard isSkipping else { return line.count > limit ? .tooLong : .text(line) }
+                isSkipping = false
+                return .tooLong
+            }
+            searched = buffer.count
+            if hasEnded {
+                guard !isSkipping else {
+                    isSkipping = false
+                    return .tooLong
+                }
+                guard !buffer.isEmpty else { return nil }
+                defer { buffer = [] }
+                searched = 0
+                return .text(buffer)
+            }
+            if searched > limit { isSkipping = true }
+            if isSkipping {
+                buffer = []
+                searched = 0
+            }
+            read()
+        }
+    }
+
+    private mutating func read() {
+        while true {
+            let count = Platform.read(descriptor, &chunk, chunk.count)
+            if count > 0 {
+                buffer += chunk[..<count]
+                return
+            }
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN {
+                // A process that shares the descriptor has made it non-blocking. This thread may wait.
+                var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&entry, 1, -1)
+                continue
+            }
+            hasEnded = true
+            return
+        }
+    }
+}

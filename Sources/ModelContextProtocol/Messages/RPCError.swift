@@ -1,0 +1,43 @@
+import JSON
+
+/// Why a request isn't carried out: <https://www.jsonrpc.org/specification#error_object>. What a tool itself can't do isn't one,
+/// but an answer of the tool.
+struct RPCError: Error, Sendable {
+    let code: Int64
+    let message: String
+    var data: JSONValue?
+
+    var json: JSONValue {
+        var object = JSONObject([("code", .integer(code)), ("message", .string(Place.shortened(message, to: 2_000)))])
+        object["data"] = data
+        return .object(object)
+    }
+
+    /// What came isn't JSON that is read here.
+    static func parse(_ reason: String) -> RPCError { RPCError(code: -32700, message: "Parse error: \(reason)") }
+
+    /// JSON, but no message.
+    static func invalidRequest(_ reason: String) -> RPCError {
+        RPCError(code: -32600, message: "Invalid request: \(reason)")
+    }
+
+    static func unknownMethod(_ method: String) -> RPCError {
+        RPCError(code: -32601, message: "Method not found: \(Place.shortened(method, to: 200))")
+    }
+
+    static func invalidParams(_ reason: String) -> RPCError {
+        RPCError(code: -32602, message: "Invalid params: \(reason)")
+    }
+
+    static func busy(_ reason: String) -> RPCError { RPCError(code: -32603, message: reason) }
+
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation>
+    static func unsupportedRevision(_ requested: String) -> RPCError {
+        RPCError(
+            code: -32022, message: "Unsupported protocol version",
+            data: [
+                "supported": .array(Revision.allCases.reversed().map { .string($0.rawValue) }),
+                "requested": .string(Place.shortened(requested, to: 200)),
+            ])
+    }
+}

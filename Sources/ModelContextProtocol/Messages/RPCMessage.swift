@@ -1,0 +1,89 @@
+import JSON
+
+/// What a request is told apart by.
+enum RPCIdentifier: Hashable, Sendable {
+    case number(Int64)
+    case text(String)
+
+    /// `nil` for what the protocol doesn't take: null, fractions, and anything that isn't a number or a string.
+    init?(_ json: JSONValue) {
+        if let text = json.string {
+            self = .text(text)
+        } else if let number = json.integer {
+            self = .number(number)
+        } else {
+            return nil
+        }
+    }
+
+    var json: JSONValue {
+        switch self {
+        case .number(let number): .integer(number)
+        case .text(let text): .string(text)
+        }
+    }
+}
+
+/// A message of JSON-RPC 2.0, as the Model Context Protocol restricts them:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic#messages>.
+enum RPCMessage: Sendable {
+    case request(RPCRequest)
+    case notification(method: String, params: JSONObject)
+    /// An answer. This server asks nothing, so it is for nobody.
+    case answer
+
+    /// A message that can't be read, and whom to tell.
+    struct Failure: Error {
+        /// `nil` when even that can't be read.
+        let id: RPCIdentifier?
+        let error: RPCError
+    }
+
+    init(reading json: JSONValue) throws(Failure) {
+        guard let object = json.object else {
+            throw Failure(id: nil, error: .invalidRequest("found \(json.kindName), expected an object"))
+        }
+        let id = object["id"].flatMap { RPCIdentifier($0) }
+        guard object["jsonrpc"]?.string == "2.0" else {
+            throw Failure(id: id, error: .invalidRequest("the member \"jsonrpc\" has to be \"2.0\""))
+        }
+        guard let method = object["method"] else {
+            guard object["result"] != nil || object["error"] != nil else {
+                throw Failure(id: id, error: .invalidRequest("the member \"method\" is missing"))
+            }
+            self = .answer
+            return
+        }
+        guard let method = method.string else {
+            throw Failure(id: id, error: .invalidRequest("the member \"method\" has to be a string"))
+        }
+        guard object["id"] == nil || id != nil else {
+            throw Failure(id: nil, error: .invalidRequest("the member \"id\" has to be a string or a whole number"))
+        }
+        let params = object["params"] ?? [:]
+        guard let params = params.object else {
+            throw Failure(id: id, error: .invalidParams("found \(params.kindName), expected an object"))
+        }
+        self =
+            id.map { .request(RPCRequest(id: $0, method: method, params: params)) }
+            ?? .notification(method: method, params: params)
+    }
+}
+
+/// A message that wants an answer.
+struct RPCRequest: Sendable {
+    let id: RPCIdentifier
+    let method: String
+    let params: JSONObject
+
+    func answer(_ result: JSONObject) -> JSONValue {
+        ["jsonrpc": "2.0", "id": id.json, "result": .object(result)]
+    }
+
+    func answer(_ error: RPCError) -> JSONValue { RPCRequest.answer(error, to: id) }
+
+    /// An error about a message whose ID couldn't be read says so: <https://www.jsonrpc.org/specification#response_object>.
+    static func answer(_ error: RPCError, to id: RPCIdentifier?) -> JSONValue {
+        ["jsonrpc": "2.0", "id": id?.json ?? .null, "error": error.json]
+    }
+}

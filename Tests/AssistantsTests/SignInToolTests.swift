@@ -1,0 +1,106 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Assistants learn why a sign-in was refused")
+struct SignInToolTests {
+    @Test("a refused sign-in with Apple is explained from its first request to the reason")
+    func refused() throws {
+        let apple = try AppleFixture()
+        let assistant = Assistant(url: apple.server.url)
+        let credential = try assistant.ask("sign_in_natively", ["client": "com.example.app", "account": "ada"])
+        let code = try #require(credential["authorizationCode"]?.string)
+        let secret = try AppleFixture.secret(for: "com.example.app", team: "WRONGTEAM0")
+        let answer = try apple.client.post(
+            "\(AppleFixture.prefix)/auth/token",
+            form: [
+                "grant_type": "authorization_code", "client_id": "com.example.app", "client_secret": secret,
+                "code": code,
+            ])
+        #expect(answer.status == 400)
+        let signIns = try assistant.ask("list_sign_ins", ["refused": true])["signIns"]?.array ?? []
+        #expect(signIns.count == 1)
+        #expect(signIns.first?["client"]?.string == "com.example.app")
+        #expect(signIns.first?["refusals"]?.integer == 1)
+        let steps = try #require(signIns.first?["steps"]?.array)
+        #expect(steps.count == 2)
+        #expect(steps.last?["request"]?.string == "POST appleid.apple.com/auth/token")
+        #expect(steps.last?["answer"]?.string?.contains("invalid_client") == true)
+        #expect(steps.last?["diagnosis"]?.string?.contains("WRONGTEAM0") == true, "\(steps)")
+        #expect(steps.first?["diagnosis"] == nil && steps.first?["answer"] == nil)
+        let request = try assistant.ask("show_request", ["id": steps.last?["id"] ?? ""])
+        #expect(request["diagnosis"] == steps.last?["diagnosis"])
+        #expect(request["request"]?["body"]?.string?.isEmpty == false)
+        let explained = try assistant.ask("explain_value", ["value": .string(secret)])
+        #expect(explained["sound"]?.bool == false)
+        let error = try assistant.ask("explain_error", ["error": "invalid_client", "provider": "apple"])
+        #expect(error["errors"]?.array?.contains { $0.text.contains("client secret") } == true)
+    }
+
+    @Test("conditions narrow sign-ins down, and after goes on")
+    func conditions() throws {
+        let apple = try AppleFixture()
+        let assistant = Assistant(url: apple.server.url)
+        for account in ["ada", "grace"] {
+            _ = try assistant.ask("sign_in_natively", ["client": "com.example.app", "account": .string(account)])
+        }
+        _ = try apple.client.get("\(AppleFixture.prefix)/auth/keys")
+        _ = try apple.client.get("/api.github.com/user", headers: ["User-Agent": "me"])
+        func flows(_ arguments: JSONValue) throws -> [String] {
+            (try assistant.ask("list_sign_ins", arguments)["signIns"]?.array ?? []).compactMap { $0["flow"]?.string }
+        }
+        let all = try flows([:])
+        #expect(all.count == 4)
+        #expect(try flows(["limit": 1]) == [all[3]])
+        #expect(try assistant.ask("list_sign_ins", ["limit": 1])["more"]?.bool == true)
+        #expect(try flows(["host": "api.github.com"]) == [all[3]])
+        #expect(try flows(["path": "/auth/*"]) == [all[2]])
+        #expect(try flows(["status": "4xx"]) == [all[3]])
+        #expect(try flows(["client": "com.example.app"]) == Array(all.prefix(2)))
+        #expect(try flows(["flow": .string(all[1])]) == [all[1]])
+        #expect(try flows(["after": .string(all[0]), "limit": 2]) == Array(all[1...2]))
+        #expect(try flows(["refused": false]).count == 3)
+        #expect(try assistant.refusal("list_sign_ins", ["status": "bad"]).contains("$.status"))
+    }
+
+    @Test("waiting ends when something comes, when it is cancelled, and when its time is over")
+    func waits() throws {
+        let apple = try AppleFixture()
+        let assistant = Assistant(url: apple.server.url)
+        let waiting = assistant.send("tools/call", ["name": "list_sign_ins", "arguments": ["wait": "50s"]])
+        _ = try assistant.ask("sign_in_natively", ["client": "com.example.app", "account": "ada"])
+        #expect(try assistant.answer(waiting).json["signIns"]?.array?.count == 1)
+        let none = try assistant.ask("list_sign_ins", ["wait": "10ms", "host": "api.github.com"])
+        #expect(none["signIns"] == [])
+        #expect(try assistant.refusal("list_sign_ins", ["wait": "61s"]).contains("at most a minute"))
+        let cut = assistant.send(
+            "tools/call", ["name": "list_sign_ins", "arguments": ["wait": "50s", "host": "none"]])
+        assistant.server.finish()
+        #expect(try assistant.answer(cut).json["signIns"] == [])
+    }
+
+    @Test("however much was said, an answer stays short")
+    func bounded() throws {
+        let apple = try AppleFixture()
+        let assistant = Assistant(url: apple.server.url)
+        let long = String(repeating: "x", count: 200_000)
+        for number in 0..<30 {
+            _ = try apple.client.post(
+                "\(AppleFixture.prefix)/auth/token",
+                form: ["grant_type": "\(number)", "code": "\(number)\(long)", "client_id": "\(number)\(long)"])
+        }
+        // The text, the same as JSON, and the message around both; quotation marks are escaped in the text.
+        let limit = 3 * 24_000
+        let list = try assistant.call("list_sign_ins", ["limit": 20])
+        #expect(list.size < limit && (list.json["signIns"]?.array?.count ?? 0) > 5)
+        let last = try #require(list.json["last"])
+        let one = try assistant.call("show_request", ["id": last])
+        #expect(one.size < limit)
+        #expect(one.text.contains("bytes in all"))
+        #expect(try assistant.call("read_seed").size < limit)
+        #expect(try assistant.call("list_endpoints").size < limit)
+        #expect(try assistant.call("search_documentation", ["query": "a", "limit": 20]).size < limit)
+        #expect(try assistant.call("read_documentation", ["page": "seed"]).size < limit)
+    }
+}
