@@ -25,7 +25,7 @@ struct RecordingTests {
         #expect(refused.flow == refused.id)
         #expect(refused.parent == nil && refused.world == nil && refused.fault == nil)
         #expect(refused.durationMilliseconds > 0)
-        #expect(abs(refused.time.timeIntervalSinceNow) < 60)
+        #expect(refused.time > Date(timeIntervalSince1970: 1_700_000_000) && refused.time < Date() + 1)
         #expect(refused.request.target?.hasSuffix("/user?page=2") == true)
         #expect(refused.request.header("host")?.hasPrefix("localhost:") == true)
         #expect(refused.response.header("Understudy-Request") == refused.id)
