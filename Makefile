@@ -114,11 +114,13 @@ test-stress: build
 	Tests/Stress/connections $(BINARY)
 	Tests/Stress/redeem $(BINARY)
 
-# A daemon whose worlds lie in a file is ended by SIGKILL, KILLS times under load: two minutes.
+# A daemon whose worlds lie in a file is ended by SIGKILL, KILLS times under load, and the file is locked by another program: two
+# minutes.
 KILLS ?= 100
 test-kills: build
 	$(call need,python3)
 	Tests/Stress/kills $(BINARY) $(KILLS)
+	Tests/Stress/locked $(BINARY) 2
 	UNDERSTUDY_STORE=sqlite: Tests/Stress/redeem $(BINARY) 10
 
 # Two daemons on one PostgreSQL: two hundred clients redeem one code at both, a thousand times; one daemon is ended by SIGKILL,
