@@ -55,10 +55,15 @@ extension SQLiteQueue {
         let position: Int
     }
 
+    /// While several clients wait, others may come in this time, in microseconds: a transaction costs as much as ten changes in it.
+    private static let gathering: UInt32 = 200
+
     /// Runs on a thread of its own until this is closed.
     func run() {
+        var isBusy = false
         while true {
             wake.wait()
+            if isBusy { usleep(SQLiteQueue.gathering) }
             let (batch, isClosed) = state.withLock { state -> (Batch?, Bool) in
                 guard state.position > state.settled else { return (nil, state.isClosed) }
                 defer { (state.stores, state.removed, state.texts) = ([], [], []) }
@@ -68,12 +73,13 @@ extension SQLiteQueue {
                     state.isClosed
                 )
             }
-            if let batch { process(batch) }
+            if let batch { isBusy = process(batch) }
             if isClosed { break }
         }
         file.withLock { $0.close() }
         let stopped = StoreFailure(.gone, "the daemon has stopped")
         isFailing.store(true, ordering: .relaxed)
+        hasFailed.store(true, ordering: .relaxed)
         let left = state.withLock { state in
             state.failure = stopped
             state.fail(stopped)
@@ -85,7 +91,8 @@ extension SQLiteQueue {
         ended.signal()
     }
 
-    private func process(_ batch: Batch) {
+    /// Returns whether several answers waited for it.
+    private func process(_ batch: Batch) -> Bool {
         let (done, failure) = file.withLock { file -> ([Waiter], StoreFailure?) in
             do throws(StoreFailure) {
                 try write(batch, file)
@@ -94,10 +101,11 @@ extension SQLiteQueue {
         }
         guard let failure else {
             for waiter in done { waiter.done(nil) }
-            return
+            return done.count > 1
         }
         // What they do now may have to wait for the file.
         for waiter in done { WorkThreads.shared.run { waiter.done(failure) } }
+        return false
     }
 
     private func write(_ batch: Batch, _ file: SQLiteFile) throws(StoreFailure) {
@@ -156,6 +164,7 @@ extension SQLiteQueue {
     /// Nothing that was changed since the last time is in the file: the worlds are read again. The file's lock is held, so that nobody
     /// does so before this is done.
     private func fail(_ batch: Batch, _ failure: StoreFailure) -> [Waiter] {
+        hasFailed.store(true, ordering: .relaxed)
         var stores = batch.stores
         while true {
             for store in stores { store.drop() }

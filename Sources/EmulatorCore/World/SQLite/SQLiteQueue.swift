@@ -55,6 +55,8 @@ final class SQLiteQueue: UnwrittenChanges {
     let ended = DispatchSemaphore(value: 0)
     let settled = Atomic<Int>(0)
     let isFailing = Atomic<Bool>(false)
+    /// Whether there were changes that couldn't be written.
+    let hasFailed = Atomic<Bool>(false)
     /// How many worlds have to be read before they can be used.
     private let unread = Atomic<Int>(0)
 
@@ -165,8 +167,9 @@ final class SQLiteQueue: UnwrittenChanges {
 
     // MARK: - Waiting
 
-    /// Whether the change at this position has been written, or has failed.
-    func isSettled(_ position: Int) -> Bool { position <= settled.load(ordering: .acquiring) }
+    func isWritten(_ position: Int) -> Bool {
+        position <= settled.load(ordering: .acquiring) && !hasFailed.load(ordering: .relaxed)
+    }
 
     /// Calls `done` once the change at this position is in the file, or can't be written.
     func whenWritten(_ position: Int, _ done: @escaping @Sendable (StoreFailure?) -> Void) {

@@ -70,12 +70,12 @@ final class SQLiteStore: Store {
     /// Has the world in memory, unless that fails.
     private func prepare() {
         guard !isHeld.load(ordering: .acquiring) else { return }
+        guard StoreCall.current?.mayWait ?? true else {
+            StoreCall.current?.note(StoreFailure(.slow, "SQLite: the world is being read again"))
+            return
+        }
         loading.withLock { _ in
             guard state.withLock({ $0.held == nil && !$0.isGone }) else { return }
-            guard StoreCall.current?.mayWait ?? true else {
-                StoreCall.current?.note(StoreFailure(.slow, "SQLite: the world is being read again"))
-                return
-            }
             do throws(StoreFailure) {
                 let profiles = state.withLock { $0.seed.format.profiles }
                 let (world, rows, values) = try queue.load(name)

@@ -108,7 +108,10 @@ package final class StoreCall: Sendable {
     }
 
     /// Whether the call has made or seen something that may not be written.
-    var hasUnwritten: Bool { state.withLock { $0.unwritten != nil } }
+    var hasUnwritten: Bool {
+        guard let (changes, position) = state.withLock({ $0.unwritten }) else { return false }
+        return !changes.isWritten(position)
+    }
 
     private func waitUntilWritten() {
         guard let (changes, position) = state.withLock({ $0.unwritten }) else { return }
@@ -137,6 +140,9 @@ package final class StoreCall: Sendable {
 
 /// Changes that are in memory, and on their way to where worlds are kept.
 protocol UnwrittenChanges: AnyObject, Sendable {
+    /// Whether the change at this position is known to be written.
+    func isWritten(_ position: Int) -> Bool
+
     /// Calls `done` once the change at this position is written, or can't be.
     func whenWritten(_ position: Int, _ done: @escaping @Sendable (StoreFailure?) -> Void)
 
