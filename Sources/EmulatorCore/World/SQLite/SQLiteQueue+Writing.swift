@@ -174,7 +174,9 @@ extension SQLiteQueue {
                     return nil
                 }
                 state.fail(failure)
-                if state.failed.count > SQLiteQueue.failedLimit { state.failed.removeFirst() }
+                if state.failed.count > SQLiteQueue.failedLimit {
+                    state.forgotten = state.failed.removeFirst().positions.upperBound
+                }
                 for text in batch.texts + state.texts { state.knownTexts[text.name] = nil }
                 // Whoever removed it is refused; it isn't there any more all the same.
                 state.removed = batch.removed + state.removed
@@ -190,7 +192,10 @@ extension SQLiteQueue {
 extension SQLiteQueue.State {
     /// Why the change at this position couldn't be written; `nil` when it was.
     func failure(of position: Int) -> StoreFailure? {
-        failed.first { $0.positions.contains(position) }?.failure
+        guard forgotten == 0 || position > forgotten else {
+            return StoreFailure(.unknown, "SQLite: too much has failed since")
+        }
+        return failed.first { $0.positions.contains(position) }?.failure
     }
 
     /// All that isn't settled can't be written.

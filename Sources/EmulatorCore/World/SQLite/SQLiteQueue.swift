@@ -25,6 +25,8 @@ final class SQLiteQueue: UnwrittenChanges {
         var waiters: [Waiter] = []
         /// What couldn't be written, and why: what still waits must be told.
         var failed: [(positions: ClosedRange<Int>, failure: StoreFailure)] = []
+        /// Up to this position, what failed isn't known any more.
+        var forgotten = 0
         /// The numbers of the worlds that are in the file, by their names.
         var ids: [String: Int64] = [:]
         /// The largest that a world was given.
@@ -174,8 +176,8 @@ final class SQLiteQueue: UnwrittenChanges {
     /// Calls `done` once the change at this position is in the file, or can't be written.
     func whenWritten(_ position: Int, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let failure = state.withLock { state -> StoreFailure?? in
-            if state.hasEnded { return .some(state.failure) }
             guard position > state.settled else { return .some(state.failure(of: position)) }
+            if state.hasEnded { return .some(state.failure) }
             state.waiters.append(Waiter(position: position, done: done))
             return nil
         }
