@@ -47,11 +47,12 @@ setup:
 
 # STORE=checked: the same on a store that tries whatever stores rely on; STORE=sqlite: each daemon has a file of its own;
 # STORE=postgresql: each has a schema of its own, at a server that is started for it; with REPLICAS=2, too, each daemon is two,
-# behind a balancer. POSTGRESQL=1: in memory, and the tests of stores have a PostgreSQL. FILTER=…: only those tests.
+# behind a balancer. POSTGRESQL=1: in memory, and the tests of stores have a PostgreSQL. FILTER=…: only those tests. AGAIN=1: the
+# few that fail run once more, by themselves.
 test: setup $(if $(filter postgresql:,$(STORE))$(POSTGRESQL),stores)
 	$(call need,curl python3)
 	$(if $(STORE),Tests/Stores/with $(STORE) $(REPLICAS) --,$(if $(POSTGRESQL),Tests/Stores/with conformance --)) \
-		swift test --disable-xctest $(if $(FILTER),--filter '$(FILTER)')
+		Tests/suite $(if $(AGAIN),--again) $(if $(FILTER),--filter '$(FILTER)')
 
 # What stores are tried with. Where no PostgreSQL was, Debian's package is kept from starting one on port 5432.
 stores:

@@ -14,6 +14,16 @@ package enum MachineClock {
     /// Seconds on a clock that nobody sets.
     package static var uptime: Int { read(CLOCK_MONOTONIC).tv_sec }
 
+    /// Nanoseconds on a clock that nobody sets, and that goes on while the machine sleeps.
+    package static var nanoseconds: Int64 {
+        #if os(Linux)
+            let time = read(CLOCK_BOOTTIME)
+        #else
+            let time = read(CLOCK_MONOTONIC)
+        #endif
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
         clock_gettime(clock, &time)

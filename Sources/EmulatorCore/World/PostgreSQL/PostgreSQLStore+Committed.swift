@@ -1,4 +1,3 @@
-import Platform
 import PostgreSQL
 import Synchronization
 
@@ -33,34 +32,12 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Looks whether a change was committed whose connection was lost meanwhile. As long as the transaction may still be committed, it
-    /// has a lock, for which this waits.
+    /// Looks whether a change was committed whose connection was lost meanwhile.
     func hasHappened(_ write: SharedWrite) throws(StoreFailure) -> Bool {
-        let deadline = ContinuousClock.now + .seconds(2)
-        while true {
-            do throws(StoreFailure) {
-                return try stores.pool.use { connection throws(PostgreSQLError) in
-                    let limit = ContinuousClock.now + PostgreSQLPool.answerLimit
-                    let found =
-                        try connection.run(
-                            [
-                                PostgreSQLSchema.begin(), PostgreSQLSchema.lock(.integer(write.id)),
-                                PostgreSQLSchema.change(
-                                    .integer(write.id), .integer(write.version), .integer(stores.writer)),
-                            ], until: limit)[2].count > 0
-                    // What was sent may still arrive, and then finds another version.
-                    let calls = found ? [] : [PostgreSQLSchema.skipVersion(.integer(write.id))]
-                    try connection.run(calls + [PostgreSQLSchema.commit()], until: limit)
-                    return found
-                }
-            } catch {
-                guard ContinuousClock.now < deadline else {
-                    // What random values it used isn't known either.
-                    state.withLock { $0.held = nil }
-                    throw StoreFailure(.unknown, error.detail)
-                }
-                usleep(200_000)
-            }
+        do throws(StoreFailure) { return try stores.pool.hasWritten(write.id, write.version, stores.writer) } catch {
+            // What random values it used isn't known either.
+            state.withLock { $0.held = nil }
+            throw error
         }
     }
 }

@@ -17,7 +17,13 @@ final class PostgreSQLRefresh: BatchItem, @unchecked Sendable {
 extension PostgreSQLStores {
     /// Looks for changes by others in several worlds, in one round trip together with whoever looks at the same time.
     package func refresh(_ stores: [any Store]) -> [StoreNews] {
-        let refresh = PostgreSQLRefresh(stores.compactMap { $0 as? PostgreSQLStore })
+        var asked = stores.compactMap { $0 as? PostgreSQLStore }.filter { !$0.isCurrent }
+        if asked.contains(where: { $0.isOwned.load(ordering: .acquiring) }) {
+            do throws(StoreFailure) { try ownership.look() } catch { StoreCall.current?.note(error) }
+            asked.removeAll { $0.isCurrent }
+        }
+        guard !asked.isEmpty else { return stores.map { _ in .same } }
+        let refresh = PostgreSQLRefresh(asked)
         refresher.run(refresh, atMost: .max) { batch in
             do throws(StoreFailure) {
                 let news = try news(of: batch)

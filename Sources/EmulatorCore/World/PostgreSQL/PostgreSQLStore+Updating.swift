@@ -18,7 +18,8 @@ extension PostgreSQLStore {
     func update<Result: Sendable, Failure: Error>(
         _ body: (inout Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try withoutActuallyEscaping(body) { (body) throws(Failure) -> Result in
+        if let outcome = updateOwned(body) { return try outcome.get() }
+        return try withoutActuallyEscaping(body) { (body) throws(Failure) -> Result in
             let update = ClosureUpdate(body)
             // What has failed already is refused: nobody waits for its changes.
             if StoreCall.current?.failure == nil { run(update) }
@@ -35,23 +36,32 @@ extension PostgreSQLStore {
 
     func reset(to seed: Seed, putting: (inout Transaction) -> Void, also: () -> Void) {
         withoutActuallyEscaping(putting) { putting in
-            withoutActuallyEscaping(also) { also in run(ResetUpdate(seed, putting, also)) }
+            withoutActuallyEscaping(also) { also in
+                let update = ResetUpdate(seed, putting, also)
+                if !resetOwned(update) { run(update) }
+            }
         }
     }
 
-    private func run(_ update: PostgreSQLUpdate) {
+    func run(_ update: PostgreSQLUpdate) {
         updates.run(update, atMost: PostgreSQLStore.batchLimit) { batch in
-            // Resets are alone.
-            for part in batch.split(maxSplits: batch.count, whereSeparator: { $0 is ResetUpdate }) {
+            // Whatever isn't a closure's is alone.
+            for part in batch.split(maxSplits: batch.count, whereSeparator: { !$0.isClosure }) {
                 process(Array(part))
             }
-            for update in batch where update is ResetUpdate { process([update]) }
+            for update in batch where !update.isClosure { process([update]) }
         }
         if let failure = update.failure { note(failure) }
+        stores.changes.note(update.position)
     }
 
     private func process(_ batch: [PostgreSQLUpdate]) {
-        do throws(StoreFailure) { try change(batch) } catch {
+        do throws(StoreFailure) {
+            if let transfer = batch.first as? OwnershipUpdate { return try transfer.change() }
+            // What came while the world was about to be owned.
+            if changeOwned(batch) { return }
+            try change(batch)
+        } catch {
             if error.kind == .undeclared, batch.count > 1 {
                 // One of them can't be written.
                 for update in batch { process([update]) }
@@ -116,6 +126,8 @@ extension PostgreSQLStore {
         case done
         case again
         case failed(StoreFailure)
+        /// Another daemon owns the world.
+        case owned
         /// The connection was lost while it was being committed.
         case unknown(SharedWrite)
     }
@@ -139,6 +151,7 @@ extension PostgreSQLStore {
             case .success(.done): return
             case .success(.again): continue
             case .success(.failed(let failure)): throw failure
+            case .success(.owned): try stores.ownership.claimAll()
             case .success(.unknown(let write)):
                 if try hasHappened(write) { return finish(write) }
             case .failure(let error) where error.isConflict: continue
@@ -161,6 +174,10 @@ extension PostgreSQLStore {
                 PostgreSQLSchema.begin(), PostgreSQLSchema.lock(.integer(id)),
                 PostgreSQLSchema.changes(.integer(id), .integer(version)),
             ], until: deadline)
+        guard results[1].count == 0 || [0, stores.writer].contains(results[1].integer(0, 1)) else {
+            try connection.run([PostgreSQLSchema.rollback()], until: deadline)
+            return .owned
+        }
         let outcome: Outcome
         let write: SharedWrite
         switch prepare(batch, id, results[1], results[2], &news) {

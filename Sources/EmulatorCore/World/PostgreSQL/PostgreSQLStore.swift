@@ -4,12 +4,15 @@ import Synchronization
 /// Keeps the tables of one world in memory, as of a version of what PostgreSQL has.
 ///
 /// Readers see what is committed, and never wait for PostgreSQL: what an update changes in memory is undone before it is written, and
-/// done again once it is committed. `PostgreSQLStore+Updating` says how.
+/// done again once it is committed. `PostgreSQLStore+Updating` says how. While this daemon owns the world, it changes it in memory
+/// first, and writes that a moment later: `PostgreSQLStore+Owning`.
 final class PostgreSQLStore: Store {
     let name: String
     let stores: PostgreSQLStores
     let state: Mutex<State>
     let updates = PostgreSQLUpdates()
+    /// Whether requests can be answered from memory, as long as what the daemon owns is valid.
+    let isOwned = Atomic<Bool>(false)
     /// So many batches of updates take two round trips, since others change the world, too.
     let caution = Atomic<Int>(0)
     private let listeners = Mutex<[@Sendable (StoreChange) -> Void]>([])
@@ -28,6 +31,18 @@ final class PostgreSQLStore: Store {
         var isGone = false
         /// How often the seeds were changed.
         var seedings = 0
+        /// Whether this daemon owns the world, and what is changed is in memory first.
+        var isOwned = false
+        /// Whether it is about to let go of it: what is written still has to be, and nothing more is changed so.
+        var isLettingGo = false
+        /// Whether the world that is owned has begun afresh since it was last written.
+        var isReset = false
+        /// Whether the queue knows that there is something to write.
+        var isQueued = false
+        /// Of the last change in the queue.
+        var position = 0
+        /// Why something that was to be written can't be; `nil` when there is no such thing.
+        var lost: StoreFailure?
     }
 
     struct Held {
@@ -66,7 +81,9 @@ final class PostgreSQLStore: Store {
 
     private func loadAlone(isAnew: Bool) throws(StoreFailure) -> Bool {
         while true {
-            let (isHeld, isGone, before) = state.withLock { ($0.held != nil, $0.isGone, $0) }
+            let (isHeld, isGone, before) = state.withLock {
+                ($0.held != nil, $0.isGone, (seed: $0.seed, rowSeed: $0.rowSeed, seedings: $0.seedings))
+            }
             if isHeld && !isAnew || isGone { return true }
             let (written, wasThere) = try PostgreSQLLoader(stores, name).load(before.seed)
             let coder = StoredCoder(profiles: before.seed.format.profiles)
@@ -77,6 +94,7 @@ final class PostgreSQLStore: Store {
             if let failure = shared.failure { throw failure }
             let isTaken = state.withLock { state in
                 guard state.seedings == before.seedings else { return false }
+                if state.isOwned { return true }
                 if let held = state.held, held.id == written.id, held.version > written.version { return true }
                 state.held = Held(
                     id: written.id, version: written.version, beginning: written.beginning, tables: tables,
@@ -88,6 +106,7 @@ final class PostgreSQLStore: Store {
     }
 
     func resume(_ seed: Seed, rows: Seed) {
+        letGo()
         state.withLock { state in
             (state.seed, state.rowSeed, state.held) = (seed, rows, nil)
             state.seedings += 1
@@ -103,6 +122,7 @@ final class PostgreSQLStore: Store {
         prepare()
         return try state.withLock { (state) throws(Failure) -> Result in
             let tables = state.held?.tables ?? MemoryTables(state.seed)
+            stores.changes.note(state.position)
             defer { if let failure = state.held?.shared.failure { fail(failure, &state) } }
             return try body(Snapshot(tables: tables))
         }
@@ -116,7 +136,8 @@ final class PostgreSQLStore: Store {
 
     /// What is in memory can't be used, and is loaded anew when it is next asked for.
     func fail(_ failure: StoreFailure, _ state: inout State) {
-        state.held = nil
+        if state.isQueued { state.lost = failure }
+        forget(&state)
         note(failure)
     }
 
@@ -151,6 +172,7 @@ final class PostgreSQLStore: Store {
     }
 
     func remove() {
+        guard !removeOwned() else { return }
         let id = state.withLock { state -> Int64? in
             defer { (state.isGone, state.held) = (true, nil) }
             return state.isGone ? nil : state.held?.id

@@ -7,12 +7,16 @@ import Time
 /// Keeps worlds in a database of PostgreSQL's, for any number of daemons.
 ///
 /// Each daemon holds the worlds that it serves in memory, as of a version, and asks before each request for what others have
-/// changed since. So looking costs no SQL, and nothing costs more with more rows.
+/// changed since. So looking costs no SQL, and nothing costs more with more rows. A daemon that is alone needn't even ask
+/// (`PostgreSQLOwnership`).
 package final class PostgreSQLStores: WorldStores {
     let pool: PostgreSQLPool
     let refresher = PostgreSQLRefresher()
     /// Tells this daemon's changes from others'.
     let writer: Int64
+    let ownership: PostgreSQLOwnership
+    /// What is changed in worlds that this daemon owns.
+    let changes = WriteQueue<PostgreSQLWriter.Work>()
     private let membership: Mutex<Membership>
     /// Whether the schema goes with this.
     private let isTemporary: Bool
@@ -26,6 +30,9 @@ package final class PostgreSQLStores: WorldStores {
 
     package let canFail = true
     package let isShared = true
+
+    /// Unless what this daemon owns can be answered from memory.
+    package var waits: Bool { !ownership.isValid }
 
     /// Connects, and makes what isn't there yet.
     ///
@@ -44,11 +51,15 @@ package final class PostgreSQLStores: WorldStores {
             throw PostgreSQLStartFailure(error.message)
         }
         pool = PostgreSQLPool(address, schema: schema)
+        ownership = PostgreSQLOwnership(pool, writer)
+        membership = Mutex(Membership(number: 0))
         do throws(StoreFailure) {
             try PostgreSQLLayout(pool).prepare()
-            membership = Mutex(Membership(number: 0))
             try join()
         } catch { throw PostgreSQLStartFailure("\(address.title): \(error.detail)") }
+        guard changes.begin(PostgreSQLWriter(pool, writer)) else {
+            throw PostgreSQLStartFailure("the system gives no thread")
+        }
         startUpkeep()
     }
 
@@ -109,8 +120,11 @@ package final class PostgreSQLStores: WorldStores {
     /// Nothing is served any more.
     package func close() {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        ownership.close()
+        changes.close()
         let (number, writer) = (replica, writer)
-        var calls = [PostgreSQLSchema.removeReplica(.integer(Int64(number)), .integer(writer))]
+        var calls = [PostgreSQLSchema.letGoOfAll(.integer(writer))]
+        calls.append(PostgreSQLSchema.removeReplica(.integer(Int64(number)), .integer(writer)))
         if isTemporary, let schema = pool.schema {
             calls.append(PostgreSQLSchema.statement("drop", #"DROP SCHEMA "\#(schema)" CASCADE"#)())
         }
@@ -125,7 +139,7 @@ package final class PostgreSQLStores: WorldStores {
     /// Takes the least number that is free.
     private func join() throws(StoreFailure) {
         let name = "\(PostgreSQLStores.hostName):\(getpid())"
-        let number = try pool.use { connection throws(PostgreSQLError) in
+        let (number, isAlone) = try pool.use { connection throws(PostgreSQLError) in
             let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
             let results = try connection.run(
                 [
@@ -141,8 +155,10 @@ package final class PostgreSQLStores: WorldStores {
                     PostgreSQLSchema.addReplica(.integer(Int64(free)), .text(name), .integer(writer)),
                     PostgreSQLSchema.commit(),
                 ], until: deadline)
-            return free
+            return (free, taken.isEmpty)
         }
+        ownership.note(isAlone: isAlone)
+        try ownership.claimAll()
         let own = StoreHealth.Replica(number: number, name: name)
         membership.withLock { $0 = Membership(number: number, replicas: [own]) }
     }
@@ -184,6 +200,7 @@ package final class PostgreSQLStores: WorldStores {
             StoreHealth.Replica(number: Int(results[1].integer(row, 0)), name: results[1].text(row, 1))
         }
         membership.withLock { $0.replicas = replicas }
+        ownership.note(isAlone: replicas.count == 1)
         // One of them does it for all.
         guard replicas.first?.number == number else { return }
         _ = try pool.use { connection throws(PostgreSQLError) in

@@ -8,6 +8,11 @@ class PostgreSQLUpdate: BatchItem, @unchecked Sendable {
     var failure: StoreFailure?
     /// Whether whoever wants it has looked for what others did: then a change of nothing needs no look.
     let isRefreshed = StoreCall.current != nil
+    /// Where the world turned out to be owned: the position of what is to be written before anybody is told of it.
+    var position = 0
+
+    /// Whether it can be done together with others.
+    var isClosure: Bool { false }
 
     /// Runs the closure. `false` when it throws.
     func run(_ tables: MemoryTables) -> Bool { true }
@@ -20,6 +25,8 @@ final class ClosureUpdate<Value: Sendable, Failure: Error>: PostgreSQLUpdate, @u
 
     init(_ body: @escaping (inout Transaction) throws(Failure) -> Value) { self.body = body }
 
+    override var isClosure: Bool { true }
+
     override func run(_ tables: MemoryTables) -> Bool {
         guard let body else { return false }
         var transaction = Transaction(tables: tables)
@@ -31,6 +38,13 @@ final class ClosureUpdate<Value: Sendable, Failure: Error>: PostgreSQLUpdate, @u
             return false
         }
     }
+}
+
+/// Takes or lets go of the world, while nothing else is done with it.
+final class OwnershipUpdate: PostgreSQLUpdate, @unchecked Sendable {
+    let change: () throws(StoreFailure) -> Void
+
+    init(_ change: @escaping () throws(StoreFailure) -> Void) { self.change = change }
 }
 
 final class ResetUpdate: PostgreSQLUpdate, @unchecked Sendable {
@@ -67,7 +81,9 @@ struct SharedWrite {
 
     /// What is sent where it isn't: a transaction of its own, without BEGIN and COMMIT.
     func callsAtOnce(_ writer: Int64) -> [PostgreSQLCall] {
-        [PostgreSQLSchema.compareAndSetVersion(.integer(id), .integer(before), .integer(version))] + rows(writer)
+        [
+            PostgreSQLSchema.compareAndSetVersion(.integer(id), .integer(before), .integer(version), .integer(writer))
+        ] + rows(writer)
     }
 
     private func rows(_ writer: Int64) -> [PostgreSQLCall] {

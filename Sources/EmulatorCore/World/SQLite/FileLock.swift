@@ -16,4 +16,9 @@ final class FileLock: Sendable {
         defer { turn.signal() }
         return try body(file)
     }
+
+    /// The same for whoever has the turn already.
+    func whileHeld<Result, Failure: Error>(_ body: (SQLiteFile) throws(Failure) -> Result) throws(Failure) -> Result {
+        try body(file)
+    }
 }

@@ -1,4 +1,3 @@
-import Platform
 import SQLite
 import Synchronization
 import Time
@@ -22,12 +21,13 @@ extension SQLiteQueue {
     func tryAgain() {
         guard isFailing.load(ordering: .relaxed) else { return }
         let isFirst = state.withLock { state in
-            guard !state.isClosed, !state.isTried else { return false }
+            guard !state.hasEnded, !state.isTried else { return false }
             state.isTried = true
             return true
         }
         guard isFirst else { return }
         let failure = file.withLock { file -> StoreFailure? in
+            guard !state.withLock({ $0.hasEnded }) else { return StoreFailure(.gone, "the daemon has stopped") }
             do throws(SQLiteError) {
                 try file.tryWriting()
                 return nil
@@ -39,89 +39,44 @@ extension SQLiteQueue {
 
     private func noteFailure(_ failure: StoreFailure?) {
         state.withLock { state in
-            guard !state.isClosed else { return }
+            guard !state.hasEnded else { return }
             if failure != nil, state.failure == nil { state.failingSince = MachineClock.now }
             state.failure = failure
             isFailing.store(failure != nil, ordering: .relaxed)
         }
     }
+}
 
-    // MARK: - Writing
+extension SQLiteQueue: ChangeWriter {
+    /// The file's lock is held, so that nobody reads a world again before it is known what failed.
+    func exclusively<Result>(_ body: () -> Result) -> Result { file.withLock { _ in body() } }
 
-    private struct Batch {
-        var stores: [SQLiteStore]
-        let removed: [SQLiteWorld]
-        let texts: [(name: String, text: String)]
-        let position: Int
+    func write(_ works: [Work]) throws(StoreFailure) {
+        try file.whileHeld { (file) throws(StoreFailure) in try write(works, file) }
     }
 
-    /// While several clients wait, others may come in this time, in microseconds: a transaction costs as much as ten changes in it.
-    private static let gathering: UInt32 = 200
-
-    /// Runs on a thread of its own until this is closed.
-    func run() {
-        var isBusy = false
-        while true {
-            wake.wait()
-            if isBusy { usleep(SQLiteQueue.gathering) }
-            let (batch, isClosed) = state.withLock { state -> (Batch?, Bool) in
-                guard state.position > state.settled else { return (nil, state.isClosed) }
-                defer { (state.stores, state.removed, state.texts) = ([], [], []) }
-                return (
-                    Batch(
-                        stores: state.stores, removed: state.removed, texts: state.texts, position: state.position),
-                    state.isClosed
-                )
-            }
-            if let batch { isBusy = process(batch) }
-            if isClosed { break }
-        }
-        file.withLock { $0.close() }
-        let stopped = StoreFailure(.gone, "the daemon has stopped")
-        isFailing.store(true, ordering: .relaxed)
-        hasFailed.store(true, ordering: .relaxed)
-        let left = state.withLock { state in
-            state.failure = stopped
-            state.fail(stopped)
-            settled.store(.max, ordering: .releasing)
-            state.hasEnded = true
-            return state.takeWaiters()
-        }
-        for waiter in left { waiter.done(stopped) }
-        ended.signal()
-    }
-
-    /// Returns whether several answers waited for it.
-    private func process(_ batch: Batch) -> Bool {
-        let (done, failure) = file.withLock { file -> ([Waiter], StoreFailure?) in
-            do throws(StoreFailure) {
-                try write(batch, file)
-                return (settle(batch), nil)
-            } catch { return (fail(batch, error), error) }
-        }
-        guard let failure else {
-            for waiter in done { waiter.done(nil) }
-            return done.count > 1
-        }
-        // What they do now may have to wait for the file.
-        for waiter in done { WorkThreads.shared.run { waiter.done(failure) } }
-        return false
-    }
-
-    private func write(_ batch: Batch, _ file: SQLiteFile) throws(StoreFailure) {
+    private func write(_ works: [Work], _ file: SQLiteFile) throws(StoreFailure) {
         var writings: [SQLiteWorld.Writing] = []
-        for store in batch.stores {
-            guard let (world, change, nextPlace) = store.takeChange() else { continue }
-            let outcome = try change.summary()
-            guard change.isReset || world.isNews(outcome) else { continue }
-            writings.append(
-                SQLiteWorld.Writing(world: world, outcome: outcome, nextPlace: nextPlace, isReset: change.isReset))
+        var removed: [SQLiteWorld] = []
+        var texts: [(name: String, text: String)] = []
+        for work in works {
+            switch work {
+            case .remove(let world): removed.append(world)
+            case .keep(let name, let text): texts.append((name: name, text: text))
+            case .change(let store):
+                guard let (world, change, nextPlace) = store.takeChange() else { continue }
+                let outcome = try change.summary()
+                guard change.isReset || world.isNews(outcome) else { continue }
+                writings.append(
+                    SQLiteWorld.Writing(
+                        world: world, outcome: outcome, nextPlace: nextPlace, isReset: change.isReset))
+            }
         }
-        guard !writings.isEmpty || !batch.removed.isEmpty || !batch.texts.isEmpty else { return }
+        guard !writings.isEmpty || !removed.isEmpty || !texts.isEmpty else { return }
         do throws(SQLiteError) {
             try file.change { () throws(SQLiteError) in
-                for world in batch.removed { try world.remove(file) }
-                for (name, text) in batch.texts { try file.statements.setText.run(.text(name), .text(text)) }
+                for world in removed { try world.remove(file) }
+                for (name, text) in texts { try file.statements.setText.run(.text(name), .text(text)) }
                 for writing in writings {
                     if writing.world.id == nil { try writing.world.add(as: unusedID(), file) }
                     try writing.world.write(writing, file)
@@ -133,9 +88,10 @@ extension SQLiteQueue {
         }
         if isFailing.load(ordering: .relaxed) { noteFailure(nil) }
         state.withLock { state in
-            for world in writings.map(\.world) where !state.removed.contains(where: { $0 === world }) {
+            for world in writings.map(\.world) where !state.removed.contains(ObjectIdentifier(world)) {
                 state.ids[world.name] = world.id
             }
+            for world in removed { state.removed.remove(ObjectIdentifier(world)) }
         }
     }
 
@@ -152,62 +108,25 @@ extension SQLiteQueue {
         }
     }
 
-    /// Returns those that need wait no longer.
-    private func settle(_ batch: Batch) -> [Waiter] {
-        state.withLock { state in
-            state.settled = batch.position
-            settled.store(batch.position, ordering: .releasing)
-            return state.takeWaiters()
-        }
-    }
-
-    /// Nothing that was changed since the last time is in the file: the worlds are read again. The file's lock is held, so that nobody
-    /// does so before this is done.
-    private func fail(_ batch: Batch, _ failure: StoreFailure) -> [Waiter] {
-        hasFailed.store(true, ordering: .relaxed)
-        var stores = batch.stores
-        while true {
-            for store in stores { store.drop() }
-            let waiters = state.withLock { state -> [Waiter]? in
-                guard state.stores.isEmpty else {
-                    (stores, state.stores) = (state.stores, [])
-                    return nil
-                }
-                state.fail(failure)
-                if state.failed.count > SQLiteQueue.failedLimit {
-                    state.forgotten = state.failed.removeFirst().positions.upperBound
-                }
-                for text in batch.texts + state.texts { state.knownTexts[text.name] = nil }
-                // Whoever removed it is refused; it isn't there any more all the same.
-                state.removed = batch.removed + state.removed
-                state.texts = []
-                settled.store(state.settled, ordering: .releasing)
-                return state.takeWaiters()
+    /// The worlds are read again.
+    func giveUp(_ works: [Work]) -> [Work] {
+        works.filter { work in
+            switch work {
+            case .change(let store): store.drop()
+            case .keep(let name, _): state.withLock { $0.texts[name] = nil }
+            // Whoever removed it is refused; it isn't there any more all the same.
+            case .remove: return true
             }
-            if let waiters { return waiters }
+            return false
         }
     }
-}
 
-extension SQLiteQueue.State {
-    /// Why the change at this position couldn't be written; `nil` when it was.
-    func failure(of position: Int) -> StoreFailure? {
-        guard forgotten == 0 || position > forgotten else {
-            return StoreFailure(.unknown, "SQLite: too much has failed since")
+    func end() {
+        file.withLock { $0.close() }
+        state.withLock { state in
+            state.failure = StoreFailure(.gone, "the daemon has stopped")
+            state.hasEnded = true
+            isFailing.store(true, ordering: .relaxed)
         }
-        return failed.first { $0.positions.contains(position) }?.failure
-    }
-
-    /// All that isn't settled can't be written.
-    mutating func fail(_ failure: StoreFailure) {
-        if position > settled { failed.append((positions: settled + 1...position, failure: failure)) }
-        settled = position
-    }
-
-    /// Those whose changes are settled.
-    mutating func takeWaiters() -> [SQLiteQueue.Waiter] {
-        let place = waiters.partition { $0.position <= settled }
-        defer { waiters.removeSubrange(place...) }
-        return Array(waiters[place...])
     }
 }

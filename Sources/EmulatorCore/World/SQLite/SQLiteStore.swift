@@ -107,7 +107,7 @@ final class SQLiteStore: Store {
     ) throws(Failure) -> Result {
         prepare()
         return try state.withLock { (state) throws(Failure) -> Result in
-            queue.note(state.position)
+            queue.changes.note(state.position)
             guard let held = state.held else { return try body(Snapshot(tables: MemoryTables(state.seed))) }
             defer { if let failure = held.shared.failure { fail(failure, &state) } }
             return try body(Snapshot(tables: held.tables))
@@ -136,32 +136,15 @@ final class SQLiteStore: Store {
             }
         }
         defer { if let failure = held.shared.failure { fail(failure, &state) } }
-        let (tables, journal) = (held.tables, held.shared.journal)
-        let count = journal.entries.count
-        tables.begin()
-        var transaction = Transaction(tables: tables)
-        do throws(Failure) {
-            let result = try body(&transaction)
-            let isChange = journal.entries.count > count
-            guard !isChange || !queue.isFailing.load(ordering: .relaxed) else {
-                tables.undo()
-                journal.cut(to: count)
-                return (.success(result), true)
-            }
-            tables.commit()
-            if isChange { enqueue(&state) }
-            queue.note(state.position)
-            return (.success(result), false)
-        } catch {
-            tables.undo()
-            journal.cut(to: count)
-            queue.note(state.position)
-            return (.failure(error), false)
-        }
+        let (outcome, effect) = held.shared.attempt(
+            body, on: held.tables, isRefused: queue.isFailing.load(ordering: .relaxed))
+        if effect == .changed { enqueue(&state) }
+        queue.changes.note(state.position)
+        return (outcome, effect == .refused)
     }
 
     private func enqueue(_ state: inout State) {
-        state.position = queue.add(self, isNew: !state.isQueued)
+        state.position = queue.changes.add(state.isQueued ? nil : .change(self))
         state.isQueued = true
     }
 
@@ -188,7 +171,7 @@ final class SQLiteStore: Store {
             (state.seed, state.rowSeed, state.isReset) = (seed, seed, true)
             state.held = Held(tables: tables, shared: shared, world: held.world)
             enqueue(&state)
-            queue.note(state.position)
+            queue.changes.note(state.position)
             also()
             return held
         }
@@ -217,7 +200,7 @@ final class SQLiteStore: Store {
             (state.held, state.isGone) = (nil, true)
             isHeld.store(true, ordering: .releasing)
             state.position = queue.remove(world ?? SQLiteWorld(name, id: queue.id(of: name)))
-            queue.note(state.position)
+            queue.changes.note(state.position)
         }
     }
 

@@ -78,12 +78,12 @@ package final class SQLiteStores: WorldStores {
 
     /// Writes what is left, and leaves the file to others, when nothing is served any more.
     package func close() {
-        queue.close()
+        queue.changes.close()
         removeTemporary()
     }
 
     package var worlds: [String] {
-        queue.flush()
+        queue.changes.flush()
         return queue.names
     }
 

@@ -136,9 +136,12 @@ struct SharedChange: @unchecked Sendable {
     struct Summary {
         var rows: [Row] = []
         var values: [(name: String, value: [UInt8])] = []
+
+        var isEmpty: Bool { rows.isEmpty && values.isEmpty }
     }
 
-    func summary() throws(StoreFailure) -> Summary {
+    /// `butWritten` leaves out values that were the same before.
+    func summary(butWritten: Bool = false) throws(StoreFailure) -> Summary {
         var summary = Summary()
         for outcome in outcomes {
             var value: [UInt8] = []
@@ -147,8 +150,10 @@ struct SharedChange: @unchecked Sendable {
             }
             summary.rows.append(try row(outcome, value))
         }
-        for (captured, _) in values where !captured.isAsWritten {
-            summary.values.append((name: captured.name, value: try captured.encode()))
+        for (captured, before) in values where !captured.isAsWritten {
+            let value = try captured.encode()
+            if butWritten, value == before { continue }
+            summary.values.append((name: captured.name, value: value))
         }
         return summary
     }

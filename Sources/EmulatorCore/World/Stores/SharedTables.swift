@@ -94,6 +94,39 @@ final class SharedTables {
         return { _ throws(StoreFailure) in throw StoreFailure(.undeclared, table.rules.name) }
     }
 
+    // MARK: - What is done here
+
+    /// What became of an attempt to change tables.
+    enum Effect {
+        case none
+        case changed
+        /// It would have changed something, which mustn't be.
+        case refused
+    }
+
+    /// Changes tables whose journal is open: all that `body` does, or nothing when it throws, or when it would change something and
+    /// `isRefused`.
+    func attempt<Result, Failure: Error>(
+        _ body: (inout Transaction) throws(Failure) -> Result, on tables: MemoryTables, isRefused: Bool = false
+    ) -> (outcome: Swift.Result<Result, Failure>, effect: Effect) {
+        let count = journal.entries.count
+        tables.begin()
+        var transaction = Transaction(tables: tables)
+        let outcome: Swift.Result<Result, Failure>
+        do throws(Failure) {
+            outcome = .success(try body(&transaction))
+            let isChange = journal.entries.count > count
+            guard isChange, isRefused else {
+                tables.commit()
+                return (outcome, isChange ? .changed : .none)
+            }
+        } catch { outcome = .failure(error) }
+        tables.undo()
+        journal.cut(to: count)
+        if case .success = outcome { return (outcome, .refused) }
+        return (outcome, .none)
+    }
+
     // MARK: - What others have done
 
     /// Takes over an operation of somebody else, at this place among all of the world's.

@@ -36,6 +36,12 @@ package protocol Store: Sendable {
     /// `StoreCall`. Only stores that are shared have anything to do here, and may wait.
     func refresh() -> StoreNews
 
+    /// Whether the world is in memory, and nobody else changes it now: then it needn't be refreshed.
+    var isCurrent: Bool { get }
+
+    /// Sees to it, if it can, that nobody else changes the world for a while. May wait. The world has just been refreshed.
+    func own()
+
     /// Calls `body` each time after changes by other daemons were taken over, on the thread that did so, under no lock of a world's
     /// tables: it may look at them, but neither refresh nor change them.
     func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void)
@@ -73,6 +79,10 @@ extension Store {
     package func remove() {}
 
     package func refresh() -> StoreNews { .same }
+
+    package var isCurrent: Bool { true }
+
+    package func own() {}
 
     package func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void) {}
 }

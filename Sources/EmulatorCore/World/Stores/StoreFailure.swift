@@ -67,15 +67,22 @@ package final class StoreCall: Sendable {
         var failure: StoreFailure?
         /// Worlds of which is known what happened before the call: a few.
         var refreshed: [ObjectIdentifier] = []
+        /// Whether it can be begun again on a thread that may wait.
+        var mayBeginAgain: Bool
+        /// Whether it is to be begun again there.
+        var beginsAgain = false
         /// The last change that the call has made or seen and that may not be written yet.
         var unwritten: (changes: any UnwrittenChanges, position: Int)?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     /// Whether its thread may wait for the store. Those of libmicrohttpd may not.
     let mayWait: Bool
 
-    init(mayWait: Bool = true) { self.mayWait = mayWait }
+    init(mayWait: Bool = true) {
+        self.mayWait = mayWait
+        state = Mutex(State(mayBeginAgain: !mayWait))
+    }
 
     /// The first failure.
     var failure: StoreFailure? { state.withLock { $0.failure } }
@@ -88,6 +95,21 @@ package final class StoreCall: Sendable {
     }
 
     func noteRefreshed(_ world: WorldState) { state.withLock { $0.refreshed.append(ObjectIdentifier(world)) } }
+
+    // MARK: - Calls that turn out to have to wait
+
+    /// The call would have to wait now. `true` when it is begun again where it may: nothing has been done for it.
+    func beginAgain() -> Bool {
+        state.withLock { state in
+            if state.mayBeginAgain { state.beginsAgain = true }
+            return state.mayBeginAgain
+        }
+    }
+
+    var beginsAgain: Bool { state.withLock { $0.beginsAgain } }
+
+    /// Something is done for it now.
+    func noteBegun() { state.withLock { $0.mayBeginAgain = false } }
 
     // MARK: - Changes that aren't written yet
 

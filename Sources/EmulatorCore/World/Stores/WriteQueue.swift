@@ -1,0 +1,228 @@
+import Dispatch
+import Platform
+import Synchronization
+
+/// Writes what was changed in memory to where it is kept.
+protocol ChangeWriter<Work>: AnyObject, Sendable {
+    /// Something that is to be written.
+    associatedtype Work: Sendable
+
+    /// Runs `body` while nobody reads what is written.
+    func exclusively<Result>(_ body: () -> Result) -> Result
+
+    /// All of it or nothing.
+    func write(_ works: [Work]) throws(StoreFailure)
+
+    /// Nothing of this is written, nor will be. Returns what is to be done all the same.
+    func giveUp(_ works: [Work]) -> [Work]
+
+    /// Nothing is written any more.
+    func end()
+}
+
+/// What was changed in memory and isn't written yet to where worlds are kept. A thread of its own writes it: all that has gathered
+/// meanwhile at once, for which so many answers wait.
+///
+/// Each change has a position, which counts up. A change, and whoever has seen it, waits until all up to it is written.
+final class WriteQueue<Work: Sendable>: UnwrittenChanges {
+    fileprivate struct Waiter {
+        let position: Int
+        let done: @Sendable (StoreFailure?) -> Void
+    }
+
+    fileprivate struct State {
+        /// Of the last change.
+        var position = 0
+        /// All up to this one are written, or have failed.
+        var settled = 0
+        var works: [Work] = []
+        var waiters: [Waiter] = []
+        /// What couldn't be written, and why: what still waits must be told.
+        var failed: [(positions: ClosedRange<Int>, failure: StoreFailure)] = []
+        /// Up to this position, what failed isn't known any more.
+        var forgotten = 0
+        var isClosed = false
+        /// Nothing is written any more, for this reason.
+        var end: StoreFailure?
+    }
+
+    private let state = Mutex(State())
+    private let wake = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+    private let settled = Atomic<Int>(0)
+    /// Whether there were changes that couldn't be written.
+    private let hasFailed = Atomic<Bool>(false)
+
+    /// Begins to write. `false` when the system gives no thread.
+    func begin(_ writer: some ChangeWriter<Work>) -> Bool {
+        WorkThread.start(stack: 512 << 10) { [self] in run(writer) }
+    }
+
+    // MARK: - Changes
+
+    /// Something has been changed, for which `work` is to be done, if that isn't known already. Returns the change's position.
+    func add(_ work: Work?) -> Int {
+        let position = state.withLock { state in
+            if let work { state.works.append(work) }
+            state.position += 1
+            return state.position
+        }
+        // A request's changes are written once it is done, all of them.
+        if StoreCall.current == nil { wake.signal() }
+        return position
+    }
+
+    /// Whoever asks has seen, or made, the change at this position.
+    func note(_ position: Int) {
+        if position > settled.load(ordering: .acquiring) { StoreCall.current?.note(position, of: self) }
+    }
+
+    // MARK: - Waiting
+
+    func isWritten(_ position: Int) -> Bool {
+        position <= settled.load(ordering: .acquiring) && !hasFailed.load(ordering: .relaxed)
+    }
+
+    /// Calls `done` once the change at this position is written, or can't be.
+    func whenWritten(_ position: Int, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
+        let failure = state.withLock { state -> StoreFailure?? in
+            guard position > state.settled else { return .some(state.failure(of: position)) }
+            if let end = state.end { return .some(end) }
+            state.waiters.append(Waiter(position: position, done: done))
+            return nil
+        }
+        if let failure { return done(failure) }
+        wake.signal()
+    }
+
+    func waitUntilWritten(_ position: Int) -> StoreFailure? {
+        let semaphore = DispatchSemaphore(value: 0)
+        let outcome = Mutex<StoreFailure?>(nil)
+        whenWritten(position) { failure in
+            outcome.withLock { $0 = failure }
+            semaphore.signal()
+        }
+        semaphore.wait()
+        return outcome.withLock { $0 }
+    }
+
+    /// Waits until all that was changed before is written, or has failed.
+    func flush() { _ = waitUntilWritten(state.withLock { $0.position }) }
+
+    /// Writes what is left, and then nothing more.
+    func close() {
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        guard isFirst else { return }
+        wake.signal()
+        ended.wait()
+    }
+
+    var hasEnded: Bool { state.withLock { $0.end != nil } }
+
+    // MARK: - Writing
+
+    /// While several clients wait, others may come in this time, in microseconds: a transaction costs as much as ten changes in it.
+    private static var gathering: UInt32 { 200 }
+
+    private func run(_ writer: some ChangeWriter<Work>) {
+        var isBusy = false
+        while true {
+            wake.wait()
+            if isBusy { usleep(WriteQueue.gathering) }
+            let (batch, isClosed) = state.withLock { state -> ((works: [Work], position: Int)?, Bool) in
+                guard state.position > state.settled else { return (nil, state.isClosed) }
+                defer { state.works = [] }
+                return ((works: state.works, position: state.position), state.isClosed)
+            }
+            if let batch { isBusy = process(batch.works, upTo: batch.position, writer) }
+            if isClosed { break }
+        }
+        writer.end()
+        let stopped = StoreFailure(.gone, "the daemon has stopped")
+        hasFailed.store(true, ordering: .relaxed)
+        let left = state.withLock { state in
+            state.fail(stopped)
+            settled.store(.max, ordering: .releasing)
+            state.end = stopped
+            return state.takeWaiters()
+        }
+        for waiter in left { waiter.done(stopped) }
+        ended.signal()
+    }
+
+    /// Returns whether several answers waited for it.
+    private func process(_ works: [Work], upTo position: Int, _ writer: some ChangeWriter<Work>) -> Bool {
+        let (done, failure) = writer.exclusively { () -> ([Waiter], StoreFailure?) in
+            do throws(StoreFailure) {
+                try writer.write(works)
+                return (settle(position), nil)
+            } catch { return (fail(works, error, writer), error) }
+        }
+        guard let failure else {
+            for waiter in done { waiter.done(nil) }
+            return done.count > 1
+        }
+        // What they do now may have to wait.
+        for waiter in done { WorkThreads.shared.run { waiter.done(failure) } }
+        return false
+    }
+
+    /// Returns those that need wait no longer.
+    private func settle(_ position: Int) -> [Waiter] {
+        state.withLock { state in
+            state.settled = position
+            settled.store(position, ordering: .releasing)
+            return state.takeWaiters()
+        }
+    }
+
+    /// Nothing that was changed since the last time is written, what came meanwhile neither: it builds upon the rest.
+    private func fail(_ works: [Work], _ failure: StoreFailure, _ writer: some ChangeWriter<Work>) -> [Waiter] {
+        hasFailed.store(true, ordering: .relaxed)
+        var works = works
+        var left: [Work] = []
+        while true {
+            left += writer.giveUp(works)
+            let waiters = state.withLock { state -> [Waiter]? in
+                guard state.works.isEmpty else {
+                    (works, state.works) = (state.works, [])
+                    return nil
+                }
+                state.fail(failure)
+                state.works = left
+                settled.store(state.settled, ordering: .releasing)
+                return state.takeWaiters()
+            }
+            if let waiters { return waiters }
+        }
+    }
+}
+
+extension WriteQueue.State {
+    private static var failedLimit: Int { 1_000 }
+
+    /// Why the change at this position couldn't be written; `nil` when it was.
+    fileprivate func failure(of position: Int) -> StoreFailure? {
+        guard forgotten == 0 || position > forgotten else {
+            return StoreFailure(.unknown, "too much has failed since")
+        }
+        return failed.first { $0.positions.contains(position) }?.failure
+    }
+
+    /// All that isn't settled can't be written.
+    fileprivate mutating func fail(_ failure: StoreFailure) {
+        if position > settled { failed.append((positions: settled + 1...position, failure: failure)) }
+        if failed.count > Self.failedLimit { forgotten = failed.removeFirst().positions.upperBound }
+        settled = position
+    }
+
+    /// Those whose changes are settled.
+    fileprivate mutating func takeWaiters() -> [WriteQueue.Waiter] {
+        let place = waiters.partition { $0.position <= settled }
+        defer { waiters.removeSubrange(place...) }
+        return Array(waiters[place...])
+    }
+}
