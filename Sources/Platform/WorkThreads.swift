@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Dispatch's concurrent queues are no such pool: where threads wait, they go on with as many as there are cores, for a second.
 package final class WorkThreads: Sendable {
-    /// For work that waits for stores.
+    /// For work that waits for stores: whole requests, which go deep.
     package static let shared = WorkThreads(limit: 64)
 
     private struct State {
@@ -46,7 +46,7 @@ package final class WorkThreads: Sendable {
             state.idle += 1
             return true
         }
-        if needsThread, !WorkThread.start(stack: 512 << 10, { [self] in serve() }) {
+        if needsThread, !WorkThread.start(stack: 2 << 20, { [self] in serve() }) {
             let work = state.withLock { state in
                 state.threads -= 1
                 state.idle -= 1

@@ -80,7 +80,7 @@ extension Store {
 
     package func refresh() -> StoreNews { .same }
 
-    package var isCurrent: Bool { true }
+    package var isCurrent: Bool { false }
 
     package func own() {}
 
