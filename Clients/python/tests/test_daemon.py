@@ -63,9 +63,9 @@ def test_a_started_daemon_ends_with_a_process_that_is_killed() -> None:
 
 def test_a_daemon_with_a_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with Understudy.start(["--control-token", TOKEN, "--proxy-port", "0"]) as understudy:
-        assert understudy.token == TOKEN
+        assert understudy.control_token == TOKEN
         world = understudy.world("w")
-        assert world.accounts.all()
+        assert world.accounts.list()
         variables = world.environment()
         assert variables["UNDERSTUDY_CONTROL_TOKEN"] == TOKEN
         assert variables["UNDERSTUDY_PROXY_URL"] == world.proxy_url
@@ -134,7 +134,7 @@ def test_what_is_no_daemon() -> None:
         with pytest.raises(ControlError, match="nothing of the kind") as raised:
             Understudy(f"http://127.0.0.1:{server.server_port}").health()
         thread.join()
-    assert (raised.value.status, raised.value.code, raised.value.path) == (404, "404", None)
+    assert (raised.value.status, raised.value.code, raised.value.path) == (404, "unexpectedAnswer", None)
 
 
 def test_without_a_proxy() -> None:
@@ -149,7 +149,7 @@ def test_one_daemon_beside_another(monkeypatch: pytest.MonkeyPatch, understudy: 
         monkeypatch.setenv(name, value)
     with Understudy.start() as other:
         assert other.url != understudy.url
-        assert other.world("w").smtp_host != understudy.world("w").smtp_host
+        assert other.world("w").smtp() != understudy.world("w").smtp()
 
 
 def test_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -168,10 +168,82 @@ def test_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_addresses(understudy: Understudy) -> None:
     assert Understudy(f"{understudy.url}/").url == understudy.url
     assert Understudy(f"{understudy.url}/~w").default.url == f"{understudy.url}/~w"
-    for wrong in (f"{understudy.url}/a", f"{understudy.url}/~w/b"):
+    assert Understudy(f" {understudy.url}//\n").url == understudy.url
+    assert Understudy("http://[::1]:9099/~w/").default.url == "http://[::1]:9099/~w"
+    address = understudy.url.partition("//")[2]
+    for wrong in (
+        *(f"{understudy.url}{end}" for end in ("/a", "/~w/b", "/~a b", "?a", "/#a", "/~w?a")),
+        *("", "http://", "http://localhost:port", "file:///etc", address, f"http://user:word@{address}"),
+    ):
         with pytest.raises(ValueError, match="isn't a daemon's address"):
             Understudy(wrong)
+    for token in ("a\nb", "ü", " "):
+        with pytest.raises(ValueError, match="token"):
+            Understudy(understudy.url, control_token=token)
     assert understudy.url in repr(understudy) and "/~w" in repr(understudy.world("w"))
+
+
+def test_any_text_names_a_world(understudy: Understudy) -> None:
+    for text in ("tests/test_login.py::test_it[ü]", "a b", "", "a" * 65, "a/b?c#d", "日本"):
+        with understudy.world(text) as world:
+            assert world.name == world_name(text)
+            assert world.accounts.list()
+    assert understudy.world("A.b_c-9").name == "A.b_c-9"
+    assert understudy.world() is understudy.default
+
+
+def test_an_environment_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("UNDERSTUDY_URL", "localhost:9099")
+    with pytest.raises(DaemonError, match="'localhost:9099' isn't a daemon's address"):
+        Understudy.from_environment()
+    monkeypatch.setenv("UNDERSTUDY_URL", "http://localhost:9099")
+    monkeypatch.delenv("UNDERSTUDY_CONTROL_TOKEN", raising=False)
+    for file in (tmp_path, tmp_path / "nothing"):
+        monkeypatch.setenv("UNDERSTUDY_CONTROL_TOKEN_FILE", str(file))
+        with pytest.raises(DaemonError, match="UNDERSTUDY_CONTROL_TOKEN_FILE"):
+            Understudy.from_environment()
+    monkeypatch.setenv("UNDERSTUDY_CONTROL_TOKEN", f" {TOKEN}\n")
+    found = Understudy.from_environment()
+    assert found is not None and found.control_token == TOKEN
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("#!/bin/sh\necho what; exec cat\n", "it says 'what'"),
+        ("#!/bin/sh\necho why >&2; exit 3\n", "doesn't start: why"),
+        ("#!/bin/sh\nexit 3\n", "exit code 3"),
+        ("#!/bin/sh\nkill -SEGV $$\n", "exit code -11"),
+        ("garbage", "can't be run: Exec format error"),
+    ],
+)
+def test_a_program_that_is_no_daemon(tmp_path: Path, program: str, words: str) -> None:
+    binary = tmp_path / "understudy"
+    binary.write_text(program)
+    binary.chmod(0o755)
+    with pytest.raises(DaemonError, match=words):
+        Understudy.start(binary=binary)
+
+
+def test_a_daemon_that_has_died_says_so() -> None:
+    with Understudy.start() as understudy:
+        world = understudy.world("w")
+        process = understudy._process
+        assert process is not None
+        process.kill()
+        process.wait()
+        with pytest.raises(UnderstudyError, match="it was started here, and has ended with exit code -9"):
+            world.accounts.list()
+
+
+def test_recordings_of_all_worlds_are_forgotten() -> None:
+    with Understudy.start() as understudy:
+        for name in ("one", "two"):
+            ask(understudy.world(name).host_url("api.github.com/user"))
+        understudy.forget_requests("on*")
+        assert [one.world for one in understudy.requests()] == ["two"]
+        understudy.forget_requests()
+        assert understudy.requests() == []
 
 
 @pytest.mark.parametrize(

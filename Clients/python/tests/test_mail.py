@@ -23,8 +23,8 @@ def send(world: World, subject: str, attachment: Optional[bytes] = None, text: s
     message.set_content(text)
     if attachment is not None:
         message.add_attachment(attachment, maintype="application", subtype="pdf", filename="a.pdf")
-    host, _, port = world.smtp_host.rpartition(":")
-    with smtplib.SMTP(host, int(port)) as client:
+    host, port = world.smtp()
+    with smtplib.SMTP(host, port) as client:
         client.send_message(message)
 
 
@@ -49,7 +49,7 @@ def test_a_mail_by_smtp(world: World) -> None:
 def test_mails_are_found_by_every_condition(world: World) -> None:
     for subject in ("One", "Two"):
         send(world, subject)
-    world.send_mail(sender="b@example.com", to=["c@example.org"], cc=["d@example.org"], subject="Three", html="<p>Hi")
+    world.send_mail(sender="b@example.com", to="c@example.org", cc="d@example.org", subject="Three", html="<p>Hi")
     one, two, three = world.mail()
     assert world.mail(subject="on") == world.mail(limit=1, after=None, subject="one") == [one]
     assert world.mail(sender="b@*") == world.mail(to="c@example.org") == world.mail(text="hi") == [three]
@@ -57,6 +57,12 @@ def test_mails_are_found_by_every_condition(world: World) -> None:
     assert world.mail(after=one.id, limit=1) == [two]
     assert world.mail(kind="mail", limit=1) == [three]
     assert world.mail(kind="text") == []
+    assert world.message(two.id) == two
+    world.delete_mail(two.id)
+    assert world.mail() == [one, three]
+    with pytest.raises(ControlError) as raised:
+        world.message(two.id)
+    assert raised.value.status == 404
     world.delete_mail()
     assert world.mail() == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Dict
@@ -10,7 +11,7 @@ from typing import Any, Callable, Dict
 import pytest
 from conftest import ask, redeem
 
-from understudy_client import ControlError, PageError, World
+from understudy_client import ControlError, PageError, UnderstudyError, World
 
 KEYS = "appleid.apple.com/auth/keys"
 
@@ -58,19 +59,35 @@ def test_a_posted_answer(world: World) -> None:
     assert user["email"].endswith("@privaterelay.appleid.com")
 
 
+def test_a_page_is_told_with_the_order_that_avoids_it(world: World) -> None:
+    query = "client_id=Iv1.0123456789abcdef&redirect_uri=http://localhost:3000/callback"
+    with pytest.raises(PageError, match=re.escape('world.order("github", "approve"')):
+        world.follow(f"{world.host_url('github.com')}/login/oauth/authorize?{query}")
+
+
+def test_an_app_that_leads_to_the_real_provider(world: World) -> None:
+    with pytest.raises(UnderstudyError, match="leads to the real 8.8.8.8, not to http://.*/8.8.8.8"):
+        world.follow("https://8.8.8.8/o/oauth2/v2/auth")
+    with pytest.raises(UnderstudyError, match="nobody answers at http://127.0.0.1:1/: "):
+        world.follow("http://127.0.0.1:1/")
+    with pytest.raises(ValueError, match="isn't an address"):
+        world.follow("/login")
+
+
 def test_orders_wait_and_are_withdrawn(world: World) -> None:
     cancel = world.order("github", "cancel", client="Iv1.0123456789abcdef", scopes=["read:user"], times=None)
-    assert [one.id for one in world.orders()] == [cancel.id]
+    assert [one.id for one in world.outcomes()] == [cancel.id]
     assert cancel.document["times"] is None
-    assert cancel.withdraw()
-    assert not cancel.withdraw()
+    assert cancel.remove()
+    assert not cancel.remove()
     with world.order("github", "cancel"), world.fault(status=500):
-        assert len(world.orders()) == len(world.faults()) == 1
-    assert world.orders() == world.faults() == []
+        assert len(world.outcomes()) == len(world.faults()) == 1
+    assert world.outcomes() == world.faults() == []
     world.order("github", "cancel")
     world.fault(status=500)
-    world.withdraw_orders()
-    assert world.orders() == world.faults() == []
+    world.remove_outcomes()
+    world.remove_faults()
+    assert world.outcomes() == world.faults() == []
 
 
 def test_a_status_with_a_header_and_a_body(world: World) -> None:
@@ -88,7 +105,7 @@ def test_after_and_times(world: World) -> None:
     fault = world.fault(path="/auth/keys", status=500, times=None, probability=1.0)
     assert [ask(world.host_url(KEYS))[0] for _ in range(3)] == [500] * 3
     assert world.faults()[0].document["done"] == 3
-    fault.withdraw()
+    fault.remove()
     assert ask(world.host_url(KEYS))[0] == 200
 
 
@@ -151,13 +168,15 @@ def test_what_does_not_fit_is_refused(world: World, order: Dict[str, Any], path:
 
 
 def test_a_scenario(world: World) -> None:
-    assert "advice" in world.play("provider-outage", host="appleid.apple.com")
+    assert "advice" in world.scenarios.play("provider-outage", host="appleid.apple.com")
     assert ask(world.host_url(KEYS))[0] == 503
-    assert [one["name"] for one in world.scenarios() if one["played"]] == ["provider-outage"]
-    world.end("provider-outage")
+    assert [one["name"] for one in world.scenarios.list() if one["played"]] == ["provider-outage"]
+    assert "host" in world.scenarios.get("provider-outage")["parameters"]
+    assert world.scenarios.end("provider-outage")
+    assert not world.scenarios.end("provider-outage")
     assert ask(world.host_url(KEYS))[0] == 200
     with pytest.raises(ControlError, match="provider-outage") as raised:
-        world.play("provider-outages")
+        world.scenarios.play("provider-outages")
     assert raised.value.code == "noSuchScenario"
 
 
@@ -172,7 +191,8 @@ def test_the_clock(world: World) -> None:
     assert clock.advance(timedelta(hours=1, milliseconds=1)) == moment + timedelta(hours=1, minutes=6, milliseconds=1)
     assert clock.advance("-1h") == clock.advance(timedelta(hours=-1)) + timedelta(hours=1)
     assert clock.set("2031-01-01T00:00:00Z") == datetime(2031, 1, 1, tzinfo=timezone.utc)
-    clock.resume()
+    assert clock.freeze("2032-01-01T00:00:00Z") == clock.now == datetime(2032, 1, 1, tzinfo=timezone.utc)
+    clock.unfreeze()
     assert not clock.is_frozen
     assert abs(clock.reset() - datetime.now(timezone.utc)) < timedelta(minutes=1)
     with pytest.raises(ValueError, match="time zone"):

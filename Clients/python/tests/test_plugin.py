@@ -246,3 +246,52 @@ def test_a_run_without_worlds_needs_no_daemon(pytester: pytest.Pytester, monkeyp
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(passed=1)
     assert not re.search("understudy-client.*error", result.stdout.str())
+
+
+def test_a_refused_call_is_told_without_the_package_s_source(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_it(world):
+            world.order("apple", "cancle")
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(['E *ControlError: POST outcomes was refused with 400 *; did you mean "cancel"?'])
+    shown = result.stdout.str()
+    assert "_transport.json" not in shown and "- Understudy, world" not in shown
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_an_archive_that_cannot_be_written_ends_nothing(pytester: pytest.Pytester, place: str) -> None:
+    (pytester.path / "file").touch()
+    pytester.makepyfile("def test_one(world):\n    assert False\n\ndef test_two(world):\n    pass\n")
+    result = pytester.runpytest_subprocess(f"--understudy-har={place}")
+    result.assert_outcomes(failed=1, passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*the HTTP archive can't be written: *"])
+
+
+def test_an_environment_that_cannot_be_used_is_told(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makepyfile("def test_it(world):\n    pass\n")
+    monkeypatch.setenv("UNDERSTUDY_URL", "localhost:9099")
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*'localhost:9099' isn't a daemon's address: *"])
+    assert "Traceback" not in result.stdout.str() and "daemon.py" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]])
+def test_worlds_are_deleted_when_a_run_is_interrupted(
+    pytester: pytest.Pytester, running: Understudy, workers: List[str]
+) -> None:
+    pytester.makepyfile(
+        """
+        def test_it(world):
+            world.accounts.add("max")
+            raise KeyboardInterrupt
+        """
+    )
+    pytester.runpytest_subprocess(*workers)
+    assert [one["name"] for one in running.worlds()] == ["default"]

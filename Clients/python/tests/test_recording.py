@@ -32,6 +32,7 @@ def test_requests_are_found_by_every_condition(world: World) -> None:
     assert world.requests(status=400) == world.requests(status="4xx") == world.requests(refused=True) == [second]
     assert world.requests(refused=False) == world.requests(limit=1, after=None, status=200) == [first]
     assert world.requests(after=first.id) == world.requests(limit=1) == [second]
+    assert world.refusals() == [second] and world.request(second.id) == second
     assert str(first) == f"{first.id} GET appleid.apple.com/auth/keys: 200"
     world.forget_requests()
     assert world.requests() == []

@@ -39,6 +39,11 @@ def test_moments(written: str, read: datetime) -> None:
     assert moment_text(read) == moment_text(written) == written
 
 
+def test_a_number_is_no_duration() -> None:
+    with pytest.raises(TypeError, match='5 isn.t a duration: expected a text such as "5s"'):
+        duration_text(5)  # type: ignore[arg-type]
+
+
 def test_a_moment_without_a_time_zone() -> None:
     with pytest.raises(ValueError, match="time zone"):
         moment_text(datetime(2030, 1, 1))

@@ -67,6 +67,7 @@ def test_people(world: World) -> None:
     assert "max" not in world.accounts
     with pytest.raises(KeyError):
         world.accounts["max"]
+    assert world.call("GET", "accounts/ada")["id"] == "ada"
     with pytest.raises(ControlError, match="ada") as raised:
         world.accounts.add("ada")
     assert (raised.value.status, raised.value.code, raised.value.path) == (409, "accountExists", "$.id")
@@ -74,7 +75,7 @@ def test_people(world: World) -> None:
 
 def test_all_pages_of_many_people(world: World) -> None:
     world.seed({"accounts": [{"id": f"person-{number}"} for number in range(1_100)]})
-    assert len(world.accounts.all()) == 1_103
+    assert len(world.accounts.list()) == 1_103
 
 
 def test_seeds_are_merged_and_replaced(world: World, google: Callable[..., str]) -> None:

@@ -11,7 +11,7 @@ def test_sign_in(world, backend, visit, number):
     session = backend.finish(visit(backend.begin()))
     assert backend.sessions[session]["email"] == account["email"]
     # Nobody else was here: one order, one sign-in, and one stranger beside the seed's three people.
-    assert world.orders() == []
+    assert world.outcomes() == []
     assert account["id"] in world.accounts and len(list(world.accounts)) == 4
     world.verify(host="oauth2.googleapis.com", path="/token", status=200, times=1)
     world.verify(path="/token", times=1)

@@ -26,9 +26,10 @@ from .message import Attachment, Delivery, Message
 from .names import NoncePair, nonce_pair, world_name
 from .orders import Order
 from .person import Callback
-from .providers import FacebookCredential, GoogleCredential
+from .providers import Facebook, FacebookCredential, GitHub, Google, GoogleCredential, OpenID
+from .scenarios import Scenarios
 from .tokens import MintedToken, Tokens
-from .world import World
+from .world import MailServer, World
 
 __all__ = [
     "Accounts",
@@ -45,16 +46,22 @@ __all__ = [
     "DecodedToken",
     "Delivery",
     "Exchange",
+    "Facebook",
     "FacebookCredential",
     "FullName",
+    "GitHub",
+    "Google",
     "GoogleCredential",
     "Issue",
+    "MailServer",
     "Message",
     "MintedToken",
     "NoncePair",
+    "OpenID",
     "Order",
     "PageError",
     "RealUserStatus",
+    "Scenarios",
     "Tokens",
     "Understudy",
     "UnderstudyError",

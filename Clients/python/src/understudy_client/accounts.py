@@ -6,8 +6,10 @@ import urllib.parse
 from typing import Any, Iterator, List, Mapping
 
 from ._transport import Transport, paged
-from .errors import ControlError
+from .errors import ControlError, is_told_by_its_message
 from .values import JSONObject
+
+__tracebackhide__ = is_told_by_its_message
 
 
 class Accounts:
@@ -17,7 +19,7 @@ class Accounts:
         self._transport = transport
 
     def __iter__(self) -> Iterator[JSONObject]:
-        return iter(self.all())
+        return iter(self.list())
 
     def __contains__(self, account: object) -> bool:
         try:
@@ -39,7 +41,7 @@ class Accounts:
                 raise KeyError(account) from error
             raise
 
-    def all(self) -> List[JSONObject]:
+    def list(self) -> List[JSONObject]:
         """Everybody, in the order of the seed, then those who were added."""
         return [dict(one) for one in paged(self._transport, "accounts", "accounts", {}, 0)]
 

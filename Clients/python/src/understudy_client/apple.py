@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal, Mapping, Optional, Sequence, Tuple
+from typing import Literal, Mapping, Optional, Sequence, Tuple, Union
 
 from ._transport import Transport
-from .errors import AppleAuthorizationError, ControlError
-from .values import JSONObject, present
+from .errors import AppleAuthorizationError, ControlError, is_told_by_its_message
+from .values import JSONObject, present, texts
+
+__tracebackhide__ = is_told_by_its_message
 
 AppleScope = Literal["fullName", "email"]
 CredentialState = Literal["authorized", "revoked", "notFound", "transferred"]
@@ -59,7 +61,7 @@ class Apple:
         client: str,
         *,
         nonce: Optional[str] = None,
-        scopes: Sequence[AppleScope] = (),
+        scopes: Union[AppleScope, Sequence[AppleScope]] = (),
         state: Optional[str] = None,
         account: Optional[str] = None,
     ) -> AppleCredential:
@@ -75,15 +77,16 @@ class Apple:
         Raises:
             AppleAuthorizationError: The person cancels, as ordered, or Apple refuses.
         """
-        request = present(client=client, nonce=nonce, scopes=list(scopes), state=state, account=account)
+        request = present(client=client, nonce=nonce, scopes=texts(scopes), state=state, account=account)
         try:
             answer = self._transport.json("POST", "apple/authorizations", request)
         except ControlError as refusal:
             error = refusal.document.get("error", {})
             if "domain" not in error:
                 raise
-            raise AppleAuthorizationError(error["code"], error["name"], error["domain"], error["message"]) from None
-        name: Optional[Mapping[str, str]] = answer.get("fullName")
+            code, name, message = error["code"], str(error.get("name", "")), str(error.get("message", ""))
+            raise AppleAuthorizationError(code, name, error["domain"], message) from None
+        full_name: Optional[Mapping[str, str]] = answer.get("fullName")
         return AppleCredential(
             user=answer["user"],
             state=answer.get("state"),
@@ -91,7 +94,7 @@ class Apple:
             authorization_code=answer["authorizationCode"],
             identity_token=answer["identityToken"],
             email=answer.get("email"),
-            full_name=FullName(name["givenName"], name["familyName"]) if name else None,
+            full_name=FullName(full_name["givenName"], full_name["familyName"]) if full_name else None,
             real_user_status=RealUserStatus(answer["realUserStatus"]),
         )
 

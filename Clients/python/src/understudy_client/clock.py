@@ -6,7 +6,10 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Union
 
 from ._transport import Transport
+from .errors import is_told_by_its_message
 from .values import Duration, duration_text, moment_text
+
+__tracebackhide__ = is_told_by_its_message
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -39,11 +42,11 @@ class Clock:
         """Goes to a moment: a `datetime` with a time zone, or `"2030-01-01T00:00:00Z"`. From there the clock runs on."""
         return self._order(set=moment_text(to))
 
-    def freeze(self) -> datetime:
-        """Makes time stand still."""
-        return self._order(freeze=True)
+    def freeze(self, at: Union[datetime, str, None] = None) -> datetime:
+        """Makes time stand still, now or at a moment."""
+        return self._order(freeze=True, **({} if at is None else {"set": moment_text(at)}))
 
-    def resume(self) -> datetime:
+    def unfreeze(self) -> datetime:
         """Makes time run again, from where it stood."""
         return self._order(freeze=False)
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
-import urllib.parse
 from pathlib import Path
 from types import TracebackType
 from typing import IO, List, Mapping, Optional, Sequence, Type, Union
 
 from ._transport import Transport, paged
-from .errors import DaemonError
+from .errors import DaemonError, is_told_by_its_message
 from .exchange import Exchange, exchange
+from .names import WORLD_NAME, world_name
 from .values import JSONObject
 from .world import World
+
+__tracebackhide__ = is_told_by_its_message
 
 _NOT_FOUND = (
     "the program understudy isn't found: install it, name it in UNDERSTUDY_BINARY, or name a daemon that runs in "
@@ -27,6 +30,10 @@ _TOLD = ("UNDERSTUDY_URL", "UNDERSTUDY_CONTROL_TOKEN", "UNDERSTUDY_PROXY_URL", *
 # Tells where the daemon is, and ends when whoever started it does, however that happens.
 _SCRIPT = f"""printf '%s\\n' {" ".join(f'"${name}"' for name in _TOLD)}; exec cat > /dev/null"""
 _SECONDS_TO_END = 10.0
+# How much of what a daemon has written to its standard error is read, in bytes, and how many lines of it are told when it has ended.
+_ERRORS_LIMIT = 64 << 10
+_LAST_WORDS = 5
+_ADDRESS = re.compile(rf"(https?://(?:\[[0-9a-f:.]+\]|[^][\s/?#@:]+)(?::\d{{1,5}})?)/*(?:/~({WORLD_NAME}))?/*", re.IGNORECASE)
 
 
 class Understudy:
@@ -36,7 +43,7 @@ class Understudy:
         self,
         url: str,
         *,
-        token: Optional[str] = None,
+        control_token: Optional[str] = None,
         proxy_url: Optional[str] = None,
         trust: Optional[Mapping[str, str]] = None,
     ) -> None:
@@ -44,34 +51,51 @@ class Understudy:
         Args:
             url: The daemon's address, such as `http://localhost:9099`; one that ends with `/~NAME` makes that world the
                 default one.
-            token: Its control token, where it has one.
+            control_token: What callers of its control API have to show, where it wants that.
             proxy_url: Its proxy, where it has one.
             trust: Variables such as `SSL_CERT_FILE`, by which programs trust what the proxy shows them.
+
+        Raises:
+            ValueError: The address or the token is none.
         """
-        base, _, world = url.rstrip("/").partition("/~")
-        if urllib.parse.urlsplit(base).path or "/" in world:
-            raise ValueError(f"{url} isn't a daemon's address: expected one such as http://localhost:9099")
-        self.url = base
+        parts = _ADDRESS.fullmatch(url.strip())
+        if parts is None:
+            raise ValueError(
+                f"{url!r} isn't a daemon's address: expected one such as http://localhost:9099, behind which only a world "
+                "may follow, as /~NAME"
+            )
+        if control_token and not re.fullmatch("[!-~]+", control_token):
+            raise ValueError("the control token has spaces or other characters that no token has")
+        base, world = parts.groups()
+        self.url: str = base
         """Without a slash at the end."""
-        self.token = token
+        self.control_token = control_token
         self.proxy_url = proxy_url
         self.trust = dict(trust or {})
-        self.transport = Transport(base, token)
-        self.default = World(self, world or None)
-        """The world of requests that name none."""
         self._process: Optional[subprocess.Popen[str]] = None
         self._errors: Optional[IO[str]] = None
+        self.transport = self.transport_to(base)
+        self.default = World(self, world)
+        """The world of requests that name none."""
 
     @classmethod
     def from_environment(cls) -> Optional[Understudy]:
         """The daemon that `UNDERSTUDY_URL` names, with the token of `UNDERSTUDY_CONTROL_TOKEN` or of the file that
-        `UNDERSTUDY_CONTROL_TOKEN_FILE` names; `None` without the variable."""
+        `UNDERSTUDY_CONTROL_TOKEN_FILE` names; `None` without the variable.
+
+        Raises:
+            DaemonError: What the variables say can't be used.
+        """
         url = os.environ.get("UNDERSTUDY_URL")
         if not url:
             return None
         proxy = os.environ.get("UNDERSTUDY_PROXY_URL") or None
         trust = {name: os.environ[name] for name in _TRUST if proxy and name in os.environ}
-        return cls(url, token=_token(), proxy_url=proxy, trust=trust)
+        token = _token()
+        try:
+            return cls(url, control_token=token, proxy_url=proxy, trust=trust)
+        except ValueError as error:
+            raise DaemonError(f"the variables UNDERSTUDY_… in the environment can't be used: {error}") from None
 
     @classmethod
     def start(
@@ -95,26 +119,30 @@ class Understudy:
         if program is None:
             raise DaemonError(f"{binary}: {_NOT_FOUND}" if binary else _NOT_FOUND)
         errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
-        process = subprocess.Popen(
-            [program, "exec", *arguments, "--", "sh", "-c", _SCRIPT],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env={**_without_daemon(), **(environment or {})},
-            text=True,
-            # A key that interrupts the tests doesn't interrupt the daemon, which is needed until they have ended.
-            start_new_session=True,
-        )
+        try:
+            process = subprocess.Popen(
+                [program, "exec", *arguments, "--", "sh", "-c", _SCRIPT],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env={**_without_daemon(), **(environment or {})},
+                text=True,
+                # A key that interrupts the tests doesn't interrupt the daemon, which is needed until they have ended.
+                start_new_session=True,
+            )
+        except OSError as error:
+            errors.close()
+            raise DaemonError(f"{program} can't be run: {error.strerror}") from None
         assert process.stdout is not None
-        url, token, proxy, *files = (process.stdout.readline().strip() for _ in _TOLD)
-        if not url:
+        url = process.stdout.readline().strip()
+        if not _ADDRESS.fullmatch(url):
             code = _end(process)
-            errors.seek(0)
-            reason = errors.read().strip() or f"exit code {code}"
+            reason = _tail(errors) or (f"it says {url[:80]!r}" if url else f"exit code {code}")
             errors.close()
             raise DaemonError(f"{program} doesn't start: {reason}")
+        token, proxy, *files = (process.stdout.readline().strip() for _ in _TOLD[1:])
         trust = dict(zip(_TRUST, files)) if proxy else {}
-        understudy = cls(url, token=token or None, proxy_url=proxy or None, trust=trust)
+        understudy = cls(url, control_token=token or None, proxy_url=proxy or None, trust=trust)
         understudy._process, understudy._errors = process, errors
         return understudy
 
@@ -143,9 +171,23 @@ class Understudy:
         """Whether this object started the daemon, and it wasn't closed."""
         return self._process is not None
 
-    def world(self, name: str) -> World:
-        """The world of this name: 1 to 64 letters, digits, `-`, `_` and `.`, as `world_name` makes of any text."""
-        return World(self, name)
+    def transport_to(self, base: str) -> Transport:
+        """What asks the control API at an address of this daemon."""
+        return Transport(base, self.control_token, self._ending)
+
+    def _ending(self) -> Optional[str]:
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return None
+        lines = [] if self._errors is None else _tail(self._errors).splitlines()
+        return "\n".join([f"it was started here, and has ended with exit code {code}", *lines[-_LAST_WORDS:]])
+
+    def world(self, name: Optional[str] = None) -> World:
+        """A world. It is made when it is first used. A text that can't be a name (1 to 64 letters, digits, `-`, `_` and `.`), such
+        as a test's, becomes one as by `world_name`. Without a name, the world of requests that name none."""
+        if name is None:
+            return self.default
+        return World(self, name if re.fullmatch(WORLD_NAME, name) else world_name(name))
 
     def worlds(self) -> List[JSONObject]:
         """The worlds that there are: `name`, `requests`, `idleSeconds`, and `url` and `smtp` where they have ports."""
@@ -157,7 +199,8 @@ class Understudy:
         Raises:
             ControlError: It isn't ready (503).
         """
-        return dict(self.transport.json("GET", "health"))
+        answer = self.transport.json("GET", "health")
+        return {**answer, "version": answer["version"]}
 
     @property
     def version(self) -> str:
@@ -170,10 +213,23 @@ class Understudy:
         query = {"world": worlds, "refused": refused}
         return [exchange(one) for one in paged(self.transport, "requests", "requests", query, 0)]
 
+    def forget_requests(self, worlds: str = "*") -> None:
+        """Empties the recordings of all worlds whose name fits, and forgets what those that are gone had refused."""
+        self.transport.json("DELETE", "requests", query={"world": worlds})
+
 
 def _token() -> Optional[str]:
-    file = os.environ.get("UNDERSTUDY_CONTROL_TOKEN_FILE")
-    return os.environ.get("UNDERSTUDY_CONTROL_TOKEN") or (Path(file).read_text().strip() if file else None)
+    token, file = (os.environ.get(f"UNDERSTUDY_CONTROL_TOKEN{end}") for end in ("", "_FILE"))
+    try:
+        return (token or (Path(file).read_text() if file else "")).strip() or None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DaemonError(f"the file that UNDERSTUDY_CONTROL_TOKEN_FILE names can't be read: {error}") from None
+
+
+def _tail(file: IO[str]) -> str:
+    """The end of what another process has written, which shares the file's position."""
+    size = os.fstat(file.fileno()).st_size
+    return os.pread(file.fileno(), _ERRORS_LIMIT, max(0, size - _ERRORS_LIMIT)).decode(errors="replace").strip()
 
 
 def _without_daemon() -> Mapping[str, str]:

@@ -10,6 +10,14 @@ class UnderstudyError(Exception):
     """Whatever goes wrong between a test and Understudy."""
 
 
+def is_told_by_its_message(raised: Any) -> bool:
+    """For pytest, as a module's `__tracebackhide__`: a report shows the test's line and the message, not this package's source.
+
+    What is raised by a mistake in this package is shown whole.
+    """
+    return raised is not None and bool(raised.errisinstance(UnderstudyError))
+
+
 class DaemonError(UnderstudyError):
     """No daemon: it isn't found, or it doesn't start."""
 
@@ -43,7 +51,7 @@ class ControlError(UnderstudyError):
         self.status = status
         """The HTTP status."""
         self.code = code
-        """The error's name, such as `noSuchAccount`."""
+        """The error's name, such as `noSuchAccount`; `unexpectedAnswer` when something else than Understudy has answered."""
         self.message = message
         """What is wrong, in words."""
         self.path = path

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence
+import urllib.parse
+from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Union
 
 from ._transport import QueryValue, Transport, paged
-from .errors import VerificationError
+from .errors import VerificationError, is_told_by_its_message
 from .message import Delivery, Message, delivery, message
-from .values import Duration, duration_text, present, seconds
+from .values import Duration, duration_text, present, seconds, texts
+
+__tracebackhide__ = is_told_by_its_message
 
 # How many messages a complaint lists.
 _SHOWN = 20
@@ -45,7 +48,6 @@ class Inbox:
         Raises:
             VerificationError: None came within `wait`. It says what lies in the inbox.
         """
-        __tracebackhide__ = True
         query: Dict[str, QueryValue] = {
             "to": to,
             "from": sender,
@@ -80,8 +82,8 @@ class Inbox:
         self,
         *,
         sender: str,
-        to: Sequence[str],
-        cc: Sequence[str] = (),
+        to: Union[str, Sequence[str]],
+        cc: Union[str, Sequence[str]] = (),
         reply_to: Optional[str] = None,
         subject: str = "",
         text: Optional[str] = None,
@@ -89,10 +91,22 @@ class Inbox:
     ) -> Delivery:
         """Sends a mail as if by SMTP: a relay judges it, and it lies in the inbox."""
         body = present(
-            to=list(to), cc=list(cc), replyTo=reply_to, subject=subject, text=text, html=html, **{"from": sender}
+            to=texts(to), cc=texts(cc), replyTo=reply_to, subject=subject, text=text, html=html, **{"from": sender}
         )
         return delivery(self._transport, self._transport.json("POST", "mail", body))
 
-    def delete_mail(self) -> None:
-        """Empties the inbox."""
-        self._transport.json("DELETE", "mail")
+    def message(self, id: str) -> Message:
+        """One message, whole.
+
+        Raises:
+            ControlError: There is none (`noSuchMessage`).
+        """
+        return message(self._transport, self._transport.json("GET", _path(id)))
+
+    def delete_mail(self, id: Optional[str] = None) -> None:
+        """Takes one message out of the inbox, or all of them."""
+        self._transport.json("DELETE", "mail" if id is None else _path(id))
+
+
+def _path(id: str) -> str:
+    return f"mail/{urllib.parse.quote(id, safe='')}"

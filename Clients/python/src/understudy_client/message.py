@@ -7,7 +7,10 @@ from datetime import datetime
 from typing import Any, Dict, Mapping, Optional, Tuple
 
 from ._transport import QueryValue, Transport
+from .errors import is_told_by_its_message
 from .values import moment, present
+
+__tracebackhide__ = is_told_by_its_message
 
 
 @dataclass(frozen=True)

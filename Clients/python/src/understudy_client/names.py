@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
+WORLD_NAME = "[A-Za-z0-9._-]{1,64}"
+"""What a world can be called, as a regular expression."""
 _LABEL_LIMIT = 63
 _DIGEST_LENGTH = 12
 
@@ -39,7 +41,7 @@ class NoncePair(NamedTuple):
     """For Apple (`request.nonce`): the raw nonce's SHA-256 in lower-case hex. The ID token carries it."""
 
 
-def nonce_pair() -> NoncePair:
-    """A new random nonce, raw and hashed."""
-    raw = secrets.token_urlsafe(32)
+def nonce_pair(raw: Optional[str] = None) -> NoncePair:
+    """A nonce, raw and hashed; a new random one unless it is given."""
+    raw = secrets.token_urlsafe(32) if raw is None else raw
     return NoncePair(raw, hashlib.sha256(raw.encode()).hexdigest())

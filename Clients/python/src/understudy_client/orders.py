@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import urllib.parse
 from types import TracebackType
 from typing import Any, List, Literal, Mapping, Optional, Sequence, Type, Union
 
 from ._transport import Transport
-from .errors import ControlError
-from .values import Duration, JSONObject, duration_text, present
+from .errors import ControlError, is_told_by_its_message
+from .values import Duration, JSONObject, duration_text, present, texts
+
+__tracebackhide__ = is_told_by_its_message
 
 OutcomeKind = Literal["approve", "cancel", "error"]
 
 
 class Order:
-    """Something that was ordered. In a `with` statement, it is withdrawn at the end of the block."""
+    """Something that was ordered. In a `with` statement, it is taken back at the end of the block."""
 
     def __init__(self, transport: Transport, path: str, document: JSONObject) -> None:
         self._transport = transport
@@ -23,7 +24,7 @@ class Order:
         self.document = document
         """As the daemon understood it."""
 
-    def withdraw(self) -> bool:
+    def remove(self) -> bool:
         """Takes the order back. Returns whether it was still waiting: `False` when it has been carried out in full."""
         try:
             self._transport.json("DELETE", f"{self._path}/{self.id}")
@@ -39,7 +40,7 @@ class Order:
     def __exit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        self.withdraw()
+        self.remove()
 
     def __repr__(self) -> str:
         return f"<{self._path} {self.document}>"
@@ -60,7 +61,7 @@ class Ordering:
         error: Optional[str] = None,
         share_email: Optional[bool] = None,
         name: Optional[Mapping[str, str]] = None,
-        scopes: Optional[Sequence[str]] = None,
+        scopes: Union[str, Sequence[str], None] = None,
         times: Optional[int] = 1,
     ) -> Order:
         """Says how the next sign-in goes, on every road: on the web (without a page), on a device, by the device flow.
@@ -84,7 +85,7 @@ class Ordering:
             error=error,
             shareEmail=share_email,
             name=None if name is None else dict(name),
-            scopes=None if scopes is None else list(scopes),
+            scopes=texts(scopes),
         )
         answer = self._transport.json("POST", "outcomes", {**order, "times": times})
         return Order(self._transport, "outcomes", answer)
@@ -154,7 +155,7 @@ class Ordering:
         answer = self._transport.json("POST", "faults", {**fault, **present(probability=probability)})
         return Order(self._transport, "faults", answer)
 
-    def orders(self) -> List[Order]:
+    def outcomes(self) -> List[Order]:
         """The outcomes that wait for a sign-in."""
         return self._waiting("outcomes")
 
@@ -165,22 +166,13 @@ class Ordering:
     def _waiting(self, path: str) -> List[Order]:
         return [Order(self._transport, path, one) for one in self._transport.json("GET", path)[path]]
 
-    def withdraw_orders(self) -> None:
-        """Takes all outcomes and faults back."""
+    def remove_outcomes(self) -> None:
+        """Takes all outcomes back."""
         self._transport.json("DELETE", "outcomes")
+
+    def remove_faults(self) -> None:
+        """Takes all faults back."""
         self._transport.json("DELETE", "faults")
-
-    def play(self, scenario: str, **parameters: Any) -> JSONObject:
-        """Begins one of the ready-made situations, such as `provider-outage`. Returns what happens, and what helps."""
-        return dict(self._transport.json("POST", f"scenarios/{urllib.parse.quote(scenario, safe='')}", parameters))
-
-    def end(self, scenario: str) -> None:
-        """Ends a scenario: its faults and outcomes go, the clock goes back."""
-        self._transport.json("DELETE", f"scenarios/{urllib.parse.quote(scenario, safe='')}")
-
-    def scenarios(self) -> List[JSONObject]:
-        """The scenarios that there are: `name`, `title`, what `happens`, and whether it is `played`."""
-        return [dict(one) for one in self._transport.json("GET", "scenarios")["scenarios"]]
 
     def endpoints(self) -> List[JSONObject]:
         """Where something can be ordered to go wrong: `host`, `method`, `path`, what `fits`, and the names of `errors`."""

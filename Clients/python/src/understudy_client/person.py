@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import html.parser
+import http.client
 import http.cookiejar
+import ipaddress
+import re
+import socket
 import ssl
 import urllib.error
 import urllib.parse
@@ -11,14 +15,18 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
-from ._transport import TIMEOUT
-from .errors import PageError
+from ._transport import TIMEOUT, Stay
+from .errors import PageError, UnderstudyError, is_told_by_its_message
+
+__tracebackhide__ = is_told_by_its_message
 
 _STEPS = 20
-_ADVICE = (
-    "it asks the person. Order what they do before they go there: "
-    'world.order("google", "approve", account="ada")'
-)
+_PROVIDERS = {
+    "appleid.apple.com": "apple",
+    "github.com": "github",
+    "www.facebook.com": "facebook",
+    "accounts.google.com": "google",
+}
 
 
 @dataclass(frozen=True)
@@ -57,12 +65,16 @@ def follow(url: str, proxy: Optional[str] = None, certificates: Optional[str] = 
 
     Raises:
         PageError: It ends at a page: the provider refuses, or nobody was ordered to answer.
+        UnderstudyError: Nobody answers.
+        ValueError: The URL is none.
     """
+    if not re.match(r"https?://[^/]", url):
+        raise ValueError(f"{url!r} isn't an address that a browser goes to")
     proxies = {"http": proxy, "https": proxy} if proxy else {}
     handlers: List[urllib.request.BaseHandler] = [
         urllib.request.ProxyHandler(proxies),
         urllib.request.HTTPCookieProcessor(_jar()),
-        _Stay(),
+        Stay(),
     ]
     if url.startswith("https:"):
         handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=certificates)))
@@ -80,8 +92,16 @@ def follow(url: str, proxy: Optional[str] = None, certificates: Optional[str] = 
         elif answer.action is not None:
             url, form = urllib.parse.urljoin(url, answer.action), dict(answer.fields)
         else:
-            raise PageError(url, status, header.get("Understudy-Diagnosis"), _ADVICE)
+            raise PageError(url, status, header.get("Understudy-Diagnosis"), _advice(url))
     raise PageError(url, 310, None, "it leads in circles")
+
+
+def _advice(url: str) -> str:
+    provider = next((name for host, name in _PROVIDERS.items() if host in url.partition("?")[0]), "openid")
+    return (
+        "it asks the person. Order what they do before they go there: "
+        f'world.order("{provider}", "approve", account="ada")'
+    )
 
 
 def _origin(url: str) -> Tuple[str, Optional[str], Optional[int]]:
@@ -99,16 +119,24 @@ def _jar() -> http.cookiejar.CookieJar:
 
 def _open(opener: urllib.request.OpenerDirector, url: str, data: Optional[bytes]) -> Tuple[int, Any, str]:
     try:
-        answer = opener.open(urllib.request.Request(url, data), timeout=TIMEOUT)
-    except urllib.error.HTTPError as error:
-        answer = error
-    with answer:
-        return answer.status, answer.headers, answer.read().decode(errors="replace")
+        try:
+            answer = opener.open(urllib.request.Request(url, data), timeout=TIMEOUT)
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
+            return answer.status, answer.headers, answer.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise UnderstudyError(f"nobody answers at {url}: {str(reason) or type(reason).__name__}") from None
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        return None
+def is_public(host: str) -> bool:
+    """Whether a host has an address in the Internet, where no daemon of a test is."""
+    try:
+        found = socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return any(ipaddress.ip_address(str(one[4][0]).partition("%")[0]).is_global for one in found)
 
 
 class _AnswerForm(html.parser.HTMLParser):

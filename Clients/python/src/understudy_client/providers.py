@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Mapping, Optional, Sequence
+from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
 from ._transport import Transport
-from .values import JSONObject, present
+from .errors import is_told_by_its_message
+from .values import JSONObject, present, texts
+
+__tracebackhide__ = is_told_by_its_message
 
 
 class _Revocable:
@@ -41,7 +44,7 @@ class Google(_Revocable):
         *,
         account: Optional[str] = None,
         nonce: Optional[str] = None,
-        scopes: Optional[Sequence[str]] = None,
+        scopes: Union[str, Sequence[str], None] = None,
     ) -> GoogleCredential:
         """A native sign-in.
 
@@ -74,7 +77,7 @@ class Facebook(_Revocable):
         *,
         account: Optional[str] = None,
         nonce: Optional[str] = None,
-        scopes: Optional[Sequence[str]] = None,
+        scopes: Union[str, Sequence[str], None] = None,
         tracking: Literal["enabled", "limited"] = "enabled",
     ) -> FacebookCredential:
         """A native sign-in; with `tracking="limited"` Limited Login.
@@ -113,11 +116,11 @@ def _authorize(
     client: str,
     account: Optional[str],
     nonce: Optional[str],
-    scopes: Optional[Sequence[str]],
+    scopes: Union[str, Sequence[str], None],
     **more: Any,
 ) -> Mapping[str, Any]:
     request = present(
-        client=client, account=account, nonce=nonce, scopes=None if scopes is None else list(scopes), **more
+        client=client, account=account, nonce=nonce, scopes=texts(scopes), **more
     )
     answer: Mapping[str, Any] = transport.json("POST", f"{provider}/authorizations", request)
     return answer

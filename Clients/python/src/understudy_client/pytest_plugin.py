@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generator, List, Optional, Union
@@ -12,7 +13,7 @@ from typing import Generator, List, Optional, Union
 import pytest
 
 from .daemon import Understudy
-from .errors import UnderstudyError
+from .errors import ControlError, UnderstudyError
 from .names import world_name
 from .recording import account, listed
 from .values import JSONObject
@@ -110,7 +111,9 @@ def world(request: pytest.FixtureRequest, understudy: Understudy) -> Generator[W
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, "pytest.TestReport", None]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: "pytest.CallInfo[None]"
+) -> Generator[None, "pytest.TestReport", None]:
     outcome = yield
     report: pytest.TestReport = outcome.get_result()
     watched = item.stash.get(_WATCHED, None)
@@ -120,12 +123,23 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, "pytest.Test
     if report.failed:
         watched.has_failed = True
         text = watched.account if watched.is_deleted else _account(watched.world)
-        place = f"\nits HTTP archive: {file}" if file else ""
-        report.sections.append((f"Understudy, world {watched.world.name}", text + place))
+        # A call of the test's own that was refused, or that nobody answered, has said why.
+        is_told = call.excinfo is not None and type(call.excinfo.value) in (ControlError, UnderstudyError)
+        lines = [] if is_told and not text.startswith("refused") else [text]
+        lines += [f"its HTTP archive: {file}"] if file else []
+        if lines:
+            report.sections.append((f"Understudy, world {watched.world.name}", "\n".join(lines)))
     if report.when == "teardown" and file and watched.har is not None:
         if watched.has_failed or item.config.getoption("--understudy-har-of") == "all":
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(watched.har), encoding="utf-8")
+            _write(file, watched.har)
+
+
+def _write(file: Path, har: JSONObject) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(har), encoding="utf-8")
+    except OSError as error:
+        warnings.warn(pytest.PytestWarning(f"the HTTP archive can't be written: {error}"), stacklevel=1)
 
 
 def _har_file(item: pytest.Item) -> Optional[Path]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import urllib.parse
 from typing import Dict, List, Mapping, Optional, Sequence, Union
 
 from ._transport import QueryValue, Transport, paged
-from .errors import ControlError, VerificationError
+from .errors import ControlError, VerificationError, is_told_by_its_message
 from .exchange import Exchange, exchange
 from .values import Duration, JSONObject, duration_text, present, seconds
+
+__tracebackhide__ = is_told_by_its_message
 
 # How many exchanges a complaint lists.
 _SHOWN = 20
@@ -83,13 +86,27 @@ class Recording:
         Raises:
             VerificationError: It was otherwise. It says which requests came near, and what came.
         """
-        __tracebackhide__ = True
         expectation = _criteria(
             host=host, path=path, method=method, client=client, flow=flow, status=status, refused=refused
         )
         numbers = present(times=times, atLeast=at_least, atMost=at_most)
         sent = present(fields=None if fields is None else dict(fields))
         _verify(self._transport, {**expectation, **sent, **numbers})
+
+    def refusals(self) -> List[Exchange]:
+        """What was refused in this world, each with its `diagnosis`, the oldest first."""
+        return self.requests(refused=True)
+
+    def request(self, id: str) -> Exchange:
+        """One exchange.
+
+        Args:
+            id: What its answer's header `Understudy-Request` says.
+
+        Raises:
+            ControlError: The recording doesn't hold it (`noSuchRequest`).
+        """
+        return exchange(self._transport.json("GET", f"requests/{urllib.parse.quote(id, safe='')}"))
 
     def forget_requests(self) -> None:
         """Empties the recording."""
@@ -140,7 +157,6 @@ def _verify(transport: Transport, expectation: JSONObject) -> None:
     Raises:
         VerificationError: They differ. It says how, and what came.
     """
-    __tracebackhide__ = True
     try:
         transport.json("POST", "verify", expectation)
     except ControlError as error:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Mapping, Optional, Sequence
+from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
 from ._transport import Transport
-from .values import JSONObject, present
+from .errors import is_told_by_its_message
+from .values import JSONObject, present, texts
+
+__tracebackhide__ = is_told_by_its_message
 
 Signature = Literal["valid", "invalid", "unknownKey", "wrongAlgorithm", "none"]
 
@@ -37,7 +40,7 @@ class Tokens:
         *,
         account: Optional[str] = None,
         nonce: Optional[str] = None,
-        scopes: Optional[Sequence[str]] = None,
+        scopes: Union[str, Sequence[str], None] = None,
         claims: Optional[Mapping[str, Any]] = None,
         header: Optional[Mapping[str, Any]] = None,
         signature: Signature = "valid",
@@ -60,7 +63,7 @@ class Tokens:
             client=client,
             account=account,
             nonce=nonce,
-            scopes=None if scopes is None else list(scopes),
+            scopes=texts(scopes),
             claims=None if claims is None else dict(claims),
             header=None if header is None else dict(header),
             signature=signature,

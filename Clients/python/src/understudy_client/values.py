@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 Duration = Union[str, timedelta]
 """Such as `"500ms"`, `"2s"`, `"6m"`, `"1h"`, `"30d"`, or a `timedelta`."""
@@ -15,9 +15,15 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def duration_text(duration: Duration) -> str:
-    """The duration as text; a `timedelta` to the millisecond."""
+    """The duration as text; a `timedelta` to the millisecond.
+
+    Raises:
+        TypeError: It is a number, say, of which nobody knows the unit.
+    """
     if isinstance(duration, str):
         return duration
+    if not isinstance(duration, timedelta):
+        raise TypeError(f"{duration!r} isn't a duration: expected a text such as \"5s\", or a timedelta")
     return f"{round(duration / timedelta(milliseconds=1))}ms"
 
 
@@ -49,6 +55,11 @@ def moment(text: str) -> datetime:
     whole, _, fraction = text.rstrip("Z").partition(".")
     read = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
     return read + timedelta(microseconds=int(fraction.ljust(6, "0")[:6] or 0))
+
+
+def texts(value: Union[str, Sequence[str], None]) -> Optional[List[str]]:
+    """A list of texts, also of one that stands alone."""
+    return value if value is None else [value] if isinstance(value, str) else list(value)
 
 
 def present(**members: Any) -> JSONObject:

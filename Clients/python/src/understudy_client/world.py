@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import urllib.parse
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Type
+from typing import TYPE_CHECKING, Any, Dict, Mapping, NamedTuple, Optional, Type
 
 from ._transport import Transport
 from .accounts import Accounts
 from .apple import Apple
 from .clock import Clock
-from .errors import ControlError, UnderstudyError
+from .errors import ControlError, UnderstudyError, is_told_by_its_message
 from .inbox import Inbox
 from .orders import Ordering
-from .person import Callback, follow
+from .person import Callback, follow, is_public
 from .providers import Facebook, GitHub, Google, OpenID
 from .recording import Recording
+from .scenarios import Scenarios
 from .tokens import Tokens
 from .values import JSONObject
 
 if TYPE_CHECKING:
     from .daemon import Understudy
+
+__tracebackhide__ = is_told_by_its_message
+
+
+class MailServer(NamedTuple):
+    """Where a world takes mail."""
+
+    host: str
+    port: int
 
 
 class World(Ordering, Recording, Inbox):
@@ -30,18 +40,21 @@ class World(Ordering, Recording, Inbox):
     """
 
     def __init__(self, understudy: Understudy, name: Optional[str]) -> None:
-        self._understudy = understudy
+        self.daemon = understudy
+        """The daemon in which it is."""
         self._is_unnamed = name is None
         self._name = name
         self.url = understudy.url if name is None else f"{understudy.url}/~{name}"
         """Where everything of this world is found, without a slash at the end: `http://localhost:9099/~checkout`."""
-        self._transport = Transport(self.url, understudy.token)
+        self._transport = understudy.transport_to(self.url)
         self.clock = Clock(self._transport)
         """The world's time."""
         self.accounts = Accounts(self._transport)
         """The people who can sign in."""
         self.tokens = Tokens(self._transport)
         """ID tokens without a sign-in."""
+        self.scenarios = Scenarios(self._transport)
+        """Ready-made situations."""
         self.apple = Apple(self._transport)
         """Native sign-ins with Apple, notifications, the private relay."""
         self.google = Google(self._transport)
@@ -96,19 +109,19 @@ class World(Ordering, Recording, Inbox):
         """Host and port for Firebase's SDKs, as `FIREBASE_AUTH_EMULATOR_HOST` has them. Opens the world's own port."""
         return urllib.parse.urlsplit(self.port_url).netloc
 
-    @property
-    def smtp_host(self) -> str:
-        """Host and port where the world takes mail by SMTP. Opens a port of its own for it.
+    def smtp(self) -> MailServer:
+        """Where the world takes mail by SMTP: `smtplib.SMTP(*world.smtp())`. Opens a port of its own for it.
 
         Raises:
             ControlError: The daemon takes no mail (`noSMTP`).
         """
-        return str(self._own_ports(smtp=0)["smtp"])
+        host, _, port = str(self._own_ports(smtp=0)["smtp"]).rpartition(":")
+        return MailServer(host, int(port))
 
     @property
     def proxy_url(self) -> Optional[str]:
         """The proxy that leads the providers' own addresses to this world; `None` where the daemon has none."""
-        proxy = self._understudy.proxy_url
+        proxy = self.daemon.proxy_url
         if proxy is None:
             return None
         # Python's own client sends a user name only with a password. Which one doesn't matter.
@@ -127,7 +140,7 @@ class World(Ordering, Recording, Inbox):
             raise UnderstudyError("the daemon has no proxy: start it with --proxy-port 0")
         variables = {name: proxy for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")}
         exceptions = {name: "localhost,127.0.0.1,::1" for name in ("NO_PROXY", "no_proxy")}
-        return {**variables, **exceptions, **self._understudy.trust}
+        return {**variables, **exceptions, **self.daemon.trust}
 
     def environment(self) -> Dict[str, str]:
         """The variables that `understudy exec` sets, for this world: for programs that a test starts.
@@ -147,13 +160,13 @@ class World(Ordering, Recording, Inbox):
             "FACEBOOK_GRAPH_URL": at("graph.facebook.com"),
             "FIREBASE_AUTH_EMULATOR_HOST": self.firebase_emulator_host,
         }
-        if self._understudy.token:
-            variables["UNDERSTUDY_CONTROL_TOKEN"] = self._understudy.token
+        if self.daemon.control_token:
+            variables["UNDERSTUDY_CONTROL_TOKEN"] = self.daemon.control_token
         if self.proxy_url:
             variables["UNDERSTUDY_PROXY_URL"] = self.proxy_url
         try:
-            host, _, port = self.smtp_host.rpartition(":")
-            variables.update(UNDERSTUDY_SMTP_HOST=host, UNDERSTUDY_SMTP_PORT=port)
+            mail = self.smtp()
+            variables.update(UNDERSTUDY_SMTP_HOST=mail.host, UNDERSTUDY_SMTP_PORT=str(mail.port))
         except ControlError as error:
             if error.code != "noSMTP":
                 raise
@@ -172,11 +185,18 @@ class World(Ordering, Recording, Inbox):
 
         Raises:
             PageError: It ends at a page: the provider refuses, or asks.
+            UnderstudyError: Nobody answers, or the address is the real provider's.
         """
         host = urllib.parse.urlsplit(url).hostname or ""
         if f".{host}".endswith(".localhost") or host == urllib.parse.urlsplit(self.url).hostname:
             return follow(url)
-        return follow(url, self.proxy_url, self._understudy.trust.get("SSL_CERT_FILE"))
+        if self.proxy_url is None and is_public(host):
+            raise UnderstudyError(f"the app leads to the real {host}, not to {self.host_url(host)}: lead it there")
+        return follow(url, self.proxy_url, self.daemon.trust.get("SSL_CERT_FILE"))
+
+    def call(self, method: str, path: str, body: Any = None) -> JSONObject:
+        """Any call of the control API: `call("POST", "tokens/revocations", {"token": token})`. Returns what it answers."""
+        return dict(self._transport.json(method, path, body))
 
     def seed(self, addition: Mapping[str, Any]) -> None:
         """Merges people, clients, projects and more into the world's seed, as another seed file would be. The world goes on."""
@@ -212,7 +232,7 @@ class World(Ordering, Recording, Inbox):
             self.reset()
             return
         try:
-            self._understudy.transport.json("DELETE", f"worlds/{self.name}")
+            self.daemon.transport.json("DELETE", f"worlds/{self.name}")
         except ControlError as error:
             if error.code != "noSuchWorld":
                 raise

@@ -1,0 +1,43 @@
+"""Ready-made situations."""
+
+from __future__ import annotations
+
+import urllib.parse
+from typing import Any, List
+
+from ._transport import Transport
+from .errors import is_told_by_its_message
+from .values import JSONObject
+
+__tracebackhide__ = is_told_by_its_message
+
+
+class Scenarios:
+    """The scenarios that the daemon has, and those that are played in a world."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> List[JSONObject]:
+        """The scenarios that there are: `name`, `title`, what `happens`, and whether it is `played`."""
+        return [dict(one) for one in self._transport.json("GET", "scenarios")["scenarios"]]
+
+    def get(self, name: str) -> JSONObject:
+        """What a scenario orders, as its file says it.
+
+        Raises:
+            ControlError: There is none of this name (`noSuchScenario`).
+        """
+        return dict(self._transport.json("GET", _path(name)))
+
+    def play(self, name: str, **parameters: Any) -> JSONObject:
+        """Begins a scenario, such as `provider-outage`, with values for its parameters. Returns what happens, and what helps."""
+        return dict(self._transport.json("POST", _path(name), parameters))
+
+    def end(self, name: str) -> bool:
+        """Ends a scenario: its faults and outcomes go, the clock goes back. Returns whether it was played."""
+        return bool(self._transport.json("DELETE", _path(name))["withdrawn"])
+
+
+def _path(name: str) -> str:
+    return f"scenarios/{urllib.parse.quote(name, safe='')}"
