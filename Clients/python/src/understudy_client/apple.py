@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Literal, Mapping, Optional, Sequence, Tuple, Union
 
 from ._transport import Transport
-from .errors import AppleAuthorizationError, ControlError, is_told_by_its_message
+from .errors import AppleAuthorizationError, AppleErrorCode, ControlError, is_told_by_its_message
 from .values import JSONObject, present, texts
 
 __tracebackhide__ = is_told_by_its_message
@@ -82,7 +82,7 @@ class Apple:
             answer = self._transport.json("POST", "apple/authorizations", request)
         except ControlError as refusal:
             error = refusal.document.get("error", {})
-            if "domain" not in error:
+            if "domain" not in error or error["code"] not in list(AppleErrorCode):
                 raise
             code, name, message = error["code"], str(error.get("name", "")), str(error.get("message", ""))
             raise AppleAuthorizationError(code, name, error["domain"], message) from None
