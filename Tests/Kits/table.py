@@ -21,8 +21,8 @@ MARK = "-- before the last line --"
 
 
 def columns():
-    """The table's programs by their headings: lists of lines."""
-    rows = [line for line in pages.read(PAGE).splitlines() if line.startswith("|")]
+    """The programs of the page's first table by their headings: lists of lines."""
+    rows = re.search(r"(?:^\|.*\n)+", pages.read(PAGE), re.MULTILINE)[0].splitlines()
     cells = [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
     names, body = cells[0][1:], cells[2:]
     for row in body:

@@ -12,7 +12,7 @@ export interface Account {
 /** The people of a world. */
 export interface Accounts {
   /** All of them, or `limit`, after the one with the ID `after`. */
-  all(page?: { limit?: number; after?: string }): Promise<Account[]>
+  list(page?: { limit?: number | undefined; after?: string | undefined }): Promise<Account[]>
   /** The person with this ID. */
   get(id: string): Promise<Account>
   /** One more person. */

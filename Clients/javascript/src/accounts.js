@@ -4,7 +4,7 @@ export class Accounts {
   #control
   constructor(control) { this.#control = control }
 
-  all({ limit, after } = {}) { return pages(this.#control, 'accounts', 'accounts', { limit, after }) }
+  list({ limit, after } = {}) { return pages(this.#control, 'accounts', 'accounts', { limit, after }) }
   get(id) { return this.#control.call('GET', Accounts.#path(id)) }
   add(account) { return this.#control.call('POST', 'accounts', { body: account }) }
   change(id, patch) { return this.#control.call('PATCH', Accounts.#path(id), { body: patch }) }

@@ -13,7 +13,7 @@ export interface Clock {
   /** Time stands still, now or at a moment. */
   freeze(time?: Moment): Promise<Date>
   /** Time runs again. */
-  resume(): Promise<Date>
+  unfreeze(): Promise<Date>
   /** Back to the machine's time, running. */
   reset(): Promise<Date>
 }

@@ -9,7 +9,7 @@ export class Clock {
   advance(span) { return this.#order({ advance: duration(span) }) }
   set(time) { return this.#order(goTo(time)) }
   freeze(time) { return this.#order({ ...goTo(time), freeze: true }) }
-  resume() { return this.#order({ freeze: false }) }
+  unfreeze() { return this.#order({ freeze: false }) }
   reset() { return this.#order({ reset: true }) }
 
   async #order(body) { return this.#time(await this.#control.call('POST', 'clock', { body })) }

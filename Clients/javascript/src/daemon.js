@@ -19,10 +19,10 @@ export class Daemon {
   #log = ''
 
   /// Resolves when it accepts connections; rejects with what it says when it doesn't start.
-  static async start({ binary = process.env.UNDERSTUDY_BINARY || 'understudy', seed, token, arguments: others = [], environment = {} } = {}) {
+  static async start({ binary = process.env.UNDERSTUDY_BINARY || 'understudy', seed, controlToken, arguments: others = [], environment = {} } = {}) {
     const files = await SeedFiles.of(seed)
     const options = ['serve', '--port', '0', '--smtp-port', '0', ...files.paths.flatMap(path => ['--seed', path]), ...others]
-    const variables = { ...process.env, ...environment, ...(token ? { UNDERSTUDY_CONTROL_TOKEN: token } : {}) }
+    const variables = { ...process.env, ...environment, ...(controlToken ? { UNDERSTUDY_CONTROL_TOKEN: controlToken } : {}) }
     try { return await new Daemon(binary, options, variables).#started } finally { await files.remove() }
   }
 

@@ -2,11 +2,11 @@
 
 /// What leads a program to a world. Firebase's SDKs take a host and a port only.
 export function environment(world, firebaseHost, mail) {
-  const { token } = world.understudy
+  const { controlToken } = world.daemon
   return {
     UNDERSTUDY_URL: world.url,
     UNDERSTUDY_CONTROL_URL: world.controlURL,
-    ...(token ? { UNDERSTUDY_CONTROL_TOKEN: token } : {}),
+    ...(controlToken ? { UNDERSTUDY_CONTROL_TOKEN: controlToken } : {}),
     ...(mail ? { UNDERSTUDY_SMTP_HOST: mail.host, UNDERSTUDY_SMTP_PORT: String(mail.port) } : {}),
     APPLE_BASE_URL: world.hostURL('appleid.apple.com'),
     GITHUB_BASE_URL: world.hostURL('github.com'),

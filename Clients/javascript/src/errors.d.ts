@@ -1,24 +1,27 @@
 /** What the daemon, or this package, refuses. */
 export class UnderstudyError extends Error {
   constructor(code: string | number, message: string, details?: {
-    path?: string; status?: number; answer?: unknown; cause?: unknown
+    path?: string | undefined; status?: number | undefined; answer?: unknown; cause?: unknown; call?: string | undefined
   })
   /**
    * What is wrong, by name: the daemon's, such as `invalidBody`, `noSuchAccount`; or `unreachable` (nothing answers),
-   * `unexpectedAnswer` (what answers isn't the daemon), `notStarted`, `noMail`, `noSMTP`, `page` (`follow` ended there).
+   * `unexpectedAnswer` (what answers isn't the daemon), `invalidURL`, `invalidToken`, `notStarted`, `noMail`, `noSMTP`, `page` (`follow`
+   * ended there), `realProvider` (`follow` was to go to one).
    */
   readonly code: string | number
   /** Where in the body or the query: `$.times`. */
   readonly path?: string
   /** The status of the answer. */
   readonly status?: number
+  /** The method and the path below `/_understudy/v1/`: `POST faults`. */
+  readonly call?: string
   /** The whole answer, read as JSON. */
   readonly answer?: unknown
 }
 
 /** What `ASAuthorizationController` would tell the app's delegate: an `ASAuthorizationError`. */
 export class AppleAuthorizationError extends UnderstudyError {
-  constructor(code: number, reason: string, message: string, details?: { domain?: string; status?: number; answer?: unknown })
+  constructor(code: number, codeName: string, message: string, details?: { domain?: string; status?: number; answer?: unknown; call?: string })
   static readonly unknown: 1000
   static readonly canceled: 1001
   static readonly invalidResponse: 1002
@@ -28,7 +31,7 @@ export class AppleAuthorizationError extends UnderstudyError {
   /** The number of `ASAuthorizationError.Code`. */
   readonly code: number
   /** Its name: `canceled`. */
-  readonly reason: string
+  readonly codeName: string
   /** `com.apple.AuthenticationServices.AuthorizationError` */
   readonly domain: string
 }

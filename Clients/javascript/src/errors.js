@@ -1,12 +1,13 @@
 // What calls throw. The words are the daemon's.
 
 export class UnderstudyError extends Error {
-  constructor(code, message, { path, status, answer, cause } = {}) {
+  constructor(code, message, { path, status, answer, cause, call } = {}) {
     super(path && path !== '$' ? `${path}: ${message}` : message, cause === undefined ? undefined : { cause })
     this.name = new.target.name
     this.code = code
     this.path = path
     this.status = status
+    this.call = call
     Object.defineProperty(this, 'answer', { value: answer })
   }
 }
@@ -20,31 +21,38 @@ export class AppleAuthorizationError extends UnderstudyError {
   static failed = 1004
   static notInteractive = 1005
 
-  constructor(code, reason, message, { domain, ...details } = {}) {
+  constructor(code, codeName, message, { domain, ...details } = {}) {
     super(code, message, details)
-    this.reason = reason
+    this.codeName = codeName
     this.domain = domain
   }
 }
 
 export class VerificationError extends UnderstudyError {
   constructor(message, expectations) {
-    super('unmet', message, { status: 409 })
+    super('unmet', message, { status: 409, call: 'POST verify' })
     this.expectations = expectations
   }
 }
 
+/// How much is shown of what isn't the daemon's, in characters.
+const shown = 500
+
+/// Something else than Understudy has answered.
+export function unexpected(url, status, text, call) {
+  const { origin } = new URL(url)
+  const words = text.trim() === '' ? 'an empty answer' : text.trim().slice(0, shown)
+  return new UnderstudyError('unexpectedAnswer', `what answers at ${origin} isn't Understudy: status ${status}, ${words}`, { status, call })
+}
+
 /// The error that an answer of the control API stands for.
-export function errorOf(status, text) {
+export function errorOf(status, text, url, call) {
   let answer
   try { answer = JSON.parse(text) } catch { /* Not the daemon's: something between has answered. */ }
-  const error = answer?.error
-  if (typeof error !== 'object' || error === null) {
-    return new UnderstudyError('unexpectedAnswer', `status ${status}: ${text.slice(0, 500)}`, { status })
-  }
-  const { code, message, name, domain, path, faults = [] } = error
-  if (domain !== undefined) return new AppleAuthorizationError(code, name, message, { domain, status, answer })
+  const { code, message, name, domain, path, faults = [] } = answer?.error ?? {}
+  if (code === undefined || !Array.isArray(faults)) return unexpected(url, status, text, call)
+  if (domain !== undefined) return new AppleAuthorizationError(code, name, message, { domain, status, answer, call })
   // The first is the error itself.
   const others = faults.slice(1).map(fault => `\n${fault.path}: ${fault.message}`)
-  return new UnderstudyError(code, message + others.join(''), { path, status, answer })
+  return new UnderstudyError(code, message + others.join(''), { path, status, answer, call })
 }

@@ -2,15 +2,15 @@ import type { Duration } from './duration.js'
 
 /** Which messages. `*` stands for any characters in addresses; `subject` and `text` are contained, in any case. */
 export interface MailFilter {
-  to?: string
-  from?: string
-  subject?: string
-  text?: string
-  kind?: 'mail' | 'text'
+  to?: string | undefined
+  from?: string | undefined
+  subject?: string | undefined
+  text?: string | undefined
+  kind?: 'mail' | 'text' | undefined
   /** Those that came after the one with this ID. */
-  after?: string
+  after?: string | undefined
   /** The latest so many; with `after`, the next so many. */
-  limit?: number
+  limit?: number | undefined
 }
 
 /** A mail or a text message. docs/mail.md has all members. */
@@ -39,11 +39,11 @@ export interface Message {
 export interface OutgoingMail {
   from: string
   to: string | string[]
-  cc?: string | string[]
-  replyTo?: string
-  subject?: string
-  text?: string
-  html?: string
+  cc?: string | string[] | undefined
+  replyTo?: string | undefined
+  subject?: string | undefined
+  text?: string | undefined
+  html?: string | undefined
 }
 
 /** What an SMTP client would have been told, and what lies in the inbox now. */

@@ -15,5 +15,5 @@ export type {
   Apple, AppleCredential, AppleRequest, AppOfPerson, Facebook, GitHub, Google, NativeRequest, OpenID
 } from './providers.js'
 export type { Criteria, Exchange, Expectation, RecordedMessage, Verified } from './recording.js'
-export type { Scenario } from './world.js'
+export type { Scenario, Scenarios } from './scenarios.js'
 export type { MintedToken, Tampering, TokenOrder, Tokens } from './tokens.js'

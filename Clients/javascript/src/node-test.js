@@ -1,10 +1,9 @@
 import { basename } from 'node:path'
 
+import { UnderstudyError } from './errors.js'
+import { account } from './recording.js'
 import { Understudy } from './understudy.js'
 import { uniqueWorldName } from './world-name.js'
-
-/// How many refusals a failed test tells.
-const told = 20
 
 let shared
 
@@ -20,17 +19,12 @@ export const withWorld = (run, { seed, start } = {}) => async t => {
     if (seed !== undefined) await world.seed(seed)
     await run(world, t)
   } catch (error) {
-    await tell(world, t)
+    // A call of the test's own that was refused has said why.
+    const isTold = error instanceof UnderstudyError && error.constructor === UnderstudyError && error.code !== 'page'
+    if (!isTold) for (const line of await account(world)) t.diagnostic(`understudy: ${line}`)
     throw error
   } finally {
     // A daemon that is gone has told the test already.
     await world.delete().catch(() => {})
   }
-}
-
-async function tell(world, t) {
-  let refusals
-  try { refusals = await world.refusals() } catch (error) { refusals = [`the recording can't be read: ${error.message}`] }
-  if (refusals.length === 0) refusals = ['nothing was refused']
-  for (const line of refusals.slice(-told)) t.diagnostic(`understudy: ${line}`)
 }

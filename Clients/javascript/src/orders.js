@@ -14,7 +14,7 @@ class Order {
     this.#path = path
   }
 
-  async withdraw() {
+  async remove() {
     try { await this.#control.call('DELETE', `${this.#path}/${this.id}`) } catch (error) {
       if (error.status !== 404) throw error
       return false
@@ -32,7 +32,7 @@ export class Orders {
     return this.#post('outcomes', { provider, outcome, ...details, times: times(count) })
   }
 
-  fault({ after, times: count, probability, ...rest }) {
+  fault({ after, times: count, probability, ...rest } = {}) {
     const match = {}
     const effect = {}
     for (const [name, value] of Object.entries(rest)) (conditions.includes(name) ? match : effect)[name] = value
@@ -42,7 +42,7 @@ export class Orders {
 
   async list(path) { return (await this.#control.call('GET', path))[path].map(one => new Order(this.#control, path, one)) }
 
-  async withdrawAll() { for (const path of ['outcomes', 'faults']) await this.#control.call('DELETE', path) }
+  async removeAll(path) { await this.#control.call('DELETE', path) }
 
   async #post(path, body) { return new Order(this.#control, path, await this.#control.call('POST', path, { body })) }
 }

@@ -4,6 +4,8 @@ export interface Callback {
   method: 'GET' | 'POST'
   /** The address, with its query. */
   url: string
+  /** The address without scheme, host and fragment, for an app that is asked elsewhere. */
+  path: string
   /** What is posted. */
   form: Record<string, string>
   /** What the provider says, by query, fragment or form: `code`, `state`, `error`… */

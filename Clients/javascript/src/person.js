@@ -1,21 +1,25 @@
+import { isPublic } from './address.js'
+import { limits } from './control.js'
 import { UnderstudyError } from './errors.js'
 
 /// How many steps a sign-in may have.
 const steps = 20
 
 /// Goes where the app sends the browser, and on until a server other than the first is to be asked: the app's.
-export async function follow(url) {
-  const { origin } = new URL(url)
+export async function follow(url, world) {
+  const { origin, hostname } = parsed(url)
+  if (hostname !== new URL(world.url).hostname && await isPublic(hostname)) {
+    throw new UnderstudyError('realProvider', `the app leads to the real ${hostname}, not to ${world.hostURL(hostname)}: lead it there`)
+  }
   const cookies = new Map()
   let form
   for (let step = 0; step < steps; step += 1) {
     if (new URL(url).origin !== origin) return callback(url, form)
-    const answer = await fetch(url, {
+    const [answer, page] = await ask(url, {
       method: form ? 'POST' : 'GET', body: form && new URLSearchParams(form), redirect: 'manual',
       headers: cookies.size > 0 ? { cookie: [...cookies].map(pair => pair.join('=')).join('; ') } : {}
     })
     keep(cookies, answer.headers)
-    const page = await answer.text()
     const posted = answerForm(page)
     if (answer.headers.has('location')) [url, form] = [new URL(answer.headers.get('location'), url).href, undefined]
     else if (posted) [url, form] = [new URL(posted.action, url).href, posted.fields]
@@ -24,17 +28,38 @@ export async function follow(url) {
   throw new UnderstudyError('page', `${url}: it leads in circles`)
 }
 
+function parsed(url) {
+  let found
+  try { found = new URL(url) } catch { /* No address at all. */ }
+  if (!/^https?:$/.test(found?.protocol)) throw new UnderstudyError('invalidURL', `${JSON.stringify(url)} isn't an address that a browser goes to`)
+  return found
+}
+
+async function ask(url, request) {
+  try {
+    const answer = await fetch(url, { ...request, signal: AbortSignal.timeout(limits.answer) })
+    return [answer, await answer.text()]
+  } catch (error) {
+    throw new UnderstudyError('unreachable', `nobody answers at ${url}: ${error.cause?.message || error.cause?.code || error.message}`, { cause: error })
+  }
+}
+
 function callback(url, form) {
-  const { searchParams, hash } = new URL(url)
+  const { searchParams, hash, pathname, search } = new URL(url)
   const fields = Object.fromEntries([...searchParams, ...new URLSearchParams(hash.slice(1)), ...Object.entries(form ?? {})])
-  return { method: form ? 'POST' : 'GET', url, form: form ?? {}, fields }
+  return { method: form ? 'POST' : 'GET', url, path: `${pathname}${search}`, form: form ?? {}, fields }
 }
 
 function pageError(url, answer) {
   const reason = answer.headers.get('understudy-diagnosis')
-    ?? 'it asks the person. Order what they do before they go there: world.order("google", "approve", { account: "ada" })'
+    ?? `it asks the person. Order what they do before they go there: world.order("${providerAt(url)}", "approve", { account: "ada" })`
   return new UnderstudyError('page', `${url} answered with a page (${answer.status}): ${reason}`, { status: answer.status })
 }
+
+const providers = {
+  'appleid.apple.com': 'apple', 'github.com': 'github', 'www.facebook.com': 'facebook', 'accounts.google.com': 'google'
+}
+const providerAt = url => Object.entries(providers).find(([host]) => url.split('?')[0].includes(host))?.[1] ?? 'openid'
 
 /// Name and value of each cookie. All of them are sent wherever the way leads: it stays at one daemon.
 function keep(cookies, headers) {

@@ -1,3 +1,4 @@
+import { account } from './recording.js'
 import { Understudy } from './understudy.js'
 import { uniqueWorldName } from './world-name.js'
 
@@ -21,9 +22,7 @@ export const fixtures = {
     if (isShared) await world.reset()
     await use(world)
     if (testInfo.status !== testInfo.expectedStatus) {
-      const refusals = await world.refusals()
-      await testInfo.attach('understudy: refusals', {
-        body: refusals.length > 0 ? refusals.join('\n') : 'nothing was refused', contentType: 'text/plain' })
+      await testInfo.attach('understudy: refusals', { body: (await account(world)).join('\n'), contentType: 'text/plain' })
       await testInfo.attach('understudy.har', { body: JSON.stringify(await world.har()), contentType: 'application/json' })
     }
     if (!isShared) await world.delete()

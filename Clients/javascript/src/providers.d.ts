@@ -2,12 +2,12 @@
 export interface AppleRequest {
   /** The App ID. */
   client: string
-  scopes?: ('fullName' | 'email')[]
+  scopes?: ('fullName' | 'email')[] | undefined
   /** What the app puts into `request.nonce`: the hash, `noncePair().sha256`. */
-  nonce?: string | null
-  state?: string | null
+  nonce?: string | null | undefined
+  state?: string | null | undefined
   /** Who is signed in on the device; the first account, or the one that is ordered, by default. */
-  account?: string | null
+  account?: string | null | undefined
 }
 
 /** What an `ASAuthorizationAppleIDCredential` holds. */
@@ -51,9 +51,9 @@ export interface Apple {
 /** What the app asks the provider's SDK for. */
 export interface NativeRequest {
   client: string
-  account?: string
-  nonce?: string
-  scopes?: string[]
+  account?: string | undefined
+  nonce?: string | undefined
+  scopes?: string[] | undefined
 }
 
 /** What happens at Google beside the web flow. */
@@ -67,7 +67,7 @@ export interface Google {
 /** What happens at Facebook beside the web flow. */
 export interface Facebook {
   /** What Facebook's SDK on a device would deliver; with `tracking: "limited"`, Limited Login's token. */
-  authorize(request: NativeRequest & { tracking?: 'enabled' | 'limited' }): Promise<{ userID: string } & Record<string, unknown>>
+  authorize(request: NativeRequest & { tracking?: 'enabled' | 'limited' | undefined }): Promise<{ userID: string } & Record<string, unknown>>
   /** The person removes the app in their settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }
@@ -77,7 +77,7 @@ export interface GitHub {
   /** The person revokes the app; its webhook is told. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
   /** The person is signed out of all browsers, or of one. */
-  logOut(order: { account: string; session?: string }): Promise<{ sessions: number }>
+  logOut(order: { account: string; session?: string | undefined }): Promise<{ sessions: number }>
 }
 
 /** What people do at the OpenID issuers of the seed. */
@@ -85,5 +85,5 @@ export interface OpenID {
   /** The person removes the app in their settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
   /** The person is signed out of all browsers, or of the one with this `sid`. */
-  logOut(order: { account: string; issuer: string; session?: string }): Promise<{ sessions: number } & Record<string, unknown>>
+  logOut(order: { account: string; issuer: string; session?: string | undefined }): Promise<{ sessions: number } & Record<string, unknown>>
 }

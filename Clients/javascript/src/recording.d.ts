@@ -1,25 +1,25 @@
 /** Which exchanges with providers. `*` stands for any characters in `host` and `path`. */
 export interface Criteria {
-  host?: string
-  path?: string
-  method?: string
+  host?: string | undefined
+  path?: string | undefined
+  method?: string | undefined
   /** The client ID; at Firebase, the project. */
-  client?: string
+  client?: string | undefined
   /** `401`, or any `"4xx"`. */
-  status?: number | string
+  status?: number | string | undefined
   /** The sign-in that it belongs to. */
-  flow?: string
+  flow?: string | undefined
   /** `true`: those with a diagnosis; `false`: the others. */
-  refused?: boolean
+  refused?: boolean | undefined
 }
 
 /** What should have happened: once or more, unless `times`, `atLeast` or `atMost` say otherwise. */
 export interface Expectation extends Criteria {
   /** Fields of the query, the form or the JSON body. */
-  fields?: Record<string, string>
-  times?: number
-  atLeast?: number
-  atMost?: number
+  fields?: Record<string, string> | undefined
+  times?: number | undefined
+  atLeast?: number | undefined
+  atMost?: number | undefined
 }
 
 /** An expectation, and the IDs of the exchanges that fit it. */

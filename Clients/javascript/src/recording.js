@@ -1,12 +1,22 @@
 import { VerificationError } from './errors.js'
 
-/// How many of the exchanges that came a failed expectation shows.
+/// How many of the exchanges that came a failed test or expectation shows.
 const shown = 20
 
 /// An exchange on one line.
 export const describe = exchange =>
   `${exchange.method} ${exchange.host ?? ''}${exchange.path} ${exchange.status}`
   + (exchange.diagnosis === undefined ? '' : `: ${exchange.diagnosis}`)
+
+/// What was refused and why; where nothing was, what came. Lines.
+export async function account(world) {
+  let came
+  try { came = await world.requests() } catch (error) { return [`the recording can't be read: ${error.message}`] }
+  if (came.length === 0) return [`no request came to ${world.url}: was the code under test led there?`]
+  const refused = came.filter(one => one.diagnosis !== undefined)
+  if (refused.length > 0) return refused.slice(-shown).map(describe)
+  return ['nothing was refused; what came:', ...came.slice(-shown).map(describe)]
+}
 
 /// The recording as an HTTP archive, all pages: each names the next one in its comment.
 export async function archive(control) {

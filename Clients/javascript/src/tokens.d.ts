@@ -1,10 +1,10 @@
 /** What is broken in a token; nothing by default. */
 export interface Tampering {
   /** Claims in place of those that it would have: `null` leaves one out; of times, `"-1h"` is an hour ago. */
-  claims?: Record<string, unknown>
+  claims?: Record<string, unknown> | undefined
   /** Members of the header in place of those that it would have. */
-  header?: Record<string, unknown>
-  signature?: 'valid' | 'invalid' | 'unknownKey' | 'wrongAlgorithm' | 'none'
+  header?: Record<string, unknown> | undefined
+  signature?: 'valid' | 'invalid' | 'unknownKey' | 'wrongAlgorithm' | 'none' | undefined
 }
 
 /** An ID token that nobody signed in for. */
@@ -13,9 +13,9 @@ export interface TokenOrder extends Tampering {
   /** For which client; at Firebase, for which project. */
   client: string
   /** Who; at Firebase a user's local ID or e-mail address. */
-  account?: string | null
-  nonce?: string | null
-  scopes?: string[] | null
+  account?: string | null | undefined
+  nonce?: string | null | undefined
+  scopes?: string[] | null | undefined
 }
 
 /** A token, encoded and decoded. */

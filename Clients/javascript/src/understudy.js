@@ -1,14 +1,26 @@
 import { readFile } from 'node:fs/promises'
 
+import { checkedToken, partsOf } from './address.js'
 import { Control, pages } from './control.js'
 import { Daemon } from './daemon.js'
+import { unexpected } from './errors.js'
 import { World } from './world.js'
 
 const defaultURL = 'http://localhost:9099'
 
 async function tokenOfEnvironment() {
   const { UNDERSTUDY_CONTROL_TOKEN: token, UNDERSTUDY_CONTROL_TOKEN_FILE: file } = process.env
-  return token || !file ? token : (await readFile(file, 'utf8')).trim()
+  return (token || !file ? token : await readFile(file, 'utf8'))?.trim()
+}
+
+/// The token that is among options of `serve`.
+async function tokenAmong(options = []) {
+  const given = name => {
+    const at = options.findIndex(one => one === name || one.startsWith(`${name}=`))
+    return at < 0 ? undefined : options[at] === name ? options[at + 1] : options[at].slice(name.length + 1)
+  }
+  const file = given('--control-token-file')
+  return given('--control-token') ?? (file === undefined ? undefined : (await readFile(file, 'utf8')).trim())
 }
 
 export class Understudy {
@@ -18,8 +30,10 @@ export class Understudy {
   /// A daemon of one's own, on a free port.
   static async start(options = {}) {
     const daemon = await Daemon.start(options)
-    const token = options.token ?? options.environment?.UNDERSTUDY_CONTROL_TOKEN
-    try { return await Understudy.#reach(daemon.url, { token }, daemon) } catch (error) {
+    try {
+      const controlToken = options.controlToken ?? await tokenAmong(options.arguments) ?? options.environment?.UNDERSTUDY_CONTROL_TOKEN
+      return await Understudy.#reach(daemon.url, { controlToken }, daemon)
+    } catch (error) {
       await daemon.stop()
       throw error
     }
@@ -36,31 +50,37 @@ export class Understudy {
   }
 
   static async #reach(url, options, daemon) {
-    const token = options.token ?? await tokenOfEnvironment()
     // An address in a world leads to the daemon, whose unnamed world is that one.
-    const [, base, world] = /^(.*?)(?:\/~([^/]+))?\/*$/.exec(url)
-    const understudy = new Understudy(base, token, { daemon, world })
-    const health = await understudy.#control.call('GET', 'health')
-    understudy.version = health.version
+    const { base, world } = partsOf(url)
+    const understudy = new Understudy(base, options.controlToken ?? await tokenOfEnvironment(), { daemon, world })
+    understudy.version = (await understudy.health()).version
     return understudy
   }
 
   /// Use `start` or `connect`.
-  constructor(url, token, { daemon, world } = {}) {
+  constructor(url, controlToken, { daemon, world } = {}) {
     this.url = url
-    this.token = token || undefined
+    this.controlToken = checkedToken(controlToken)
     this.defaultWorld = world
     this.#daemon = daemon
-    this.#control = new Control(`${url}/_understudy/v1`, this.token)
+    this.#control = new Control(`${url}/_understudy/v1`, this.controlToken)
   }
 
   get log() { return this.#daemon?.log ?? '' }
 
   world(name) { return new World(this, name) }
 
+  async health() {
+    const health = await this.#control.call('GET', 'health')
+    if (health?.version === undefined) throw unexpected(this.url, 200, JSON.stringify(health) ?? '')
+    return health
+  }
+
   async worlds() { return (await this.#control.call('GET', 'worlds')).worlds }
 
   requests(filter = {}) { return pages(this.#control, 'requests', 'requests', { world: '*', ...filter }) }
+
+  async forgetRequests(world = '*') { await this.#control.call('DELETE', 'requests', { query: { world } }) }
 
   async stop() { await this.#daemon?.stop() }
 

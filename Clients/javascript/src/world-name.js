@@ -22,6 +22,3 @@ function joined(readable, digits) {
 /// Letters of ASCII in lower case and digits, with a hyphen in place of what lies between them.
 const readablePart = text =>
   text.replace(/[A-Z]/g, letter => letter.toLowerCase()).replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')
-
-/// Whether a world can be called this.
-export const isWorldName = text => /^[A-Za-z0-9._-]{1,64}$/.test(text)

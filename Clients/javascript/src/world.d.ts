@@ -6,24 +6,16 @@ import type { Fault, FaultOrder, Outcome, OutcomeDetails } from './orders.js'
 import type { Callback } from './person.js'
 import type { Apple, Facebook, GitHub, Google, OpenID } from './providers.js'
 import type { Criteria, Exchange, Expectation, Verified } from './recording.js'
+import type { Scenarios } from './scenarios.js'
 import type { Tokens } from './tokens.js'
 import type { Understudy } from './understudy.js'
-
-/** A ready-made situation: seed-data/scenarios has a page for each. */
-export interface Scenario {
-  name: string
-  title: string
-  /** What happens. */
-  happens: string
-  /** Whether it is in force. */
-  played: boolean
-}
 
 /** A sandbox in a daemon: its people, codes, tokens, clock, orders, mail and recording are nobody else's. */
 export class World {
   /** Use `understudy.world(name)`. */
   constructor(understudy: Understudy, name?: string)
-  readonly understudy: Understudy
+  /** The daemon in which it is. */
+  readonly daemon: Understudy
   readonly name: string
   /** Whether it is the world of requests that name none. */
   readonly isDefault: boolean
@@ -36,12 +28,13 @@ export class World {
 
   readonly clock: Clock
   readonly accounts: Accounts
+  readonly scenarios: Scenarios
   readonly tokens: Tokens
   readonly apple: Apple
   readonly google: Google
   readonly facebook: Facebook
   readonly github: GitHub
-  readonly openid: OpenID
+  readonly openID: OpenID
 
   /** How the next matching authorization ends, on every road: the web flow without its page, the device flow, a native one. */
   order(
@@ -53,24 +46,18 @@ export class World {
   /** Where something can go wrong, what fits there, and the endpoint's errors. */
   endpoints(): Promise<{ host?: string; method?: string; path?: string; smtp?: string; fits: string; errors?: string[] }[]>
   /** The outcomes that wait for a sign-in. */
-  orders(): Promise<Outcome[]>
+  outcomes(): Promise<Outcome[]>
   /** The faults that wait for a request. */
   faults(): Promise<Fault[]>
-  /** Takes all outcomes and faults back. */
-  withdrawOrders(): Promise<void>
-
-  /** Begins a scenario, with values for its parameters. `advice` says what a correct client does. */
-  play(scenario: string, parameters?: Record<string, unknown>): Promise<{ scenario: string; title: string; happens: string; advice: string }>
-  /** Ends one: its faults and outcomes go, the clock goes back. Answers whether it was played. */
-  end(scenario: string): Promise<boolean>
-  /** What a scenario orders, as its file says it. */
-  scenario(name: string): Promise<{ name: string } & Record<string, unknown>>
-  /** The scenarios that there are. */
-  scenarios(): Promise<Scenario[]>
+  /** Takes all outcomes back. */
+  removeOutcomes(): Promise<void>
+  /** Takes all faults back. */
+  removeFaults(): Promise<void>
 
   /**
    * Goes where the app sends the browser, and on to where the app gets the answer, which is returned, not requested. Order
-   * first what the person does. Throws an `UnderstudyError` of code `page` where it ends at a page: the provider refuses, or asks.
+   * first what the person does. Throws an `UnderstudyError` of code `page` where it ends at a page: the provider refuses, or asks;
+   * of code `realProvider` where the app leads to an address in the Internet.
    */
   follow(url: string): Promise<Callback>
 
@@ -78,25 +65,25 @@ export class World {
    * What was requested, in order, all pages. `limit`: the latest so many, or, with `after`, the next so many after the one with
    * that ID. `wait`: until there are `count` of them (1), a minute at most; then what there is.
    */
-  requests(filter?: Criteria & { after?: string; limit?: number; wait?: Duration; count?: number }): Promise<Exchange[]>
+  requests(filter?: Criteria & { after?: string | undefined; limit?: number | undefined; wait?: Duration | undefined; count?: number | undefined }): Promise<Exchange[]>
   /** One exchange, by its ID (an answer's header `Understudy-Request`). */
   request(id: string): Promise<Exchange>
   /** Empties the recording. */
   forgetRequests(): Promise<void>
   /** The recording as an HTTP archive. */
   har(): Promise<{ log: { entries: Record<string, unknown>[] } & Record<string, unknown> }>
-  /** A line for each exchange that was refused, with the reason. */
-  refusals(): Promise<string[]>
+  /** What was refused, each with its `diagnosis`, the oldest first. */
+  refusals(): Promise<Exchange[]>
   /** Throws a `VerificationError` where something else was requested than is expected. */
   verify(expected: Expectation | Expectation[]): Promise<Verified[]>
   /** What a token, a client secret, a code, a nonce or a callback URL is, and what is wrong with it. */
-  explain(value: string, details?: { rawNonce?: string }): Promise<{ kind: string; sound: boolean | null } & Record<string, unknown>>
+  explain(value: string, details?: { rawNonce?: string | undefined }): Promise<{ kind: string; sound: boolean | null } & Record<string, unknown>>
 
   /**
    * What lies in the inbox, oldest first. With `wait`, waits for a message, a minute at most, and throws an `UnderstudyError`
    * of code `noMail` when none came.
    */
-  mail(filter?: MailFilter & { wait?: Duration }): Promise<Message[]>
+  mail(filter?: MailFilter & { wait?: Duration | undefined }): Promise<Message[]>
   /** One message, by its ID. */
   message(id: string): Promise<Message>
   /** The mail byte for byte as it was sent, or as a relay has forwarded it. */

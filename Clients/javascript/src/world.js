@@ -1,4 +1,5 @@
 import { Accounts } from './accounts.js'
+import { isWorldName } from './address.js'
 import { Clock } from './clock.js'
 import { Control, pages } from './control.js'
 import { duration } from './duration.js'
@@ -8,9 +9,10 @@ import { Inbox } from './inbox.js'
 import { Orders } from './orders.js'
 import { follow } from './person.js'
 import { Apple, Facebook, GitHub, Google, OpenID } from './providers.js'
-import { archive, describe, verified } from './recording.js'
+import { archive, verified } from './recording.js'
+import { Scenarios } from './scenarios.js'
 import { Tokens } from './tokens.js'
-import { isWorldName, worldName } from './world-name.js'
+import { worldName } from './world-name.js'
 
 export class World {
   #control
@@ -20,23 +22,24 @@ export class World {
   #orders
 
   constructor(understudy, name) {
-    this.understudy = understudy
+    this.daemon = understudy
     this.isDefault = name === undefined
     this.name = this.isDefault ? understudy.defaultWorld ?? 'default' : isWorldName(name) ? name : worldName(name)
     this.url = this.name === 'default' ? understudy.url : `${understudy.url}/~${this.name}`
     this.controlURL = `${this.url}/_understudy/v1`
-    this.#control = new Control(this.controlURL, understudy.token)
-    this.#parent = new Control(`${understudy.url}/_understudy/v1`, understudy.token)
+    this.#control = new Control(this.controlURL, understudy.controlToken)
+    this.#parent = new Control(`${understudy.url}/_understudy/v1`, understudy.controlToken)
     this.#inbox = new Inbox(this.#control)
     this.#orders = new Orders(this.#control)
     this.clock = new Clock(this.#control)
     this.accounts = new Accounts(this.#control)
+    this.scenarios = new Scenarios(this.#control)
     this.tokens = new Tokens(this.#control)
     this.apple = new Apple(this.#control)
     this.google = new Google(this.#control)
     this.facebook = new Facebook(this.#control)
     this.github = new GitHub(this.#control)
-    this.openid = new OpenID(this.#control)
+    this.openID = new OpenID(this.#control)
   }
 
   hostURL(host) { return `${this.url}/${host}` }
@@ -49,17 +52,13 @@ export class World {
   order(provider, outcome, details) { return this.#orders.order(provider, outcome, details) }
   fault(order) { return this.#orders.fault(order) }
   async endpoints() { return (await this.#control.call('GET', 'endpoints')).endpoints }
-  orders() { return this.#orders.list('outcomes') }
+  outcomes() { return this.#orders.list('outcomes') }
   faults() { return this.#orders.list('faults') }
-  withdrawOrders() { return this.#orders.withdrawAll() }
-
-  play(scenario, parameters = {}) { return this.#control.call('POST', `scenarios/${encodeURIComponent(scenario)}`, { body: parameters }) }
-  async end(scenario) { return (await this.#control.call('DELETE', `scenarios/${encodeURIComponent(scenario)}`)).withdrawn }
-  scenario(name) { return this.#control.call('GET', `scenarios/${encodeURIComponent(name)}`) }
-  async scenarios() { return (await this.#control.call('GET', 'scenarios')).scenarios }
+  removeOutcomes() { return this.#orders.removeAll('outcomes') }
+  removeFaults() { return this.#orders.removeAll('faults') }
 
   /// What a browser does, as far as HTTP shows.
-  follow(url) { return follow(url) }
+  follow(url) { return follow(url, this) }
 
   // MARK: Recording
 
@@ -75,8 +74,7 @@ export class World {
 
   verify(expected) { return verified(this, this.#control, expected) }
 
-  /// A line for each refusal.
-  async refusals() { return (await this.requests({ refused: true })).map(describe) }
+  refusals() { return this.requests({ refused: true }) }
 
   explain(value, { rawNonce } = {}) { return this.#control.call('POST', 'explain', { body: { value, rawNonce } }) }
 
@@ -109,6 +107,8 @@ export class World {
     }
   }
 
+  async [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() { await this.delete() }
+
   firebaseExport(project) { return this.#control.bytes('GET', 'firebase/export', { query: { project } }) }
 
   // MARK: Ports
@@ -116,12 +116,12 @@ export class World {
   /// The world with a port of its own.
   async #listening(member) {
     // At a world's own port, the one without a name is that world.
-    const name = this.url === this.understudy.url ? (await this.#control.call('GET', '')).world : this.name
+    const name = this.url === this.daemon.url ? (await this.#control.call('GET', '')).world : this.name
     return this.#parent.call('POST', 'worlds', { body: { name, [member]: 0 } })
   }
 
   /// The address of a port of the world's own.
-  async portURL() { return this.url === this.understudy.url ? this.url : (await this.#listening('listen')).url }
+  async portURL() { return this.url === this.daemon.url ? this.url : (await this.#listening('listen')).url }
 
   async firebaseEmulatorHost() { return new URL(await this.portURL()).host }
 

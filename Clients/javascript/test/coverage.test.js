@@ -11,7 +11,7 @@ const listed = (await real.world().call('GET', '')).calls.map(({ method, url }) 
 /// An answer that every method can read.
 const answer = {
   accounts: [], endpoints: [], expectations: [], faults: [], log: { entries: [] }, messages: [], milliseconds: 0, outcomes: [],
-  requests: [], scenarios: [], smtp: 'localhost:25', state: '', url: 'http://localhost:1', withdrawn: true, worlds: []
+  requests: [], scenarios: [], smtp: 'localhost:25', state: '', version: '', url: 'http://localhost:1', withdrawn: true, worlds: []
 }
 
 /// The calls that are made, with the IDs in them as the daemon lists these.
@@ -31,22 +31,22 @@ test('every call has a method', async () => {
   const calls = await made(async () => {
     const understudy = await Understudy.connect('http://localhost:1')
     const world = understudy.world('ID')
-    const { accounts, apple, clock, facebook, github, google, openid, tokens } = world
+    const { accounts, apple, clock, facebook, github, google, openID, scenarios, tokens } = world
     const all = [
-      understudy.worlds(), world.reset(), world.currentSeed(), world.replaceSeed({}), world.seed({}), world.snapshot(),
-      world.restore('{}'), clock.now(), clock.reset(), world.order('apple', 'cancel'), world.orders(), world.withdrawOrders(),
+      understudy.worlds(), understudy.health(), world.reset(), world.currentSeed(), world.replaceSeed({}), world.seed({}), world.snapshot(),
+      world.restore('{}'), clock.now(), clock.reset(), world.order('apple', 'cancel'), world.outcomes(), world.removeOutcomes(), world.removeFaults(),
       world.fault({ status: 503 }), world.faults(), world.endpoints(), world.requests(), world.request('ID'),
-      world.forgetRequests(), world.verify({}), world.portURL(), world.delete(), world.scenarios(), world.play('ID'),
-      world.end('ID'), world.scenario('ID'), tokens.mint({}), tokens.revoke('x'), world.explain('x'), accounts.all(), accounts.get('ID'),
+      world.forgetRequests(), world.verify({}), world.portURL(), world.delete(), scenarios.list(), scenarios.play('ID'),
+      scenarios.end('ID'), scenarios.get('ID'), tokens.mint({}), tokens.revoke('x'), world.explain('x'), accounts.list(), accounts.get('ID'),
       accounts.add({}), accounts.change('ID', {}), accounts.remove('ID'), world.mail(), world.sendMail({ to: 'x' }),
       world.message('ID'), world.rawMail('ID'), world.attachment('ID', 1), world.reply('ID', 'x'), world.deleteMail('ID'),
       world.deleteMail(), apple.authorize({}), apple.credentialState({}), apple.notify({}), apple.revoke({}), apple.relay({}),
       apple.rotateKeys(), github.revoke({}), github.logOut({}), google.authorize({}), google.revoke({}), facebook.authorize({}),
-      facebook.revoke({}), openid.revoke({}), openid.logOut({}), world.firebaseExport()
+      facebook.revoke({}), openID.revoke({}), openID.logOut({}), world.firebaseExport()
     ]
     await Promise.all(all)
-    await (await world.order('apple', 'cancel')).withdraw()
-    await (await world.fault({ status: 503 })).withdraw()
+    await (await world.order('apple', 'cancel')).remove()
+    await (await world.fault({ status: 503 })).remove()
   })
   // A world resets itself by its own address. The description of all calls is for programs that make clients.
   const without = ['POST worlds/:name/reset', 'GET openapi.json']
@@ -55,7 +55,7 @@ test('every call has a method', async () => {
 })
 
 test('a scenario\'s orders', async () => {
-  const { name, parameters } = await real.world('w').scenario('provider-outage')
+  const { name, parameters } = await real.world('w').scenarios.get('provider-outage')
   assert.equal(name, 'provider-outage')
   assert.ok(parameters.host)
 })

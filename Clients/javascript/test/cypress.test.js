@@ -22,7 +22,7 @@ async function task(name, value) {
 test('a world\'s methods by their names', async () => {
   assert.equal(await task('understudy', ['reset']), null)
   await task('understudy', ['order', 'apple', 'cancel'])
-  assert.equal((await understudy.world('cypress').orders()).length, 1)
+  assert.equal((await understudy.world('cypress').outcomes()).length, 1)
   await assert.rejects(task('understudy', ['apple.authorize', { client: 'com.example.app' }]), { code: 1001 })
   assert.match(await task('understudy', ['clock.advance', '6m']), /^\d{4}-.*Z$/)
   assert.deepEqual((await task('understudy', ['requests', { refused: true }])).map(one => one.status), [409])

@@ -64,7 +64,7 @@ test('Playwright: fixtures.js, the configuration, and the syntax of the test', a
     })
     test('two', async ({ world }) => {
       expect(world.name === first).toBe(false)
-      expect((await world.understudy.worlds()).some(one => one.name === first)).toBe(false)
+      expect((await world.daemon.worlds()).some(one => one.name === first)).toBe(false)
     })`)
   assert.match(run('fixtures.test.js'), /pass 2/)
   const { default: config } = await import(pathToFileURL(join(folder, 'playwright.config.js')))
@@ -87,13 +87,13 @@ test('Cypress: the configuration, the command, and the syntax of the test', asyn
   })
   await import(pathToFileURL(join(folder, 'cypress/support/e2e.js')))
   await commands.understudy('order', 'google', 'cancel')
-  assert.equal((await understudy.world().orders()).length, 1)
+  assert.equal((await understudy.world().outcomes()).length, 1)
   await commands.understudy('clock.advance', '6m')
   assert.deepEqual(await commands.understudy('requests', { refused: true }), [])
   // A hook doesn't wait for what it queues; Cypress does.
   for (const hook of hooks) hook()
   await commands.understudy('clock.now')
-  assert.deepEqual(await understudy.world().orders(), [])
+  assert.deepEqual(await understudy.world().outcomes(), [])
   delete process.env.UNDERSTUDY_URL
   execFileSync(process.execPath, ['--check', join(folder, 'cypress/e2e/sign-in.cy.js')])
 })

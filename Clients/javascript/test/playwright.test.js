@@ -34,7 +34,7 @@ test('a worker has a daemon', async () => {
   delete process.env.UNDERSTUDY_URL
   try {
     const started = await using(fixtures.understudy[0], { understudyOptions: { seed: { accounts: [{ id: 'zoe' }] } } }, undefined, async own => {
-      assert.deepEqual((await own.world().accounts.all()).map(one => one.id), ['zoe'])
+      assert.deepEqual((await own.world().accounts.list()).map(one => one.id), ['zoe'])
     })
     await assert.rejects(Understudy.connect(started.url), { code: 'unreachable' })
   } finally { process.env.UNDERSTUDY_URL = understudy.url }

@@ -23,7 +23,7 @@ test('a cancel', async () => {
   const world = understudy.world('cancel')
   await world.order('apple', 'cancel')
   await assert.rejects(world.apple.authorize({ client }), error =>
-    error instanceof AppleAuthorizationError && error.code === AppleAuthorizationError.canceled && error.reason === 'canceled')
+    error instanceof AppleAuthorizationError && error.code === AppleAuthorizationError.canceled && error.codeName === 'canceled')
   await assert.rejects(world.apple.authorize({ client: 'com.example.unknown' }), { code: AppleAuthorizationError.unknown })
   await assert.rejects(world.apple.authorize({ clint: client }), { code: 'invalidBody', path: '$.clint' })
 })
@@ -65,6 +65,6 @@ test('Google, Facebook, GitHub, OpenID', async () => {
       client_id: 'Iv1.0123456789abcdef', client_secret: 'github-secret-for-tests', code, redirect_uri: callback }) })
   assert.equal((await world.github.revoke({ account: 'ada', client: 'Iv1.0123456789abcdef' })).revoked, true)
   assert.deepEqual(await world.github.logOut({ account: 'ada' }), { sessions: 0 })
-  assert.equal((await world.openid.logOut({ account: 'ada', issuer: 'corp' })).sessions, 0)
-  assert.equal((await world.openid.revoke({ account: 'ada', client: '*' })).revoked, false)
+  assert.equal((await world.openID.logOut({ account: 'ada', issuer: 'corp' })).sessions, 0)
+  assert.equal((await world.openID.revoke({ account: 'ada', client: '*' })).revoked, false)
 })

@@ -61,15 +61,15 @@ test('classes and their parts have the members that are declared', { skip }, () 
   understudy.version = ''
   const world = understudy.world('w')
   const objects = { Understudy: understudy, World: world }
-  for (const part of ['accounts', 'apple', 'clock', 'facebook', 'github', 'google', 'openid', 'tokens']) {
-    objects[{ openid: 'OpenID', github: 'GitHub' }[part] ?? part[0].toUpperCase() + part.slice(1)] = world[part]
+  for (const part of ['accounts', 'apple', 'clock', 'facebook', 'github', 'google', 'openID', 'scenarios', 'tokens']) {
+    objects[{ openID: 'OpenID', github: 'GitHub' }[part] ?? part[0].toUpperCase() + part.slice(1)] = world[part]
   }
   // What providers call the daemon by is for this package.
   const ours = new Set(['get', 'post'])
   for (const [name, object] of Object.entries(objects)) {
     const symbol = symbols.find(one => one.name === name)
     const names = checker.getDeclaredTypeOfSymbol(symbol).getProperties().map(one => one.name).sort()
-    const has = members(object).filter(one => name === 'Accounts' || !ours.has(one))
+    const has = members(object).filter(one => ['Accounts', 'Scenarios'].includes(name) || !ours.has(one))
     assert.deepEqual(has, names, name)
   }
   const errors = ['UnderstudyError', 'AppleAuthorizationError', 'VerificationError']
@@ -91,6 +91,9 @@ test('the package says what it is', () => {
   for (const { types, default: code } of Object.values(description.exports).filter(one => typeof one === 'object')) {
     for (const path of [types, code]) readFileSync(new URL(`../${path}`, import.meta.url))
   }
+  // Resolvers that know no `exports`, as TypeScript's "node", find the modules' declarations, too.
+  const entries = Object.entries(description.exports).filter(([name, one]) => name !== '.' && typeof one === 'object')
+  assert.deepEqual(description.typesVersions['*'], Object.fromEntries(entries.map(([name, { types }]) => [name.slice(2), [types]])))
   assert.equal(description.dependencies, undefined)
   assert.equal(readFileSync(new URL('../LICENSE', import.meta.url), 'utf8'), readFileSync(new URL('../../../LICENSE', import.meta.url), 'utf8'))
 })

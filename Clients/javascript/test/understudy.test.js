@@ -36,7 +36,7 @@ test('seeds are values, files and folders', async () => {
   try {
     await writeFile(join(folder, 'people.json'), '{"accounts": [{"id": "zoe"}]}')
     const understudy = await Understudy.start({ seed: [folder, { accounts: [{ id: 'max', email: 'max@example.org' }] }] })
-    assert.deepEqual((await understudy.world('w').accounts.all()).map(one => one.id), ['zoe', 'max'])
+    assert.deepEqual((await understudy.world('w').accounts.list()).map(one => one.id), ['zoe', 'max'])
     await understudy.stop()
   } finally { await rm(folder, { recursive: true }) }
 })
@@ -50,7 +50,7 @@ test('what keeps it from starting is told', async () => {
 test('options and variables of serve', async () => {
   const understudy = await Understudy.start({
     arguments: ['--scenario', 'cancelled-sign-in'], environment: { UNDERSTUDY_LOG_LEVEL: 'debug' } })
-  const scenarios = await understudy.world('w').scenarios()
+  const scenarios = await understudy.world('w').scenarios.list()
   assert.deepEqual(scenarios.filter(one => one.played).map(one => one.name), ['cancelled-sign-in'])
   assert.match(understudy.log, /./)
   await understudy.stop()
@@ -58,11 +58,19 @@ test('options and variables of serve', async () => {
 
 test('a control token', async () => {
   const token = 'a-token-of-sixteen-or-more'
-  const understudy = await Understudy.start({ token })
+  const understudy = await Understudy.start({ controlToken: token })
   await understudy.world('w').reset()
   assert.equal((await understudy.world('w').environment()).UNDERSTUDY_CONTROL_TOKEN, token)
   const stranger = await Understudy.connect(understudy.url)
   await assert.rejects(stranger.world('w').reset(), error => error instanceof UnderstudyError && error.status === 401)
+  for (const given of [['--control-token', token], [`--control-token=${token}`]]) {
+    const another = await Understudy.start({ arguments: given })
+    await another.world('w').reset()
+    await another.stop()
+  }
+  for (const wrong of ['a\nb', 'ü', ' ']) {
+    await assert.rejects(Understudy.connect(understudy.url, { controlToken: wrong }), error => error.code === 'invalidToken' && !error.message.includes(wrong.trim() || '\0'))
+  }
   process.env.UNDERSTUDY_CONTROL_TOKEN = token
   try { await (await Understudy.connect(understudy.url)).world('w').reset() } finally {
     delete process.env.UNDERSTUDY_CONTROL_TOKEN
@@ -87,6 +95,29 @@ test('the daemon at UNDERSTUDY_URL, or one of one\'s own', async () => {
     }
   } finally { delete process.env.UNDERSTUDY_URL }
   assert.equal((await understudy.worlds()).length, 1)
+  await understudy.stop()
+})
+
+test('addresses', async () => {
+  const understudy = await Understudy.start()
+  const host = new URL(understudy.url).host
+  assert.equal((await Understudy.connect(` ${understudy.url}//\n`)).url, understudy.url)
+  assert.equal((await Understudy.connect(`${understudy.url}/~w/`)).world().url, `${understudy.url}/~w`)
+  const ends = ['/a', '/~w/b', '/~a b', '/~', '?a', '/#a', '/~w?a']
+  for (const wrong of [...ends.map(end => understudy.url + end), 'http://', 'http://localhost:99999', 'file:///etc', host, `http://user:word@${host}`]) {
+    await assert.rejects(Understudy.connect(wrong), fails('invalidURL', /isn't a daemon's address/), wrong)
+  }
+  await understudy.stop()
+})
+
+test('recordings of all worlds are forgotten', async () => {
+  const understudy = await Understudy.start()
+  for (const name of ['one', 'two']) await fetch(`${understudy.world(name).hostURL('api.github.com')}/user`)
+  await understudy.forgetRequests('on*')
+  assert.deepEqual((await understudy.requests()).map(one => one.world), ['two'])
+  await understudy.forgetRequests()
+  assert.deepEqual(await understudy.requests(), [])
+  assert.equal((await understudy.health()).status, 'ok')
   await understudy.stop()
 })
 

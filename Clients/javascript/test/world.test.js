@@ -54,19 +54,38 @@ test('orders: who signs in, and how it ends', async () => {
   for (let count = 0; count < 2; count += 1) {
     assert.equal((await world.follow(authorizeURL(world))).fields.error, 'access_denied')
   }
-  assert.deepEqual((await world.orders()).map(one => ({ ...one })), [{ ...order }])
+  assert.deepEqual((await world.outcomes()).map(one => ({ ...one })), [{ ...order }])
   const twice = await world.order('apple', 'error', { error: 'failed', client: 'com.example.app', times: 2 })
-  assert.equal(await order.withdraw(), true)
-  assert.equal(await order.withdraw(), false)
-  assert.deepEqual((await world.orders()).map(one => one.id), [twice.id])
-  await world.withdrawOrders()
-  assert.deepEqual(await world.orders(), [])
+  assert.equal(await order.remove(), true)
+  assert.equal(await order.remove(), false)
+  assert.deepEqual((await world.outcomes()).map(one => one.id), [twice.id])
+  await world.removeOutcomes()
+  assert.deepEqual(await world.outcomes(), [])
+})
+
+test('where a browser can\'t go', async () => {
+  const world = fresh()
+  await assert.rejects(world.follow(authorizeURL(world)), error => error.code === 'page' && error.message.includes('world.order("github", "approve"'))
+  await assert.rejects(world.follow('https://8.8.8.8/o/oauth2/v2/auth'), error =>
+    error.code === 'realProvider' && error.message.includes(`leads to the real 8.8.8.8, not to ${world.url}/8.8.8.8`))
+  await assert.rejects(world.follow('http://127.0.0.1:1/'), { code: 'unreachable' })
+  await assert.rejects(world.follow('/login'), { code: 'invalidURL' })
+  await world.order('github', 'approve')
+  const { url, path } = await world.follow(authorizeURL(world))
+  assert.equal(`http://localhost:3000${path}`, url)
+})
+
+test('a world is disposed of', async () => {
+  const world = fresh()
+  await world.accounts.add({ id: 'max' })
+  await world[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]()
+  assert.ok(!(await understudy.worlds()).some(one => one.name === world.name))
 })
 
 test('orders that can\'t be are refused with the place', async () => {
   const world = fresh()
   await assert.rejects(world.order('apple', 'cancel', { times: 0 }), error =>
-    error instanceof UnderstudyError && error.code === 'invalidBody' && error.path === '$.times' && error.status === 400
+    error instanceof UnderstudyError && error.code === 'invalidBody' && error.call === 'POST outcomes' && error.path === '$.times' && error.status === 400
       && /^\$\.times: /.test(error.message) && error.answer.error.path === '$.times')
   await assert.rejects(world.order('apple', 'approve', { account: 'nobody' }), { code: 'noSuchAccount', path: '$.account' })
   await assert.rejects(world.call('POST', 'outcomes', { provider: 'x', outcom: 'cancel' }), error =>
@@ -91,10 +110,10 @@ test('faults: where, how often, and what', async () => {
 
   const forever = await world.fault({ host: 'github.com', path: '/login/oauth/access_token', error: 'bad_verification_code', times: Infinity })
   assert.equal(forever.times, null)
-  assert.equal(await forever.withdraw(), true)
+  assert.equal(await forever.remove(), true)
   await world.fault({ path: '/token', token: { claims: { exp: '-1h' } } })
   assert.equal((await world.faults()).length, 1)
-  await world.withdrawOrders()
+  await world.removeFaults()
   assert.deepEqual(await world.faults(), [])
   await assert.rejects(world.fault({ host: 'appleid.apple.com', path: '/auth/keys', error: 'x' }), { code: 'invalidBody' })
 })
@@ -112,7 +131,7 @@ test('the clock', async () => {
   assert.deepEqual(await world.clock.advance(1500), new Date('2030-01-01T00:00:01.500Z'))
   assert.deepEqual(await world.clock.set(new Date('2029-12-31T23:59:59.123Z')), new Date('2029-12-31T23:59:59.123Z'))
   assert.deepEqual(await world.clock.set('2031-01-01T00:00:00Z'), new Date('2031-01-01T00:00:00Z'))
-  await world.clock.resume()
+  await world.clock.unfreeze()
   assert.equal(await world.clock.isFrozen(), false)
   await world.clock.freeze()
   assert.ok(Math.abs(await world.clock.reset() - Date.now()) < 60_000)
@@ -131,7 +150,8 @@ test('the recording, page by page', async () => {
   const refused = await world.requests({ refused: true, host: 'api.github.com', status: 401 })
   assert.equal(refused.length, 5)
   assert.equal((await world.request(all[0].id)).request.target, all[0].request.target)
-  assert.match((await world.refusals())[0], /^GET api\.github\.com\/user 401: Authorization is missing/)
+  assert.deepEqual(await world.refusals(), refused)
+  assert.match(refused[0].diagnosis, /^Authorization is missing/)
   assert.equal((await world.har()).log.entries.length, 6)
   assert.equal((await understudy.requests({ world: world.name })).length, 6)
 
@@ -183,18 +203,18 @@ test('seeds', async () => {
   assert.equal((await world.accounts.get('zoe')).id, 'zoe')
   assert.ok((await world.currentSeed()).accounts.some(one => one.id === 'max'))
   await world.replaceSeed({ accounts: [{ id: 'eva' }] })
-  assert.deepEqual((await world.accounts.all()).map(one => one.id), ['eva'])
+  assert.deepEqual((await world.accounts.list()).map(one => one.id), ['eva'])
   await assert.rejects(world.seed({ acounts: [] }), { code: 'invalidBody', path: '$.acounts' })
 })
 
 test('people', async () => {
   const world = fresh()
-  const known = (await world.accounts.all()).length
+  const known = (await world.accounts.list()).length
   await world.accounts.add({ id: 'max', email: 'max@example.org', emailVerified: false })
   await world.accounts.change('max', { name: { given: 'Max' } })
   assert.equal((await world.accounts.get('max')).name.given, 'Max')
-  assert.equal((await world.accounts.all()).length, known + 1)
-  assert.deepEqual((await world.accounts.all({ after: 'ada', limit: 1 })).map(one => one.id), ['grace'])
+  assert.equal((await world.accounts.list()).length, known + 1)
+  assert.deepEqual((await world.accounts.list({ after: 'ada', limit: 1 })).map(one => one.id), ['grace'])
   await world.accounts.remove('max')
   await assert.rejects(world.accounts.get('max'), { code: 'noSuchAccount', status: 404 })
   await assert.rejects(world.accounts.add({ id: 'ada' }), { code: 'accountExists', status: 409 })
@@ -216,13 +236,13 @@ test('tokens, whole and broken', async () => {
 
 test('scenarios', async () => {
   const world = fresh()
-  const { advice } = await world.play('provider-outage', { host: 'api.github.com' })
+  const { advice } = await world.scenarios.play('provider-outage', { host: 'api.github.com' })
   assert.match(advice, /Retry/)
   assert.equal((await fetch(`${world.hostURL('api.github.com')}/user`)).status, 503)
-  assert.ok((await world.scenarios()).find(one => one.name === 'provider-outage').played)
-  assert.equal(await world.end('provider-outage'), true)
-  assert.equal(await world.end('provider-outage'), false)
-  await assert.rejects(world.play('outage'), { code: 'noSuchScenario' })
+  assert.ok((await world.scenarios.list()).find(one => one.name === 'provider-outage').played)
+  assert.equal(await world.scenarios.end('provider-outage'), true)
+  assert.equal(await world.scenarios.end('provider-outage'), false)
+  await assert.rejects(world.scenarios.play('outage'), { code: 'noSuchScenario' })
 })
 
 test('snapshots go from one world to another', async () => {
@@ -315,7 +335,7 @@ test('AppleAuthorizationError has Apple\'s codes', async () => {
   for (const [name, code] of Object.entries(AppleAuthorizationError).filter(([, value]) => typeof value === 'number')) {
     await world.order('apple', 'error', { error: name })
     await assert.rejects(world.apple.authorize({ client: 'com.example.app' }), error =>
-      error instanceof AppleAuthorizationError && error.code === code && error.reason === name
+      error instanceof AppleAuthorizationError && error.code === code && error.codeName === name
         && error.domain === 'com.apple.AuthenticationServices.AuthorizationError' && error.status === 409)
   }
 })

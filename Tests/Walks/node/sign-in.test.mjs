@@ -40,7 +40,7 @@ test('a wrong verifier is refused, and the recording says why', async () => {
     const { pending, url } = await app.begin(provider)
     const back = await world.follow(url)
     await assert.rejects(app.finish({ ...pending, verifier: 'x'.repeat(43) }, back.url), new app.Refused(error))
-    assert.match((await world.refusals()).at(-1), /code_verifier/)
+    assert.match((await world.refusals()).at(-1).diagnosis, /code_verifier/)
   }
 })
 

@@ -9,7 +9,7 @@ import { fixtures, type UnderstudyFixtures, type WorldFixtures } from '@understu
 
 export async function everything(): Promise<void> {
   const understudy: Understudy = await Understudy.start({ binary: 'understudy', seed: ['a.json', { accounts: [] }], arguments: [] })
-  await Understudy.connect('http://localhost:9099', { token: 'x' })
+  await Understudy.connect('http://localhost:9099', { controlToken: 'x' })
   const world: World = understudy.world(worldName('a test'))
   await world.order('apple', 'approve', { account: 'grace', shareEmail: false, times: null })
   await world.fault({ host: 'appleid.apple.com', path: '/auth/token', error: 'invalid_grant', delay: 20, after: 1, times: Infinity })
@@ -30,6 +30,13 @@ export async function everything(): Promise<void> {
     if (error instanceof VerificationError) console.log(error.expectations.length, verified.length, bytes.length, variables)
     if (error instanceof UnderstudyError) console.log(error.code, error.path, error.status)
   }
+
+  // What may be there or not is handed on as it is.
+  const account: string | undefined = variables.ACCOUNT
+  await world.order('apple', 'approve', { account })
+  await world.apple.authorize({ client: 'com.example.app', nonce: account })
+  await world.requests({ host: account, after: account })
+  await world.sendMail({ from: 'a@example.com', to: 'b@example.com', subject: account })
 
   // @ts-expect-error: an outcome is one of three.
   await world.order('apple', 'refuse')

@@ -1,0 +1,38 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+
+import { UnderstudyError } from './errors.js'
+
+const worldName = '[A-Za-z0-9._-]{1,64}'
+const address = new RegExp(`^(https?://(?:\\[[0-9a-f:.]+\\]|[^\\][\\s/?#@:]+)(?::\\d{1,5})?)/*(?:/~(${worldName}))?/*$`, 'i')
+
+/// The parts of a daemon's address, without a slash at the end: its own, and the world that it names.
+export function partsOf(url) {
+  const [, base, world] = address.exec(String(url).trim()) ?? []
+  if (base === undefined || !isURL(base)) {
+    throw new UnderstudyError('invalidURL', `${JSON.stringify(url)} isn't a daemon's address: expected one such as http://localhost:9099, behind which only a world may follow, as /~NAME`)
+  }
+  return { base, world }
+}
+
+/// Whether a world can be called this.
+export const isWorldName = text => new RegExp(`^${worldName}$`).test(text)
+
+/// The token, if it can be one.
+export function checkedToken(token) {
+  if (token && !/^[!-~]+$/.test(token)) throw new UnderstudyError('invalidToken', 'the control token has spaces or other characters that no token has')
+  return token || undefined
+}
+
+const isURL = text => { try { return Boolean(new URL(text)) } catch { return false } }
+
+/// Whether a host has an address in the Internet, where no daemon of a test is.
+export async function isPublic(host) {
+  const name = host.replace(/^\[|\]$/g, '')
+  let found
+  try { found = isIP(name) ? [{ address: name }] : await lookup(name, { all: true }) } catch { return false }
+  return found.some(({ address }) => !isPrivate(address))
+}
+
+const isPrivate = address =>
+  /^(0|10|127)\.|^192\.168\.|^169\.254\.|^172\.(1[6-9]|2\d|3[01])\.|^100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|^::$|^::1$|^f[cd]|^fe[89ab]/i.test(address.replace(/^::ffff:/i, ''))
