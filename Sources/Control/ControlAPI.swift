@@ -9,7 +9,7 @@ package struct ControlAPI: Sendable {
 
     package let providers: [any Provider]
     let tokenOrder: ComposedRule<TokenOrder>
-    package let worlds: WorldRegistry
+    private let registry: Lazy<WorldRegistry>
     package let ports: WorldPorts
     package let mailPorts: WorldPorts
     let seeds: RuntimeSeeds
@@ -30,7 +30,8 @@ package struct ControlAPI: Sendable {
     package let gauges: ProcessGauges
 
     package init(
-        for seed: Seed, providers: [any Provider], worlds: WorldRegistry, ports: WorldPorts, mailPorts: WorldPorts,
+        for seed: Seed, providers: [any Provider], worlds: Lazy<WorldRegistry>, ports: WorldPorts,
+        mailPorts: WorldPorts,
         seeds: RuntimeSeeds,
         version: String, hosts: [String], token: ControlToken?, scenarios: Lazy<[Scenario]>, masksSecrets: Bool,
         gauges: ProcessGauges
@@ -43,7 +44,7 @@ package struct ControlAPI: Sendable {
         self.providers = providers
         let names = providers.map(\.name)
         tokenOrder = ComposedRule("TokenOrder") { TokenOrder(&$0, providers: names) }
-        self.worlds = worlds
+        registry = worlds
         self.ports = ports
         self.mailPorts = mailPorts
         self.seeds = seeds
@@ -54,6 +55,7 @@ package struct ControlAPI: Sendable {
         self.token = token
     }
 
+    package var worlds: WorldRegistry { registry.value }
     package var scenarios: [Scenario] { allScenarios.value }
     package var catalog: OperationCatalog { endpointCatalog.value }
 

@@ -7,14 +7,20 @@ import JOSE
 /// <https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html>
 package struct FormToken: Sendable {
     private static let name = "formToken"
-    private let text: String
+    private var text: String
 
-    /// One of this daemon's own, unless `stores` are shared.
-    package init(_ stores: any WorldStores) throws(StoreFailure) {
+    /// One of this daemon's own.
+    package init() {
         // Not the world's randomness: opening a page must not change what the world's next code is.
         var randomness = Randomness(seed: nil)
-        let made = Base64URL.encode(randomness.bytes(16))
-        text = stores.isShared ? try stores.sharedTexts?.text("formToken", orKeep: made) ?? made : made
+        text = Base64URL.encode(randomness.bytes(16))
+    }
+
+    /// The same, unless `stores` are shared: then all replicas have the same one.
+    package init(_ stores: any WorldStores) throws(StoreFailure) {
+        self.init()
+        guard stores.isShared, let kept = try stores.sharedTexts?.text("formToken", orKeep: text) else { return }
+        text = kept
     }
 
     /// Names the daemon's run, or that of all replicas together, without telling the token.

@@ -11,6 +11,17 @@ package enum Composition {
         OperationCatalog(providers: Providers.playing(seed))
     }
 
+    /// The calls of the control API, for whoever describes them: what a daemon takes and answers doesn't depend on its seed. Nobody
+    /// carries them out.
+    package static let calls: [Operation] = {
+        let nothing = Providers.seedFormat.nothing
+        let daemon = Daemon(
+            worlds: Lazy { WorldRegistry(seed: nothing, generator: KeyGenerator()) }, ports: WorldPorts(),
+            mailPorts: WorldPorts(.smtp), options: RunningServer.Options(), gauges: ProcessGauges(), chosen: [],
+            scenarios: Lazy { [] }, token: nil, formToken: FormToken())
+        return daemon.control(nothing, Providers.playing(nothing)).calls
+    }()
+
     /// Everything but the sockets: what answers the requests to a daemon that starts with `seed`.
     package static func dispatcher(
         _ seed: Seed, _ worlds: WorldRegistry, _ options: RunningServer.Options,
@@ -29,7 +40,7 @@ package enum Composition {
             throw StartError(description: error.diagnosis.line)
         }
         let daemon = Daemon(
-            worlds: worlds, ports: ports, mailPorts: mailPorts, options: options, gauges: gauges,
+            worlds: Lazy { worlds }, ports: ports, mailPorts: mailPorts, options: options, gauges: gauges,
             chosen: chosen.map(\.scenario), scenarios: scenarios, token: try token(options),
             formToken: formToken)
         do throws(Issues) {
@@ -43,7 +54,7 @@ package enum Composition {
 
     /// What is the same for each seed that the daemon plays.
     private struct Daemon: Sendable {
-        let worlds: WorldRegistry
+        let worlds: Lazy<WorldRegistry>
         let ports: WorldPorts
         let mailPorts: WorldPorts
         let options: RunningServer.Options
@@ -53,13 +64,17 @@ package enum Composition {
         let token: ControlToken?
         let formToken: FormToken
 
-        func play(_ seed: Seed) -> PlayedSeed {
-            let providers = Providers.playing(seed)
-            let control = ControlAPI(
+        func control(_ seed: Seed, _ providers: [any Provider]) -> ControlAPI {
+            ControlAPI(
                 for: seed, providers: providers, worlds: worlds, ports: ports, mailPorts: mailPorts,
                 seeds: RuntimeSeeds(check: SeedInput.checked, play: { play($0) }),
                 version: Version.current, hosts: options.controlHosts, token: token, scenarios: scenarios,
                 masksSecrets: options.masksSecrets, gauges: gauges)
+        }
+
+        func play(_ seed: Seed) -> PlayedSeed {
+            let providers = Providers.playing(seed)
+            let control = control(seed, providers)
             let inspector = Inspector(
                 control, providers: providers, version: Version.current, chosen: chosen, formToken: formToken)
             let home = [

@@ -33,11 +33,13 @@ package struct SeedFormat: Sendable {
     /// What is taken before a seed names anything: the hosts that providers always play, and the first segments of the
     /// daemon's own paths, which share a place with hosts in the prefix form.
     var reservedNames: (hosts: Set<String>, segments: Set<String>) {
-        let nothing = Seed(reading: LocatedJSON([:], file: ""), keys: [:], format: self)
         let operations = providers.flatMap { $0.init(seed: nothing).operations }
         let own = operations.filter(\.hosts.isEmpty).compactMap { $0.path.split(separator: "/").first.map(String.init) }
         return (hosts: Set(operations.flatMap(\.hosts)), segments: Set(own + ["favicon.ico"]))
     }
+
+    /// A seed that says nothing.
+    package var nothing: Seed { Seed(reading: LocatedJSON([:], file: ""), keys: [:], format: self) }
 
     /// A whole seed file: the format of `docs/seed.md`.
     package var schema: Schema { contents.schema }
