@@ -90,10 +90,12 @@ extension AppleProvider {
         let account: String?
 
         init(_ fields: inout Fields) {
-            client = fields("client", .text(.nonEmpty), "The App ID.")
+            client = fields("client", .text(.nonEmpty), "The App ID, which is the app's bundle ID.")
             scopes = fields(
                 "scopes", .set(of: .choice(["fullName", "email"])), default: [], "What the app asks for.")
-            nonce = fields.nullable("nonce", .text(NativeRequest.nonceRule), "What the app put in request.nonce.")
+            nonce = fields.nullable(
+                "nonce", .text(NativeRequest.nonceRule),
+                "What the app put in request.nonce: mostly a raw nonce's SHA-256 in lower-case hex.")
             state = fields.nullable("state", .text(.any), "What the app put in request.state.")
             account = fields.nullable("account", .text(.nonEmpty), "Who is signed in on the device.")
         }

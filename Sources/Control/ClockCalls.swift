@@ -39,7 +39,8 @@ extension ControlAPI {
             isEmpty = fields.written.isEmpty
             resets = fields.optional("reset", .boolean, "Back to the machine's time, running.") ?? false
             time = fields.optional("set", .timestamp, "A moment to go to.")
-            advance = fields.optional("advance", .duration(ClockOrder.signedDuration), "How far to move.")
+            advance = fields.optional(
+                "advance", .duration(ClockOrder.signedDuration), "How far to move, such as \"6m\" or \"-1h\".")
             freeze = fields.optional("freeze", .boolean, "Whether time stands still.")
         }
 

@@ -93,7 +93,8 @@ struct TokenOrder: Sendable {
         wanted = TokenRequest(
             client: fields("client", .text(.nonEmpty), "For which client; at Firebase, for which project."),
             account: fields.nullable(
-                "account", .text(.nonEmpty), "Who; at Firebase a user's local ID or e-mail address."),
+                "account", .text(.nonEmpty),
+                "Who; at Firebase a user's local ID or e-mail address. By default the first."),
             nonce: fields.nullable("nonce", .text(.any), "The claim `nonce`."),
             scopes: fields.nullable("scopes", .set(of: .text(.nonEmpty)), "What was granted."))
         tampering = Tampering(&fields)

@@ -69,6 +69,24 @@ struct DaemonTests {
         #expect(try Assistant(gone).refusal("clock").contains("the port is taken"))
     }
 
+    @Test(
+        "what answers otherwise isn't taken for one in which nothing happened",
+        arguments: [
+            (200, "<html>"), (200, "[]"), (200, ""), (302, ""), (500, "oops"), (200, "{}"), (200, #"{"now":7}"#),
+        ])
+    func otherAnswers(_ status: Int, _ body: String) throws {
+        let stranger = try Receiver { _ in .now(Response(status: status, body: Array(body.utf8))) }
+        let assistant = Assistant(url: stranger.url)
+        for tool in [
+            "check_health", "list_sign_ins", "clock", "list_accounts", "list_worlds", "reset_world", "read_mail",
+        ] {
+            let refusal = try assistant.refusal(tool)
+            if !body.hasPrefix("{") {
+                #expect(refusal.contains("\(stranger.url) answered \(status) without JSON"), "\(tool): \(refusal)")
+            }
+        }
+    }
+
     @Test("a daemon's control token is shown; without it, the refusal says where it is to be given")
     func token() throws {
         var options = RunningServer.Options()

@@ -94,6 +94,8 @@ struct OrderToolTests {
         #expect(try assistant.ask("sign_in_natively", google)["idToken"] != nil)
         #expect(
             try assistant.refusal("sign_in_natively", ["client": "com.example.app", "account": "no"]).contains("no"))
+        _ = try assistant.ask("order_outcome", ["provider": "google", "outcome": "cancel"])
+        #expect(try assistant.ask("sign_in_natively", google)["error"]?["code"]?.string == "canceled")
         let unknown = try assistant.ask("sign_in_natively", ["client": "com.example.apq"])
         #expect(unknown["error"]?["code"]?.integer == 1000)
     }

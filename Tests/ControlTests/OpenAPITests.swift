@@ -147,7 +147,8 @@ struct OpenAPITests {
                     "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?Z$",
                 ],
                 "advance": [
-                    "type": "string", "description": "How far to move.", "pattern": "^-?[0-9]+(ms|s|m|h|d)$",
+                    "type": "string", "description": "How far to move, such as \"6m\" or \"-1h\".",
+                    "pattern": "^-?[0-9]+(ms|s|m|h|d)$",
                 ], "freeze": ["type": "boolean", "description": "Whether time stands still."],
             ])
         let responses = clock["responses"] as? [String: [String: Any]] ?? [:]

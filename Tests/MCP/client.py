@@ -52,7 +52,8 @@ CALLS = [
 
 
 async def call(client, name, arguments):
-    """What a tool answers, as JSON or as text; its two forms have to agree."""
+    """What a tool answers, as JSON or as text; its two forms have to agree. That it has the form that was announced, the client
+    itself checks, and raises an error."""
     result = await client.call_tool(name, arguments)
     assert not result.is_error, (name, result)
     text = result.content[0].text
@@ -77,6 +78,11 @@ async def check_tools(client):
         schema = tools[name].input_schema
         jsonschema.Draft202012Validator.check_schema(schema)
         jsonschema.validate(arguments, schema)
+        announced = tools[name].output_schema
+        assert (announced is None) == (member is None), name
+        if announced is not None:
+            assert announced["type"] == "object", name
+            jsonschema.Draft202012Validator.check_schema(announced)
         answer = answers[name] = await call(client, name, arguments)
         assert member is None or member in answer, (name, answer)
         wrong = {**arguments, "nonsense": 1}

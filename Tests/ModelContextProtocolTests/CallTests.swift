@@ -27,6 +27,15 @@ struct CallTests {
         #expect(failure["content"] == [["type": "text", "text": "it was told to fail"]])
     }
 
+    @Test("an answer of another form than was announced is a failure, with what it was", arguments: ["number", "text"])
+    func otherForm(_ text: String) throws {
+        let result = try #require(client().answers(to: call("echo", ["text": .string(text)])).first?["result"])
+        #expect(result["isError"]?.bool == true && result["structuredContent"] == nil)
+        let said = try #require(result["content"]?.array?.first?["text"]?.string)
+        #expect(said.contains("something else than expected") && said.contains("said"), "\(said)")
+        #expect(said.hasSuffix(text == "number" ? "{\"said\":7}" : "no object"), "\(said)")
+    }
+
     @Test(
         "arguments that don't suit are told with every fault",
         arguments: [

@@ -23,14 +23,17 @@ final class Conversation: Sendable {
     let server: ModelContextServer
 
     init() {
-        let echo = Tool("echo", title: "Echo", .reads, "Says it again.", arguments: Text.self) {
+        let said = Schema.members([.required("said", .string, "What was said.")])
+        let echo = Tool("echo", title: "Echo", .reads, "Says it again.", arguments: Text.self, answers: said) {
             arguments, _ throws(ToolFailure) in
             guard arguments.text != "fail" else { throw ToolFailure("it was told to fail") }
+            guard arguments.text != "number" else { return .object(JSONObject([("said", 7)])) }
+            guard arguments.text != "text" else { return .text("no object") }
             return .object(JSONObject([("said", .string(arguments.text))]))
         }
         let wait = Tool(
             "wait", title: "Wait", .changes, "Waits until nobody wants it to.", arguments: Nothing.self,
-            waits: { _ in true }
+            answers: nil, waits: { _ in true }
         ) { _, call in
             while !call.shouldEnd { usleep(1_000) }
             return .text("ended")

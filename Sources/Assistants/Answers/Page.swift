@@ -1,18 +1,40 @@
 import JSON
+import ModelContextProtocol
 
 /// A part of a long list.
-enum Page {
+struct Page {
+    /// The member that is the list.
+    let name: String
+    /// Of the whole answer.
+    let schema: Schema
+
+    /// - Parameters:
+    ///   - others: what the answer has beside the list.
+    ///   - goesOn: whether `after` takes the ID of the last element.
+    init(_ name: String, of element: Schema, _ about: String, others: [Schema.Field] = [], goesOn: Bool = false) {
+        self.name = name
+        let more = Schema.Field.optional(
+            "more", .boolean, "true: there are more\(goesOn ? ", with `last` as `after`" : ": narrow them down").")
+        let last = Schema.Field.optional("last", .string, "The ID of the last one here, where there are more.")
+        schema = .answer([.required(name, .sequence(of: element), about)] + others, goesOn ? [more, last] : [more])
+    }
+
     /// As many elements as an answer has room for, with `more` and, to go on, the last one's ID.
-    static func answer(
-        _ name: String, _ all: [JSONValue], more: Bool = false, last: (JSONValue) -> JSONValue?
-    ) -> JSONObject {
+    func answer(
+        _ all: [JSONValue], more: Bool = false, last: (JSONValue) -> JSONValue? = { _ in nil }
+    ) throws(ToolFailure) -> JSONObject {
         var size = 0
         let shown = all.prefix { item in
             size += item.serialized().count + 1
             return size <= AnswerSize.limit - 500
         }
         guard !shown.isEmpty || all.isEmpty else {
-            return AnswerSize.fitted(JSONObject([(name, .array(Array(all.prefix(1))))]))
+            var first = try AnswerSize.fitted(JSONObject([(name, .array(Array(all.prefix(1))))]), schema)
+            if more || all.count > 1 {
+                first["more"] = true
+                first["last"] = all.first.flatMap(last)
+            }
+            return first
         }
         var answer = JSONObject([(name, .array(Array(shown)))])
         if more || shown.count < all.count {

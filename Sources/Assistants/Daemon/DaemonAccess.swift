@@ -31,6 +31,15 @@ struct DaemonAccess: Sendable {
         return answer.json
     }
 
+    /// Asks for something that is an answer of the tool as it is, but for its size.
+    func answer(
+        _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
+        about subject: DaemonSupply.Subject, as schema: Schema
+    ) throws(ToolFailure) -> ToolAnswer {
+        let json = try call(method, path, query: query, body: body, about: subject)
+        return .object(try AnswerSize.fitted(json.object ?? JSONObject(), schema))
+    }
+
     /// The same for calls whose refusals are answers, too.
     func ask(
         _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
@@ -40,16 +49,33 @@ struct DaemonAccess: Sendable {
             value.map { "\(name)=\(PercentCoding.encode(Array($0.utf8)))" }
         }
         let target = fields.isEmpty ? path : "\(path)?\(fields.joined(separator: "&"))"
+        let found: Answer
+        let isDaemon: Bool
         do throws(ConnectionProblem) {
             let answer = try supply.ask(method, target, body: body?.serialized() ?? [], about: subject)
             let json = (try? JSONValue(parsing: answer.body, limits: .answer)) ?? .null
-            return Answer(status: answer.status, json: json)
+            isDaemon = answer.status == 204 || json.object != nil
+            found = Answer(status: answer.status, json: json)
         } catch {
             throw ToolFailure(
                 "no Understudy answers at \(error.url) (\(error.reason)). Start one with \"understudy serve\", which listens on "
                     + "\(DaemonClient.defaultURL), or have this server start one with \"understudy mcp --start\"; UNDERSTUDY_URL "
                     + "names another address.")
         }
+        guard isDaemon else {
+            throw ToolFailure(
+                "what answers at \(supply.client(.daemon).base) answered \(found.status) without JSON: it isn't an Understudy, or the "
+                    + "request never came to one. UNDERSTUDY_URL names another address.")
+        }
+        return found
+    }
+
+    /// The list in an answer.
+    static func list(_ name: String, in answer: JSONValue) throws(ToolFailure) -> [JSONValue] {
+        guard let list = answer[name]?.array else {
+            throw ToolFailure("the answer has no list \"\(name)\": it isn't an Understudy's, or another version's")
+        }
+        return list
     }
 
     /// A part of a path, whatever it holds.

@@ -28,7 +28,7 @@ package struct DaemonTools: Sendable {
             Understudy plays identity providers for tests: an app's sign-in code runs against it unchanged, without accounts or a \
             network. Begin with app_environment to point an app at it. When a sign-in fails, list_sign_ins with refused: true says \
             why it was refused, and explain_value what is wrong with a token. What should happen next is ordered beforehand with \
-            order_outcome, order_fault and clock; remove_orders or reset afterwards. Tests that run at the same time each take a \
+            order_outcome, order_fault and clock; remove_orders or reset_world afterwards. Tests that run at the same time each take a \
             world of their own: any name as world. Nothing here is real: people, keys and secrets are for tests only.
             """)
 }

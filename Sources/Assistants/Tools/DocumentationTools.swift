@@ -14,12 +14,23 @@ extension DaemonTools {
     }
 
     var searchDocumentation: Tool {
-        Tool(
+        let schema = Schema.answer([
+            .required("found", .count, "How many sections were found."),
+            .required(
+                "sections",
+                .sequence(
+                    of: .members([
+                        .required("page", .string, "The page."),
+                        .required("section", .string, "The section's heading."),
+                        .required("excerpt", .string, "What it says of the words."),
+                    ])), "The first of them."),
+        ])
+        return Tool(
             "search_documentation", title: "Search the documentation", .reads,
             "Finds sections of Understudy's documentation: how to point a library, an app or a test at it, what each provider refuses, "
                 + "what seeds can hold, how to order faults. Read one with read_documentation.",
-            arguments: Search.self
-        ) { search, _ in
+            arguments: Search.self, answers: schema
+        ) { search, _ throws(ToolFailure) in
             let words = search.query.lowercased().split { $0.isWhitespace }.prefix(10).map(String.init)
             let scored = Manual.names.flatMap { ManualSection.all(of: $0) }.map { ($0, $0.score(words)) }
             let found = scored.filter { $0.1 > 0 }.sorted { ($1.1, $0.0.page) < ($0.1, $1.0.page) }
@@ -30,8 +41,8 @@ extension DaemonTools {
                 ]
             }
             return .object(
-                AnswerSize.fitted(
-                    JSONObject([("found", .integer(Int64(found.count))), ("sections", .array(Array(shown)))])))
+                try AnswerSize.fitted(
+                    JSONObject([("found", .integer(Int64(found.count))), ("sections", .array(Array(shown)))]), schema))
         }
     }
 
@@ -54,7 +65,8 @@ extension DaemonTools {
     var readDocumentation: Tool {
         Tool(
             "read_documentation", title: "Read the documentation", .reads,
-            "A page of Understudy's documentation, or a section of it, as Markdown.", arguments: Reading.self
+            "A page of Understudy's documentation, or a section of it, as Markdown.", arguments: Reading.self,
+            answers: nil
         ) { reading, _ throws(ToolFailure) in
             var text = Documents.text(reading.page) ?? ""
             if let heading = reading.section {

@@ -4,16 +4,22 @@ import Understudy
 
 extension DaemonTools {
     var health: Tool {
-        Tool(
+        let shown = DeclaredCall("GET", "health").answer.fields("status", "version", "worlds", "store", "ports")
+        return Tool(
             "check_health", title: "Is the daemon there?", .reads,
             "Tells whether an Understudy daemon answers, its version, its address and where people can watch it.",
-            arguments: WorldChoice.self
+            arguments: WorldChoice.self,
+            answers: .answer(
+                [
+                    .required("url", .string, "The world's address."),
+                    .required("inspector", .string, "Where people can watch it."),
+                ], shown)
         ) { choice, _ throws(ToolFailure) in
             let answer = try daemon.ask("GET", "health", about: .world(choice.world))
             guard answer.json["version"] != nil else { throw DaemonAccess.failure(answer) }
             let url = daemon.supply.client(.world(choice.world)).base
             var object = JSONObject([("url", .string(url)), ("inspector", .string("\(url)/_understudy/"))])
-            for name in ["status", "version", "worlds", "store", "ports"] { object[name] = answer.json[name] }
+            for field in shown { object[field.name] = answer.json[field.name] }
             return .object(object)
         }
     }
@@ -23,7 +29,11 @@ extension DaemonTools {
             "app_environment", title: "Environment for an app", .adds,
             "The environment variables that lead an app or a test run to this daemon: each provider's address, Firebase's emulator "
                 + "host, and where mail goes. Set them when you start the app. A world that is named gets a port of its own for it.",
-            arguments: WorldChoice.self
+            arguments: WorldChoice.self,
+            answers: .answer([
+                .required("variables", .map(of: .string), "Their names and values."),
+                .required("example", .string, "Where an endpoint of a provider is."),
+            ])
         ) { choice, _ throws(ToolFailure) in
             let ports = try daemon.call("GET", "health", about: .world(choice.world))["ports"]
             let url = try address(of: choice.world)

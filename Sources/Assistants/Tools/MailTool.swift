@@ -1,63 +1,61 @@
 import JSON
 import ModelContextProtocol
-import Time
 
 extension DaemonTools {
-    private struct Query: SchemaObject {
+    private struct Choice: SchemaObject {
         let id: String?
-        let criteria: [(String, String?)]
         let limit: Int
-        let wait: TimeSpan?
         let world: String?
 
         init(_ fields: inout Fields) {
             id = fields.optional("id", .text(.identifier), "One message whole, such as \"m3\".")
-            criteria = ["to", "from", "subject", "text", "after"].map { name in
-                (name, fields.optional(name, .text(.nonEmpty), Query.meanings[name] ?? ""))
-            }
             limit = fields(
                 "limit", .integer(1...50), default: 10,
                 "How many at most: the latest ones, or with after the next ones.")
-            wait = fields.optional(
-                "wait", .duration(.wait), "Wait so long at most until there is one, such as \"20s\".")
             world = WorldChoice.declare(&fields)
         }
-
-        private static let meanings = [
-            "to": "To this address or phone number; \"*\" stands for any characters.",
-            "from": "From this address; \"*\" stands for any characters.",
-            "subject": "Whose subject contains this.", "text": "Whose text contains this.",
-            "after": "Only what came after the message with this ID.",
-        ]
     }
 
+    private static let mailFilters = DeclaredCall("GET", "mail").fields(
+        "to", "from", "subject", "text", "kind", "after", "wait")
+
     var mail: Tool {
-        Tool(
+        // A list has less of each message than there is to say.
+        let message = Schema.arguments(
+            DeclaredCall("GET", "mail/:id").answer.fields.map { field in
+                field.name == "id" ? field : .optional(field.name, field.schema, field.about)
+            })
+        let page = Page("messages", of: message, "The messages, the oldest first.", goesOn: true)
+        return Tool(
             "read_mail", title: "Mails and text messages", .reads,
             "The mails and text messages that people got or would have got: verification codes, links to reset a password, mail that "
                 + "the app sent here. Codes and links are listed by themselves.",
-            arguments: Query.self, waits: { $0.wait != nil }
-        ) { query, call throws(ToolFailure) in
-            if let id = query.id {
-                let message = try daemon.call("GET", "mail/\(DaemonAccess.segment(id))", about: .world(query.world))
-                return .object(AnswerSize.fitted(message.object ?? JSONObject()))
+            arguments: .arguments(DaemonTools.mailFilters, Choice.schema.fields), answers: page.schema,
+            waits: { $0["wait"] != nil }
+        ) { arguments, call throws(ToolFailure) in
+            let choice = Choice(reading: arguments)
+            if let id = choice.id {
+                let path = "mail/\(DaemonAccess.segment(id))"
+                return .object(try page.answer([try daemon.call("GET", path, about: .world(choice.world))]))
             }
-            let answer = try messages(query, call)
-            let shown = (answer["messages"]?.array ?? []).map(DaemonTools.brief)
-            return .object(
-                Page.answer("messages", shown, more: answer["more"]?.bool ?? false, last: { $0["id"] }))
+            let answer = try messages(arguments, choice, call)
+            let shown = try DaemonAccess.list("messages", in: answer).map(DaemonTools.brief)
+            return .object(try page.answer(shown, more: answer["more"]?.bool ?? false, last: { $0["id"] }))
         }
     }
 
     /// Asks again each second while nothing has come, so that a call that is cancelled ends soon.
-    private func messages(_ query: Query, _ call: ToolCall) throws(ToolFailure) -> JSONValue {
-        let end = ContinuousClock.now + (query.wait?.duration ?? .zero)
-        let fields = query.criteria + [("limit", String(query.limit))]
-        var answer = try daemon.call("GET", "mail", query: fields, about: .world(query.world))
+    private func messages(
+        _ arguments: JSONValue, _ choice: Choice, _ call: ToolCall
+    ) throws(ToolFailure) -> JSONValue {
+        let end = ContinuousClock.now + arguments.wait
+        let filters = DaemonTools.mailFilters.filter { $0.name != "wait" }
+        let fields = arguments.query(filters) + [("limit", String(choice.limit))]
+        var answer = try daemon.call("GET", "mail", query: fields, about: .world(choice.world))
         while (answer["messages"]?.array ?? []).isEmpty, !call.shouldEnd, end > .now {
             let milliseconds = min(end - .now, Duration.seconds(1)) / .milliseconds(1)
             let waiting = fields + [("wait", "\(max(1, Int(milliseconds)))ms")]
-            answer = try daemon.call("GET", "mail", query: waiting, about: .world(query.world))
+            answer = try daemon.call("GET", "mail", query: waiting, about: .world(choice.world))
         }
         return answer
     }
@@ -68,6 +66,6 @@ extension DaemonTools {
             brief[name] = message[name]
         }
         brief["text"] = message["text"]?.string.map { .string(AnswerSize.cut($0, to: 600)) }
-        return .object(AnswerSize.fitted(brief))
+        return .object(brief)
     }
 }

@@ -19,11 +19,14 @@ extension DaemonTools {
     }
 
     var seed: Tool {
-        Tool(
+        let schema = Schema.answer([
+            .required("path", .string, "Which part it is."), .required("value", .any, "What it holds."),
+        ])
+        return Tool(
             "read_seed", title: "The world's seed", .reads,
             "What the world began as: people, and each provider's clients with their IDs, secrets and redirect URIs, to compare with "
                 + "an app's configuration. Keys are left out. Read a part by its path; long lists are cut.",
-            arguments: Reading.self
+            arguments: Reading.self, answers: schema
         ) { reading, _ throws(ToolFailure) in
             var part = try daemon.call("GET", "seed", about: .world(reading.world))
             var place = "$"
@@ -37,7 +40,7 @@ extension DaemonTools {
                 place += ".\(step)"
             }
             let shown = DaemonTools.withoutKeys(part)
-            return .object(AnswerSize.fitted(JSONObject([("path", .string(place)), ("value", shown)])))
+            return .object(try AnswerSize.fitted(JSONObject([("path", .string(place)), ("value", shown)]), schema))
         }
     }
 
@@ -81,17 +84,18 @@ extension DaemonTools {
     }
 
     var changeSeed: Tool {
-        Tool(
+        let changed = DeclaredCall("POST", "seed").answer
+        let checked = Schema.members([.required("sound", .boolean, "With check: always true.")])
+        return Tool(
             "change_seed", title: "Change the world's seed", .changes,
             "Gives the world clients, redirect URIs, people, projects as a seed file has them, for example {\"github\": {\"oauthApps\": "
                 + "[{\"clientID\": \"my-app\", …}]}}. Lists are merged by the elements' IDs. With check, nothing changes. Every field "
                 + "is on the page seed of the documentation, how files are merged on the page seeds.",
-            arguments: Change.self
+            arguments: Change.self, answers: Schema.oneOf([changed, checked]).answered
         ) { change, _ throws(ToolFailure) in
             if change.checksOnly { return try check(change) }
             let method = change.way == .merge ? "POST" : "PUT"
-            let answer = try daemon.call(method, "seed", body: change.seed, about: .world(change.world))
-            return .object(answer.object ?? JSONObject())
+            return try daemon.answer(method, "seed", body: change.seed, about: .world(change.world), as: changed)
         }
     }
 

@@ -1,7 +1,5 @@
-import EmulatorCore
 import JSON
 import ModelContextProtocol
-import Understudy
 
 // Sign-ins and tokens without an app.
 
@@ -10,72 +8,53 @@ extension DaemonTools {
         case apple
         case google
         case facebook
+
+        var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+
+        var path: String { "\(rawValue)/authorizations" }
+
+        var call: DeclaredCall { DeclaredCall("POST", path) }
     }
 
-    private struct NativeSignIn: SchemaObject {
+    private struct NativeChoice: SchemaObject {
         let provider: NativeProvider
 
         init(_ fields: inout Fields) {
             provider = fields(
                 "provider", .choice(NativeProvider.self), default: .apple, "Whose system or SDK is asked on the device."
             )
-            _ = fields("client", .text(.nonEmpty), "The app's ID: for Apple its bundle ID.")
-            _ = fields.optional(
-                "account", .text(.nonEmpty), "Who is signed in on the device; by default the first person.")
-            _ = fields.optional(
-                "nonce", .text(.any),
-                "What the app hands over as nonce: for Apple the SHA-256 of its raw nonce, in lower-case hex.")
-            _ = fields.optional(
-                "scopes", .set(of: .text(.nonEmpty)), "What the app asks for: for Apple \"fullName\" and \"email\".")
-            _ = fields.optional("state", .text(.any), "For Apple: what the app puts into the request's state.")
-            _ = fields.optional(
-                "tracking", .choice(["enabled", "limited"]), "For Facebook: \"limited\" is Limited Login.")
         }
     }
 
     var nativeSignIn: Tool {
-        Tool(
+        let calls = NativeProvider.allCases.map { (name: $0.title, fields: $0.call.fields) }
+        let schema = Schema.oneOf(NativeProvider.allCases.flatMap(\.call.answers))
+        return Tool(
             "sign_in_natively", title: "Sign in as on a device", .adds,
             "What a device delivers to an app when its person signs in: for Apple the credential of ASAuthorizationController (identity "
                 + "token, authorization code, user, name and address the first time), for Google and Facebook their SDK's tokens. "
                 + "Refusals are answered as the device would (for Apple ASAuthorizationError's codes, such as 1001 for cancel), with "
                 + "the reason.",
-            arguments: .withWorld(NativeSignIn.schema)
+            arguments: .withWorld(NativeChoice.schema.fields + .united(calls)), answers: schema.answered
         ) { arguments, _ throws(ToolFailure) in
-            var (body, world) = arguments.bodyAndWorld
-            let provider = NativeSignIn(reading: body).provider.rawValue
+            let provider = NativeChoice(reading: arguments).provider
+            let (body, world) = arguments.bodyAndWorld
             var members = body.object ?? JSONObject()
             members["provider"] = nil
-            body = .object(members)
-            let answer = try daemon.ask("POST", "\(provider)/authorizations", body: body, about: .world(world))
+            let answer = try daemon.ask("POST", provider.path, body: .object(members), about: .world(world))
             // A refusal that the device tells the app is what was asked for.
-            guard answer.isSuccess || answer.json["error"]?["domain"] != nil else {
-                throw DaemonAccess.failure(answer)
-            }
-            return .object(answer.json.object ?? JSONObject())
-        }
-    }
-
-    private struct TokenOrder: SchemaObject {
-        init(_ fields: inout Fields) {
-            _ = fields(
-                "provider", .choice(Providers.names), "Whose token.")
-            _ = fields("client", .text(.nonEmpty), "For which client; at Firebase, for which project.")
-            _ = fields.optional(
-                "account", .text(.nonEmpty),
-                "Who; at Firebase a user's local ID or e-mail address. By default the first.")
-            _ = fields.optional("nonce", .text(.any), "The claim nonce.")
-            _ = fields.optional("scopes", .set(of: .text(.nonEmpty)), "What was granted.")
-            _ = Tampering(&fields)
+            guard provider.call.statuses.contains(answer.status) else { throw DaemonAccess.failure(answer) }
+            return .object(try AnswerSize.fitted(answer.json.object ?? JSONObject(), schema))
         }
     }
 
     var mintToken: Tool {
-        Tool(
+        let call = DeclaredCall("POST", "tokens")
+        return Tool(
             "mint_token", title: "Mint an ID token", .adds,
             "An ID token without a sign-in, whole or broken in one place (another audience, expired, a wrong signature), to try code "
                 + "that verifies tokens.",
-            arguments: .withWorld(TokenOrder.schema)
-        ) { arguments, _ throws(ToolFailure) in try post("tokens", arguments) }
+            arguments: .withWorld(call.fields), answers: call.answer.answered
+        ) { arguments, _ throws(ToolFailure) in try post("tokens", arguments, as: call.answer) }
     }
 }

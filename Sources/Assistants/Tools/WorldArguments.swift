@@ -17,27 +17,6 @@ struct WorldChoice: SchemaObject {
 
 extension TextRule {
     static let world = TextRule(about: WorldName.rule, pattern: "^[A-Za-z0-9._-]{1,64}$") { WorldName.isValid($0) }
-
-    static let signedDuration = TextRule(
-        about: "a duration such as \"6m\", or \"-6m\" to go back", pattern: "^-?[0-9]+(ms|s|m|h|d)$"
-    ) { TimeSpan($0) != nil }
-
-    /// How long a tool may wait.
-    static let wait = TextRule(about: "a duration of at most a minute, such as \"20s\"", pattern: "^[0-9]+(ms|s|m)$") {
-        text in
-        TimeSpan(text).map { (.zero ... .minutes(1)).contains($0) } ?? false
-    }
-}
-
-extension Schema {
-    /// An object with the members of a call's body, and a world.
-    static func withWorld(_ body: Schema) -> Schema {
-        let fields = [body, WorldChoice.schema].flatMap { schema -> [Field] in
-            guard case .object(let members) = schema else { return [] }
-            return members.fields
-        }
-        return .object(Members(fields))
-    }
 }
 
 extension JSONValue {
@@ -48,4 +27,15 @@ extension JSONValue {
         body["world"] = nil
         return (.object(body), world)
     }
+
+    /// Arguments that are parameters of a call's query, as texts.
+    func query(_ fields: [Schema.Field]) -> [(String, String?)] {
+        fields.map { field in
+            let value = self[field.name]
+            return (field.name, value?.string ?? value?.text)
+        }
+    }
+
+    /// How long a call is to wait at most.
+    var wait: Duration { (self["wait"]?.string.flatMap { TimeSpan($0) } ?? .zero).duration }
 }

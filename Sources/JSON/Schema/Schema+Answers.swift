@@ -20,6 +20,24 @@ extension Schema {
 
     package static func strings() -> Schema { .sequence(of: .string) }
 
+    /// The same for whoever gets it cut short, and perhaps from a later version: texts of any form and length, lists that may have
+    /// the same element twice, and members that aren't listed here.
+    package var relaxed: Schema {
+        switch self {
+        case .text: .text(.unlimited)
+        case .integer, .boolean, .choice, .any, .number: self
+        case .either(let first, let second): .either(first.relaxed, second.relaxed)
+        case .list(let schema, _), .sequence(let schema), .set(let schema): .sequence(of: schema.relaxed)
+        case .map(let schema): .map(of: schema.relaxed)
+        case .nullable(let schema): .nullable(schema.relaxed)
+        case .object(let members):
+            .object(
+                Members(
+                    members.fields.map(\.relaxed), family: members.family.map { ($0.prefix, $0.field.relaxed) },
+                    isOpen: true))
+        }
+    }
+
     /// What RFC 7396 takes as a patch of this object: each member may be missing, and null removes it. Lists are replaced.
     package var mergePatch: Schema {
         guard case .object(let members) = self else { return self }
@@ -29,5 +47,12 @@ extension Schema {
             return Field.optional(field.name, .nullable(schema), field.about)
         }
         return .object(Members(fields, family: members.family))
+    }
+}
+
+extension Schema.Field {
+    /// Answers aren't completed, so that defaults mean nothing in them.
+    fileprivate var relaxed: Schema.Field {
+        isRequired ? .required(name, schema.relaxed, about) : .optional(name, schema.relaxed, about)
     }
 }

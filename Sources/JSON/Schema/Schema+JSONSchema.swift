@@ -21,8 +21,7 @@ extension Schema {
         case .any: return [:]
         case .number(let range):
             return ["type": "number", "minimum": .number(range.lowerBound), "maximum": .number(range.upperBound)]
-        case .either(let first, let second):
-            return ["anyOf": [first.jsonSchema(namesAt: place), second.jsonSchema(namesAt: place)]]
+        case .either: return ["anyOf": .array(alternatives.map { $0.jsonSchema(namesAt: place) })]
         case .list(let schema, _), .sequence(let schema):
             return ["type": "array", "items": schema.jsonSchema(namesAt: place)]
         case .set(let schema):
@@ -33,6 +32,12 @@ extension Schema {
             if let place, let name = known.name { return ["$ref": .string(place + name)] }
             return known.jsonSchema(namesAt: place)
         }
+    }
+
+    /// What one of has to hold: alternatives of alternatives are alternatives.
+    private var alternatives: [Schema] {
+        guard case .either(let first, let second) = self else { return [self] }
+        return first.alternatives + second.alternatives
     }
 
     /// The objects that have a name, this one and those within it, by name.
@@ -63,7 +68,7 @@ extension Schema.Members {
             schema["patternProperties"] = .object(JSONObject([(pattern, family.field.jsonSchema(namesAt: place))]))
         }
         if !required.isEmpty { schema["required"] = .array(required) }
-        schema["additionalProperties"] = false
+        if !isOpen { schema["additionalProperties"] = false }
         return .object(schema)
     }
 }

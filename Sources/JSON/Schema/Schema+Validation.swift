@@ -82,7 +82,7 @@ private struct Validation {
             let member = LocatedJSON(value, at: json.location.member(key))
             if let field = known[key] {
                 check(member, field.schema)
-            } else {
+            } else if !known.isOpen {
                 let names = known.listed.map(\.name)
                 let hint = hint(key, among: names)
                 let rest = hint == "" ? "; known here: " + names.joined(separator: ", ") : hint ?? ""

@@ -52,12 +52,17 @@ package indirect enum Schema: Sendable {
         package let fields: [Field]
         /// For members whose names begin with a text, such as `oidc.`; several may be there.
         package let family: (prefix: String, field: Field)?
+        /// Whether members that aren't listed may be there, too.
+        package let isOpen: Bool
         private let places: [String: Int]
 
-        package init(_ fields: [Field], family: (prefix: String, field: Field)? = nil, name: String? = nil) {
+        package init(
+            _ fields: [Field], family: (prefix: String, field: Field)? = nil, name: String? = nil, isOpen: Bool = false
+        ) {
             self.name = name
             self.fields = fields
             self.family = family
+            self.isOpen = isOpen
             places = Dictionary(fields.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         }
 

@@ -19,6 +19,7 @@ package struct TextRule: Sendable {
     package static let any = TextRule(about: "a string of at most 8,192 bytes", pattern: nil) {
         $0.utf8.count <= longest
     }
+    package static let unlimited = TextRule(about: "a string", pattern: nil) { _ in true }
     package static let nonEmpty = TextRule(
         about: "a string that isn't empty, of at most 8,192 bytes", pattern: ".+"
     ) { !$0.isEmpty && $0.utf8.count <= longest }

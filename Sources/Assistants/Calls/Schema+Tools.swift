@@ -1,0 +1,78 @@
+import JSON
+
+// What tools take and answer, put together from what calls do.
+
+extension Schema {
+    /// An object with these members.
+    static func arguments(_ fields: [Field]...) -> Schema { .object(Members(fields.flatMap { $0 })) }
+
+    /// An object with the members of a call, and a world.
+    static func withWorld(_ fields: [Field]) -> Schema { arguments(fields, WorldChoice.schema.fields) }
+
+    /// What a tool answers: its own members beside others, all of which may be cut.
+    static func answer(_ fields: [Field]...) -> Schema { Schema.object(Members(fields.flatMap { $0 })).answered }
+
+    /// This answer of a call, as a tool passes it on.
+    var answered: Schema {
+        guard case .object(let members) = self else { return relaxed }
+        let cut = Field.optional("cut", .strings(), "Where something was left out, because there was too much.")
+        return Schema.object(Members(members.fields + [cut], family: members.family)).relaxed
+    }
+
+    /// One of these objects.
+    static func oneOf(_ schemas: [Schema]) -> Schema {
+        guard let first = schemas.first else { return .map(of: .any) }
+        return schemas.dropFirst().reduce(first) { .either($0, $1) }
+    }
+
+    /// Some members of this object.
+    func fields(_ names: String...) -> [Field] { names.compactMap { name in fields.first { $0.name == name } } }
+
+    /// The elements of this list.
+    var elements: Schema {
+        switch self {
+        case .list(let schema, _), .sequence(let schema), .set(let schema): schema
+        default: .any
+        }
+    }
+
+    /// The object without what its larger objects hold: they may be any. The daemon says what is wrong with them.
+    var outline: Schema {
+        guard case .object(let members) = self else { return self }
+        let fields = members.fields.map { field -> Field in
+            guard case .object(let inner) = field.schema, inner.fields.count > 3 else { return field }
+            return field.isRequired
+                ? .required(field.name, .map(of: .any), field.about)
+                : .optional(field.name, .map(of: .any), field.about)
+        }
+        return .object(Members(fields, family: members.family))
+    }
+}
+
+extension [Schema.Field] {
+    /// The members of several calls as one tool takes them: those that all need are required, and where calls differ, each of them says
+    /// what it means by a member.
+    static func united(_ calls: [(name: String, fields: [Schema.Field])]) -> [Schema.Field] {
+        var names: [String] = []
+        for field in calls.flatMap(\.fields) where !names.contains(field.name) { names.append(field.name) }
+        return names.map { name in
+            let found = calls.compactMap { call in
+                call.fields.first { $0.name == name }.map { (call: call.name, field: $0) }
+            }
+            let isEverywhere = found.count == calls.count
+            var schemas: [String: Schema] = [:]
+            var order: [String] = []
+            for schema in found.map(\.field.schema) {
+                let text = schema.jsonSchema().text
+                if schemas.updateValue(schema, forKey: text) == nil { order.append(text) }
+            }
+            let abouts = Set(found.map(\.field.about))
+            let about =
+                isEverywhere && abouts.count == 1
+                ? found[0].field.about : found.map { "\($0.call): \($0.field.about)" }.joined(separator: " ")
+            let schema = Schema.oneOf(order.compactMap { schemas[$0] })
+            return isEverywhere && found.allSatisfy(\.field.isRequired)
+                ? .required(name, schema, about) : .optional(name, schema, about)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import EmulatorCore
+import JSON
+import ModelContextProtocol
+import TestSupport
+import Testing
+
+@testable import Assistants
+
+@Suite("The forms of tools")
+struct ToolFormTests {
+    /// The document with what it refers to written out.
+    private static func resolved(_ value: JSONValue, _ schemas: JSONValue?) -> JSONValue {
+        if let reference = value["$ref"]?.string, let name = reference.split(separator: "/").last {
+            // What stands beside a reference is about the place, not about what is referred to.
+            var beside = value.object ?? JSONObject()
+            beside["$ref"] = nil
+            var referred = resolved(schemas?[String(name)] ?? .null, schemas).object ?? JSONObject()
+            referred.merge(beside)
+            return .object(referred)
+        }
+        switch value {
+        case .array(let items): return .array(items.map { resolved($0, schemas) })
+        case .object(let object):
+            return .object(JSONObject(object.members.map { ($0.key, resolved($0.value, schemas)) }))
+        default: return value
+        }
+    }
+
+    private func listed(_ assistant: Assistant) throws -> [String: JSONValue] {
+        let list = try assistant.message(assistant.send("tools/list", [:]))["result"]?["tools"]?.array ?? []
+        return Dictionary(list.map { ($0["name"]?.string ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    @Test(
+        "a tool takes what its call takes, as the daemon describes it, and a world",
+        arguments: [
+            ("clock", "clock"), ("explain_value", "explain"), ("mint_token", "tokens"), ("order_outcome", "outcomes"),
+            ("order_fault", "faults"),
+        ])
+    func bodies(_ tool: String, _ path: String) throws {
+        let apple = try AppleFixture()
+        let document = try JSONValue(
+            parsing: apple.client.get("\(AppleFixture.control)/openapi.json").body, limits: .answer)
+        let call = document["paths"]?["\(AppleFixture.control)/\(path)"]?["post"]
+        let body = try #require(call?["requestBody"]?["content"]?["application/json"]?["schema"])
+        let expected = ToolFormTests.resolved(body, document["components"]?["schemas"])
+        let schema = try #require(try listed(Assistant(url: apple.server.url))[tool]?["inputSchema"])
+        var properties = try #require(schema["properties"]?.object)
+        #expect(properties["world"] != nil)
+        properties["world"] = nil
+        #expect(JSONValue.object(properties) == expected["properties"])
+        #expect(schema["required"] == expected["required"])
+    }
+
+    @Test(
+        "lists are narrowed down as the calls are",
+        arguments: [
+            (
+                "list_sign_ins", "requests",
+                ["refused", "client", "host", "path", "method", "status", "flow", "after", "wait"]
+            ),
+            ("read_mail", "mail", ["to", "from", "subject", "text", "kind", "after", "wait"]),
+            ("list_accounts", "accounts", ["after"]),
+        ])
+    func filters(_ tool: String, _ path: String, _ names: [String]) throws {
+        let call = DeclaredCall("GET", path)
+        let schema = try #require(try listed(Assistant(url: "http://127.0.0.1:1"))[tool]?["inputSchema"])
+        for name in names {
+            let field = try #require(call.fields.first { $0.name == name }, "\(name)")
+            #expect(schema["properties"]?[name] == field.jsonSchema(), "\(name)")
+        }
+    }
+
+    @Test("a device's sign-in takes what any of the three systems takes, and says whose it is")
+    func native() throws {
+        let schema = try #require(try listed(Assistant(url: "http://127.0.0.1:1"))["sign_in_natively"]?["inputSchema"])
+        #expect(schema["required"] == ["client"])
+        let properties = schema["properties"]?.object
+        #expect(
+            Set(properties?.keys ?? []) == [
+                "provider", "client", "scopes", "nonce", "state", "account", "tracking", "world",
+            ])
+        #expect(properties?["tracking"]?["description"]?.string?.hasPrefix("Facebook: ") == true)
+        #expect(properties?["state"]?["description"]?.string?.hasPrefix("Apple: ") == true)
+        #expect(properties?["scopes"]?["anyOf"] != nil)
+    }
+
+    @Test("every tool but the one that shows a page announces the form of its answers, an object")
+    func announced() throws {
+        for (name, tool) in try listed(Assistant(url: "http://127.0.0.1:1")) {
+            guard name != "read_documentation" else {
+                #expect(tool["outputSchema"] == nil)
+                continue
+            }
+            let schema = try #require(tool["outputSchema"], "\(name)")
+            #expect(schema["type"]?.string == "object", "\(name)")
+            #expect(schema["properties"] != nil || schema["anyOf"] != nil, "\(name)")
+            #expect(schema["additionalProperties"] == nil, "\(name): a later daemon may say more")
+        }
+    }
+}
