@@ -139,7 +139,10 @@ let package = Package(
         // What is fuzzed is an ordinary target, so that the tests can run its corpus.
         .target(
             name: "FuzzTargets",
-            dependencies: ["Understudy", "SMTPServer", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "Understudy", "SMTPServer", "ModelContextProtocol", "Platform",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/Fuzz/Targets", swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
