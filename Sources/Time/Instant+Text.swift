@@ -36,13 +36,51 @@ extension Instant {
     }
 
     /// To the second.
-    package var text: String { Instant.style.format(Date(timeIntervalSince1970: Double(seconds))) }
+    package var text: String { text(fraction: 0, digits: 0) }
 
     /// A moment in microseconds since 1970, with six digits after the second.
     package static func text(microseconds: Int64) -> String {
-        let moment = first + .milliseconds(microseconds / 1000)
-        let fraction = String(1_000_000 + max(0, microseconds) % 1_000_000).dropFirst()
-        return moment.text.dropLast() + ".\(fraction)Z"
+        (first + .milliseconds(microseconds / 1000)).text(fraction: max(0, microseconds) % 1_000_000, digits: 6)
+    }
+
+    /// With so many digits after the second. Rows of stores are full of times: Foundation's format style takes ten times as long.
+    fileprivate func text(fraction: Int64, digits: Int) -> String {
+        let (day, second) = (seconds / 86_400, seconds % 86_400)
+        let (year, month, dayOfMonth) = Instant.date(ofDay: day)
+        return String(unsafeUninitializedCapacity: 32) { bytes in
+            var end = 0
+            func put(_ value: Int64, _ digits: Int, then separator: Unicode.Scalar) {
+                var rest = value
+                for place in stride(from: end + digits - 1, through: end, by: -1) {
+                    bytes[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+                bytes[end + digits] = UInt8(ascii: separator)
+                end += digits + 1
+            }
+            put(year, 4, then: "-")
+            put(month, 2, then: "-")
+            put(dayOfMonth, 2, then: "T")
+            put(second / 3_600, 2, then: ":")
+            put(second / 60 % 60, 2, then: ":")
+            put(second % 60, 2, then: digits == 0 ? "Z" : ".")
+            if digits > 0 { put(fraction, digits, then: "Z") }
+            return end
+        }
+    }
+
+    /// The date of a day, counted from the first of January 1970, in the Gregorian calendar. Years are taken to begin in March, so that
+    /// the leap day is the last of one, and in cycles of 400 years, which have 146,097 days.
+    private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let sinceYear0 = day + 719_468
+        let (cycle, dayOfCycle) = (sinceYear0 / 146_097, sinceYear0 % 146_097)
+        let yearOfCycle = (dayOfCycle - dayOfCycle / 1_460 + dayOfCycle / 36_524 - dayOfCycle / 146_096) / 365
+        let dayOfYear = dayOfCycle - (365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100)
+        // From March on, five months have 153 days, again and again.
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let dayOfMonth = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        return (cycle * 400 + yearOfCycle + (month <= 2 ? 1 : 0), month, dayOfMonth)
     }
 }
 
@@ -60,7 +98,6 @@ extension Instant: Codable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         let fraction = milliseconds % 1000
-        let digits = String(1000 + fraction).dropFirst()
-        try container.encode(fraction == 0 ? text : text.dropLast() + ".\(digits)Z")
+        try container.encode(text(fraction: fraction, digits: fraction == 0 ? 0 : 3))
     }
 }

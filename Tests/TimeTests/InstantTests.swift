@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import Time
 
@@ -80,4 +81,18 @@ struct InstantTests {
 
     @Test("any number of microseconds can be written", arguments: BoundaryValues.all)
     func microseconds(number: Int64) { #expect(Instant.text(microseconds: number).hasSuffix("Z")) }
+
+    @Test("a time is written as Foundation writes it, at the beginning of each year and the end of each February")
+    func calendar() throws {
+        let style = Date.ISO8601FormatStyle()
+        var day: Int64 = 0
+        for year in 1970...9999 {
+            for dayOfYear in [0, 1, 57, 58, 59, 60, 364, 365] as [Int64] {
+                let second = min((day + dayOfYear) * 86_400 + Int64(year) * 11 % 86_400, 253_402_300_799)
+                let instant = try #require(Instant(seconds: second))
+                try #require(instant.text == style.format(Date(timeIntervalSince1970: Double(second))))
+            }
+            day += year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 366 : 365
+        }
+    }
 }
