@@ -19,7 +19,11 @@ export class Daemon {
   #log = ''
 
   /// Resolves when it accepts connections; rejects with what it says when it doesn't start.
-  static async start({ binary = process.env.UNDERSTUDY_BINARY || 'understudy', seed, controlToken, arguments: others = [], environment = {} } = {}) {
+  static async start({ binary = process.env.UNDERSTUDY_BINARY || 'understudy', seed, controlToken, arguments: others = [], environment = {}, ...unknown } = {}) {
+    const [misspelt] = Object.keys(unknown)
+    if (misspelt !== undefined) {
+      throw new UnderstudyError('notStarted', `start has no option ${JSON.stringify(misspelt)}: expected binary, seed, controlToken, arguments or environment`)
+    }
     const files = await SeedFiles.of(seed)
     const options = ['serve', '--port', '0', '--smtp-port', '0', ...files.paths.flatMap(path => ['--seed', path]), ...others]
     const variables = { ...process.env, ...environment, ...(controlToken ? { UNDERSTUDY_CONTROL_TOKEN: controlToken } : {}) }

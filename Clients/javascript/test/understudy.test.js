@@ -44,6 +44,7 @@ test('seeds are values, files and folders', async () => {
 test('what keeps it from starting is told', async () => {
   await assert.rejects(Understudy.start({ seed: { acounts: [] } }), fails('notStarted', /did you mean "accounts"/))
   await assert.rejects(Understudy.start({ arguments: ['--unknown'] }), fails('notStarted', /--unknown/))
+  await assert.rejects(Understudy.start({ seeds: 'seed.json' }), fails('notStarted', /no option "seeds": expected binary, seed,/))
   await assert.rejects(Understudy.start({ binary: '/nowhere/understudy' }), fails('notStarted', /UNDERSTUDY_BINARY/))
 })
 
