@@ -80,6 +80,14 @@ struct AppleDirectory: Sendable {
         self.clients = clients
     }
 
+    /// What was probably meant, or the first App IDs that there are, for a diagnosis of a native sign-in.
+    func appHint(for clientID: String) -> String {
+        let hint = hint(for: clientID)
+        let apps = clients.values.filter { $0.kind == .app }.map(\.id).sorted().prefix(5)
+        guard hint.isEmpty, let names = Diagnosis.alternatives(Array(apps)) else { return hint }
+        return "; expected one such as \(names)"
+    }
+
     /// What was probably meant, for a diagnosis.
     func hint(for clientID: String) -> String { Spelling.hint(clientID, among: clients.keys.sorted()) }
 }

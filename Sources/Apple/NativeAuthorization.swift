@@ -113,7 +113,8 @@ extension AppleProvider {
             let kind =
                 directory.clients[clientID] == nil ? "no such App ID is seeded" : "a Services ID can't sign in natively"
             return NativeError.unknown.response(
-                Diagnosis(received: "client \(Diagnosis.quote(clientID))", "\(kind)\(directory.hint(for: clientID))"))
+                Diagnosis(received: "client \(Diagnosis.quote(clientID))", "\(kind)\(directory.appHint(for: clientID))")
+            )
         }
         let requested = body.account
         let decision = exchange.nativeDecision(

@@ -59,6 +59,8 @@ struct SignInWithAppleTests {
             let error = await #expect(throws: AppleAuthorizationError.self) {
                 try await authorizer.authorize(AppleIDRequest())
             }
+        #expect(error?.reason?.contains("no such App ID is seeded; expected one such as ") == true)
+        #expect(error?.reason?.contains(#""com.example.app""#) == true)
             #expect(error?.code == .notHandled)
             #expect(try await authorizer.credentialState(forUserID: "000.a.000") == .notFound)
         }
