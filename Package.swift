@@ -202,7 +202,8 @@ let package = Package(
             name: "UnderstudyTests", dependencies: ["SQLite", "Understudy", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "UnderstudyClientTests",
-            dependencies: ["UnderstudyClient", "EmulatorCore", "Understudy", "TestSupport"], swiftSettings: strict),
+            dependencies: ["UnderstudyClient", "EmulatorCore", "HTTPServer", "Understudy", "TestSupport"],
+            exclude: ["AuthenticationServices"], swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTestingTests",
             dependencies: [

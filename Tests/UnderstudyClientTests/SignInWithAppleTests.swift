@@ -28,6 +28,16 @@ struct SignInWithAppleTests {
         #expect(error?.code == .canceled)
     }
 
+    @Test("answers no app that was built for release", .enabled(if: Machine.isLinux, "a system may ask"))
+    func release() async {
+        let authorizer = SignInWithApple.authorizer(
+            for: fixture.world.environment, bundleID: ClientFixture.app, mayStandIn: false)
+        let error = await #expect(throws: AppleAuthorizationError.self) {
+            try await authorizer.authorize(AppleIDRequest())
+        }
+        #expect(error?.code == .notHandled)
+    }
+
     @Test("shows the control token where the environment has one")
     func token() async throws {
         let token = "0123456789abcdef"
@@ -49,6 +59,8 @@ struct SignInWithAppleTests {
             try await other.authorize(AppleIDRequest())
         }
         #expect(error?.code == .unknown)
+        #expect(error?.reason?.contains("no such App ID is seeded; expected one such as ") == true)
+        #expect(error?.reason?.contains(#""com.example.app""#) == true)
     }
 
     @Test("leaves the answer to the system where no daemon is named", .enabled(if: Machine.isLinux, "a system may ask"))
@@ -59,8 +71,6 @@ struct SignInWithAppleTests {
             let error = await #expect(throws: AppleAuthorizationError.self) {
                 try await authorizer.authorize(AppleIDRequest())
             }
-        #expect(error?.reason?.contains("no such App ID is seeded; expected one such as ") == true)
-        #expect(error?.reason?.contains(#""com.example.app""#) == true)
             #expect(error?.code == .notHandled)
             #expect(try await authorizer.credentialState(forUserID: "000.a.000") == .notFound)
         }

@@ -7,7 +7,7 @@ import Foundation
 ///
 /// Which of the two answers is decided when the app is launched: where its environment has `UNDERSTUDY_URL`, as
 /// ``World/environment`` sets it, it is the world at that address (``SignInWithAppleStandIn``); otherwise it is the system
-/// (`SignInWithAppleController`).
+/// (`SignInWithAppleController`). A release build doesn't look at its environment: there, it is always the system.
 public enum SignInWithApple {
     /// Who answers in this process, by its environment.
     public static let authorizer: any SignInWithAppleAuthorizing = authorizer(for: ProcessInfo.processInfo.environment)
@@ -29,11 +29,21 @@ public enum SignInWithApple {
         try await authorizer.credentialState(forUserID: user)
     }
 
+    /// Whether this module was built for debugging, with the app that it is part of.
+    static var isDebugBuild: Bool {
+        #if DEBUG
+            true
+        #else
+            false
+        #endif
+    }
+
     /// Who answers in an environment.
     static func authorizer(
-        for environment: [String: String], bundleID: String? = Bundle.main.bundleIdentifier
+        for environment: [String: String], bundleID: String? = Bundle.main.bundleIdentifier,
+        mayStandIn: Bool = isDebugBuild
     ) -> any SignInWithAppleAuthorizing {
-        if let url = environment["UNDERSTUDY_URL"], !url.isEmpty {
+        if mayStandIn, let url = environment["UNDERSTUDY_URL"], !url.isEmpty {
             let world = Understudy(environment: environment).world()
             return SignInWithAppleStandIn(world: world, client: bundleID ?? "")
         }
@@ -112,7 +122,9 @@ public struct SignInWithAppleStandIn: SignInWithAppleAuthorizing, Hashable {
         func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential {
             throw AppleAuthorizationError(
                 .notHandled,
-                reason: "this system has no Sign in with Apple; UNDERSTUDY_URL names a daemon that stands in")
+                reason:
+                    "this system has no Sign in with Apple; in a debug build, UNDERSTUDY_URL names a daemon that stands in"
+            )
         }
 
         func credentialState(forUserID user: String) async throws -> AppleIDCredential.State { .notFound }

@@ -44,26 +44,31 @@
             }
         }
 
-        func authorizationController(
+        // Some SDKs declare the delegate's methods for the main actor, and others for any thread. What isn't isolated fits both.
+
+        nonisolated func authorizationController(
             controller: ASAuthorizationController, didCompleteWithAuthorization authorization: ASAuthorization
         ) {
-            guard let credential = authorization.credential as? ASAuthorizationAppleIDCredential else {
-                return end(.failure(AppleAuthorizationError(.invalidResponse, reason: "no Apple ID credential came")))
+            let result = (authorization.credential as? ASAuthorizationAppleIDCredential).map { AppleIDCredential($0) }
+            Task { @MainActor in
+                end(
+                    result.map { .success($0) }
+                        ?? .failure(AppleAuthorizationError(.invalidResponse, reason: "no Apple ID credential came")))
             }
-            end(.success(AppleIDCredential(credential)))
         }
 
-        func authorizationController(controller: ASAuthorizationController, didCompleteWithError error: any Error) {
+        nonisolated func authorizationController(
+            controller: ASAuthorizationController, didCompleteWithError error: any Error
+        ) {
             let error = error as NSError
             let isKnown = error.domain == AppleAuthorizationError.domain
-            end(
-                .failure(
-                    AppleAuthorizationError(
-                        isKnown ? AppleAuthorizationError.Code(rawValue: error.code) : .unknown,
-                        reason: error.localizedDescription)))
+            let failure = AppleAuthorizationError(
+                isKnown ? AppleAuthorizationError.Code(rawValue: error.code) : .unknown,
+                reason: error.localizedDescription)
+            Task { @MainActor in end(.failure(failure)) }
         }
 
-        private func end(_ result: Result<AppleIDCredential, any Error>) {
+        private func end(_ result: Result<AppleIDCredential, AppleAuthorizationError>) {
             answer?.resume(with: result)
             answer = nil
             controller = nil
