@@ -52,8 +52,10 @@ public struct World: Sendable, Hashable {
     ///
     /// - Throws: ``UnderstudyError``.
     public func delete() async throws {
-        guard let name else { return try await reset() }
-        do { try await daemon.send("DELETE", "worlds/\(Address.segment(name))") } catch let error as UnderstudyError
+        guard let name, name != World.defaultName else { return try await reset() }
+        let path = "worlds/\(Address.segment(name))"
+        try checkName(for: "DELETE \(path)")
+        do { try await daemon.send("DELETE", path) } catch let error as UnderstudyError
             where error.code == "noSuchWorld"
         {}
     }
@@ -85,6 +87,18 @@ public struct World: Sendable, Hashable {
         let isIPv6 = host.contains(":") && !host.hasPrefix("[")
         return FirebaseEmulator(
             host: isIPv6 ? "[\(host)]" : host, port: parts.port ?? (parts.scheme == "https" ? 443 : 80))
+    }
+
+    /// The daemon's name for the world that nobody named.
+    private static let defaultName = "default"
+
+    /// Throws where the daemon takes no such name, whose characters might lead the call elsewhere.
+    func checkName(for call: String) throws {
+        guard let name, !Understudy.isWorldName(name) else { return }
+        throw UnderstudyError(
+            call: call, code: "invalidWorldName",
+            message: "found \"\(name)\" as a world's name, expected 1 to 64 letters, digits, \"-\", \"_\" and \".\"; "
+                + "Understudy.worldName(from:) makes one of any text")
     }
 
     /// The world's name, which the daemon says where nobody named it.

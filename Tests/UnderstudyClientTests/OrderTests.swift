@@ -163,7 +163,7 @@ struct OrderTests {
         let before = try await clock.now()
         #expect(try await clock.advance(by: .minutes(6)).timeIntervalSince(before) == 360)
         #expect(try await clock.advance(by: .milliseconds(-360_500)).timeIntervalSince(before) == -0.5)
-        let moment = Date(timeIntervalSince1970: 1_900_000_000)
+        let moment = Date(timeIntervalSince1970: 1_900_000_000.25)
         #expect(try await clock.set(to: moment) == moment)
         #expect(try await clock.now() == moment)
         try await clock.unfreeze()

@@ -28,6 +28,11 @@ struct PeopleTests {
         try await accounts.remove("max")
         let gone = await #expect(throws: UnderstudyError.self) { try await accounts.get("max") }
         #expect(gone?.code == "noSuchAccount")
+        // An ID isn't a way to another call.
+        for id in [".", "..", "../worlds", "a?b#c"] {
+            let error = await #expect(throws: UnderstudyError.self) { try await accounts.get(id) }
+            #expect(error?.code == "noSuchAccount")
+        }
     }
 
     @Test("accounts are read page by page where there are many")

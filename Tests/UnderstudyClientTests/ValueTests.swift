@@ -66,9 +66,18 @@ struct ValueTests {
             (.milliseconds(1_500), "1500ms"), (.milliseconds(-1), "-1ms"),
             (.seconds(-2) - .milliseconds(500), "-2500ms"),
             (.microseconds(1), "0ms"), (.seconds(Int64.max), "9223372036854775807ms"),
-            (.seconds(Int64.min), "-9223372036854775807ms"),
+            (.seconds(Int64.min), "-9223372036854775807ms"), (.days(Int64.max), "9223372036854775807ms"),
+            (.hours(Int64.min), "-9223372036854775807ms"), (.minutes(Int64.max), "9223372036854775807ms"),
         ])
     func duration(duration: Duration, text: String) { #expect(duration.wire == text) }
+
+    @Test(
+        "an error's code has its name, and its number where it has none",
+        arguments: [
+            (1000, "unknown"), (1001, "canceled"), (1005, "notInteractive"), (1006, "1006"), (999, "999"),
+            (Int.min, String(Int.min)), (Int.max, String(Int.max)),
+        ])
+    func codeName(code: Int, name: String) { #expect(AppleAuthorizationError.Code(rawValue: code).name == name) }
 
     @Test("JSON is read and written as it is")
     func json() throws {
@@ -95,6 +104,8 @@ struct ValueTests {
     @Test("parts of an address are encoded")
     func address() {
         #expect(UnderstudyClient.Address.segment("a/b c+é") == "a%2Fb%20c%2B%C3%A9")
+        #expect(UnderstudyClient.Address.segment("..") == "%2E%2E")
+        #expect(UnderstudyClient.Address.segment("a.b") == "a.b")
         #expect(UnderstudyClient.Address.query([("to", "a+b@c"), ("x", "\t")]) == "?to=a%2Bb%40c&x=%09")
         #expect(UnderstudyClient.Address.query([]).isEmpty)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 import TestSupport
 import Testing
 import UnderstudyClient
@@ -76,9 +77,23 @@ struct WorldTests {
     @Test("that is the default one is reset in place of being deleted")
     func deleteDefault() async throws {
         let world = fixture.daemon.world()
-        _ = try await world.apple.authorize(client: ClientFixture.app, account: "ada")
-        try await world.delete()
-        #expect(try await world.requests().isEmpty)
+        for world in [world, fixture.daemon.world("default")] {
+            _ = try await world.apple.authorize(client: ClientFixture.app, account: "ada")
+            try await world.delete()
+            #expect(try await world.requests().isEmpty)
+        }
+    }
+
+    @Test(
+        "isn't asked by a name that no world can have",
+        arguments: ["", "a b", "a/b", "../x", "a?b", "a#b", "é", "a%41"])
+    func invalidName(name: String) async {
+        let world = fixture.daemon.world(name)
+        for call in [world.reset, world.delete, world.forgetRequests] {
+            let error = await #expect(throws: UnderstudyError.self) { try await call() }
+            #expect(error?.code == "invalidWorldName")
+            #expect(error?.message.contains("worldName(from:)") == true)
+        }
     }
 
     @Test("has a port of its own, the same when asked again", .oneProcess("a world's port is one replica's"))
@@ -123,6 +138,48 @@ struct WorldTests {
     }
 }
 
+@Suite("The client, where something else than a daemon answers")
+struct OtherServerTests {
+    private static func other(_ response: Response) throws -> (Receiver, UnderstudyClient.Understudy) {
+        let server = try Receiver { _ in .now(response) }
+        let url = server.url.replacingOccurrences(of: "/events", with: "")
+        return (server, UnderstudyClient.Understudy(url: url, controlToken: "0123456789abcdef"))
+    }
+
+    @Test("follows no redirect, which would take the control token along", arguments: [301, 302, 303, 307, 308])
+    func redirect(status: Int) async throws {
+        let target = try Receiver()
+        let (server, daemon) = try OtherServerTests.other(.redirect(to: target.url, status: status))
+        let error = await #expect(throws: UnderstudyError.self) { try await daemon.world("w1").reset() }
+        #expect(error?.code == "notADaemon")
+        #expect(error?.status == status)
+        #expect(server.requests.count == 1)
+        #expect(target.requests.isEmpty)
+    }
+
+    @Test("takes no success for one that isn't the daemon's")
+    func page() async throws {
+        let (server, daemon) = try OtherServerTests.other(
+            Response(status: 200, contentType: "text/html", body: "<h1>Welcome</h1>"))
+        for call in [daemon.world("w1").reset, daemon.world().removeFaults, { _ = try await daemon.health() }] {
+            let error = await #expect(throws: UnderstudyError.self) { try await call() }
+            #expect(error?.code == "notADaemon")
+            #expect(error?.message.contains(daemon.url) == true)
+        }
+        #expect(server.requests.count == 3)
+    }
+
+    @Test("says no user name to who asks for one, and ends")
+    func challenge() async throws {
+        let (server, daemon) = try OtherServerTests.other(
+            Response(status: 401, headers: [(name: "WWW-Authenticate", value: #"Basic realm="proxy""#)]))
+        let error = await #expect(throws: UnderstudyError.self) { try await daemon.health() }
+        // Foundation on Linux gives up the answer with the challenge.
+        #expect(["notADaemon", "unreachable"].contains(error?.code))
+        #expect(server.requests.count == 1)
+    }
+}
+
 @Suite("The client's errors")
 struct ErrorTests {
     @Test("say what the daemon said, and at which call")
@@ -151,10 +208,24 @@ struct ErrorTests {
         #expect(error?.message.contains("understudy serve") == true)
     }
 
-    @Test("say that an address is none", arguments: ["", "localhost:9099", "ftp://localhost", "http://", "http://a b"])
+    @Test(
+        "say that an address is none",
+        arguments: [
+            "", "localhost:9099", "ftp://localhost", "http://", "http://a b", "http://localhost?a=b",
+            "http://localhost/#a",
+            "http://ada:secret@localhost",
+        ])
     func address(_ url: String) async {
         let error = await #expect(throws: UnderstudyError.self) { try await Understudy(url: url).health() }
         #expect(error?.code == "invalidURL")
+    }
+
+    @Test("don't take the place of a cancellation")
+    func cancelled() async throws {
+        let fixture = try ClientFixture()
+        let call = Task { try await fixture.world.requests(waitingAtMost: .seconds(60)) }
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
     }
 
     @Test("say that the token is missing or another one")

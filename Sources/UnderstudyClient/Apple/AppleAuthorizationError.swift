@@ -30,8 +30,8 @@ public struct AppleAuthorizationError: Error, Sendable, Hashable {
 
         /// The code's name, such as `canceled`; the number of a code without one.
         public var name: String {
-            let place = rawValue - Code.unknown.rawValue
-            return Code.names.indices.contains(place) ? Code.names[place] : String(rawValue)
+            let (place, overflow) = rawValue.subtractingReportingOverflow(Code.unknown.rawValue)
+            return !overflow && Code.names.indices.contains(place) ? Code.names[place] : String(rawValue)
         }
     }
 

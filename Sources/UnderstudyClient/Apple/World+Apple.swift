@@ -44,7 +44,7 @@ extension World {
                 throw AppleAuthorizationError(
                     AppleAuthorizationError.Code(rawValue: failure.error.code), reason: failure.error.message)
             }
-            guard answer.status == 200 else { throw UnderstudyError(answer, to: call) }
+            guard answer.status == 200 else { throw UnderstudyError(answer, to: call, at: world.url) }
             return try Wire.decode(answer.body, of: call)
         }
 

@@ -1,7 +1,11 @@
+import Foundation
+
 /// The parts of addresses. What isn't unreserved is percent-encoded: <https://www.rfc-editor.org/rfc/rfc3986#section-2.3>.
 enum Address {
-    /// A segment of a path.
-    static func segment(_ text: String) -> String { encoded(text) }
+    /// A segment of a path. One of a dot or two would be taken for a way to another path.
+    static func segment(_ text: String) -> String {
+        [".", ".."].contains(text) ? text.replacingOccurrences(of: ".", with: "%2E") : encoded(text)
+    }
 
     /// A query with its question mark; empty without parameters.
     static func query(_ parameters: [(name: String, value: String)]) -> String {

@@ -21,6 +21,8 @@ struct Call: Sendable {
 struct Answer: Sendable {
     let status: Int
     let body: Data
+    /// Whether a daemon gave it: all of its answers have `Understudy-Request`.
+    let isDaemons: Bool
 }
 
 enum Transport {
@@ -30,21 +32,14 @@ enum Transport {
         configuration.httpMaximumConnectionsPerHost = 256
         configuration.httpShouldSetCookies = false
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        return URLSession(configuration: configuration)
+        return URLSession(configuration: configuration, delegate: CallSession(), delegateQueue: nil)
     }()
 
     /// The seconds that an answer may take.
     private static let patience: TimeInterval = 60
 
     static func send(_ call: Call, to base: String, token: String?) async throws -> Answer {
-        let address = "\(base)/_understudy/v1/\(call.path)\(Address.query(call.query))"
-        guard let url = URL(string: address), let scheme = url.scheme, ["http", "https"].contains(scheme),
-            url.host != nil
-        else {
-            throw UnderstudyError(
-                call: call.name, code: "invalidURL",
-                message: "found \"\(base)\" as the daemon's address, expected one such as \(Understudy.defaultURL)")
-        }
+        let url = try url(of: call, at: base)
         var request = URLRequest(url: url)
         request.httpMethod = call.method
         request.httpBody = call.body
@@ -52,16 +47,39 @@ enum Transport {
         if call.body != nil { request.setValue("application/json", forHTTPHeaderField: "Content-Type") }
         if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
         let (body, response): (Data, URLResponse)
-        do { (body, response) = try await session.data(for: request) } catch let error as URLError
-            where error.code != .cancelled
-        {
+        do { (body, response) = try await session.data(for: request) } catch let error as URLError {
+            if Task.isCancelled { throw CancellationError() }
             throw UnderstudyError(
                 call: call.name, code: "unreachable",
-                message:
-                    "no daemon answers at \(base): \(error.localizedDescription); start one with \"understudy serve\", "
-                    + "or say where it is in UNDERSTUDY_URL")
+                message: "a daemon at \(base) can't be asked: \(reason(error, url)); start one with "
+                    + "\"understudy serve\", or say where it is in UNDERSTUDY_URL")
         }
-        return Answer(status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: body)
+        let answer = response as? HTTPURLResponse
+        return Answer(
+            status: answer?.statusCode ?? 0, body: body,
+            isDaemons: answer?.value(forHTTPHeaderField: "Understudy-Request") != nil)
+    }
+
+    private static func url(of call: Call, at base: String) throws -> URL {
+        guard let parts = URLComponents(string: base), ["http", "https"].contains(parts.scheme),
+            parts.host?.isEmpty == false, parts.user == nil, parts.password == nil, parts.query == nil,
+            parts.fragment == nil,
+            let url = URL(string: "\(base)/_understudy/v1/\(call.path)\(Address.query(call.query))")
+        else {
+            throw UnderstudyError(
+                call: call.name, code: "invalidURL",
+                message: "found \"\(base)\" as the daemon's address, expected one such as \(Understudy.defaultURL)")
+        }
+        return url
+    }
+
+    private static func reason(_ error: URLError, _ url: URL) -> String {
+        switch error.code {
+        case .badURL where url.host?.contains(":") == true:
+            "Foundation on Linux takes no IPv6 address in a URL; use a name, such as localhost"
+        case .cancelled: "what answers there wants a user name and a password"
+        default: error.localizedDescription
+        }
     }
 }
 
@@ -69,27 +87,36 @@ enum Transport {
 protocol Callee: Sendable {
     var callBase: String { get }
     var callToken: String? { get }
+    /// Throws where nobody can be asked.
+    func check(_ call: Call) throws
 }
 
 extension Understudy: Callee {
     var callBase: String { url }
     var callToken: String? { controlToken }
+    func check(_ call: Call) {}
 }
 
 extension World: Callee {
     var callBase: String { url }
     var callToken: String? { daemon.controlToken }
+    func check(_ call: Call) throws { try checkName(for: call.name) }
 }
 
 extension Callee {
     /// The answer, whatever its status.
-    func answer(_ call: Call) async throws -> Answer { try await Transport.send(call, to: callBase, token: callToken) }
+    func answer(_ call: Call) async throws -> Answer {
+        try check(call)
+        return try await Transport.send(call, to: callBase, token: callToken)
+    }
 
-    /// The body of an answer that isn't a refusal.
+    /// The body of an answer of the daemon's that isn't a refusal.
     @discardableResult
     func send(_ call: Call) async throws -> Data {
         let answer = try await answer(call)
-        guard (200..<300).contains(answer.status) else { throw UnderstudyError(answer, to: call) }
+        guard (200..<300).contains(answer.status), answer.isDaemons else {
+            throw UnderstudyError(answer, to: call, at: callBase)
+        }
         return answer.body
     }
 

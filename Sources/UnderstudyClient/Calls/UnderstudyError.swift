@@ -6,7 +6,8 @@ public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, Custom
     public let call: String
     /// The answer's HTTP status; `nil` when there was none.
     public let status: Int?
-    /// What it is called, such as `noSuchAccount`; `unreachable`, `invalidURL` and `unexpectedAnswer` are this client's own.
+    /// What it is called, such as `noSuchAccount`; `unreachable`, `notADaemon`, `invalidURL`, `invalidWorldName` and `unexpectedAnswer`
+    /// are this client's own.
     public let code: String
     /// What was wrong, in words.
     public let message: String
@@ -21,9 +22,15 @@ public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, Custom
         self.path = path
     }
 
-    /// What an answer says that isn't of success.
-    init(_ answer: Answer, to call: Call) {
+    /// What an answer says that isn't of success, or that isn't of a daemon's at all.
+    init(_ answer: Answer, to call: Call, at base: String) {
         let error = (try? JSONDecoder().decode(JSONValue.self, from: answer.body))?["error"]
+        guard answer.isDaemons || error != nil else {
+            self.init(
+                call: call.name, status: answer.status, code: "notADaemon",
+                message: "what answers at \(base) is no daemon: its answer has no Understudy-Request")
+            return
+        }
         self.init(
             call: call.name, status: answer.status,
             code: error?["code"]?.string ?? error?["name"]?.string ?? "status\(answer.status)",

@@ -37,13 +37,13 @@ extension World {
             try await order(Order(advance: duration.wire))
         }
 
-        /// Goes to a moment, to the second; time runs on from there unless it stands still.
+        /// Goes to a moment, to the millisecond; time runs on from there unless it stands still.
         ///
         /// - Returns: The world's time then.
         /// - Throws: ``UnderstudyError``, where the moment isn't within the years 1970 to 9999.
         @discardableResult
         public func set(to moment: Date) async throws -> Date {
-            try await order(Order(set: moment.formatted(.iso8601)))
+            try await order(Order(set: moment.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
         }
 
         /// Has time stand still.

@@ -31,7 +31,7 @@ extension World {
         /// The sign-in ends with an error of the provider's, by its name, such as `invalidResponse` of Apple's native sign-in.
         public static func error(_ name: String) -> Outcome { Outcome(name: "error", error: name) }
 
-        /// Apple's native sign-in ends with this error.
+        /// Apple's native sign-in ends with this error. The daemon knows those that have a name here, and makes `failed` of any other.
         public static func error(_ code: AppleAuthorizationError.Code) -> Outcome { .error(code.name) }
     }
 }

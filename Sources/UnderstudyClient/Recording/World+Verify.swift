@@ -99,7 +99,9 @@ extension World {
         let call = Call(
             method: "POST", path: "verify", body: try Wire.encode(Expectation(filter: filter, count: count)))
         let answer = try await answer(call)
-        guard answer.status == 200 || answer.status == 409 else { throw UnderstudyError(answer, to: call) }
+        guard answer.status == 200 || answer.status == 409 else {
+            throw UnderstudyError(answer, to: call, at: url)
+        }
         let verdict: Verdict = try Wire.decode(answer.body, of: call)
         guard !verdict.verified, let unmet = verdict.expectations.first else { return }
         throw VerificationError(

@@ -2,13 +2,19 @@ import Foundation
 
 extension Duration {
     /// So many minutes.
-    public static func minutes(_ count: Int64) -> Duration { .seconds(count) * 60 }
+    public static func minutes(_ count: Int64) -> Duration { of(count, 60) }
 
     /// So many hours.
-    public static func hours(_ count: Int64) -> Duration { .seconds(count) * 3_600 }
+    public static func hours(_ count: Int64) -> Duration { of(count, 3_600) }
 
     /// So many days of 24 hours.
-    public static func days(_ count: Int64) -> Duration { .seconds(count) * 86_400 }
+    public static func days(_ count: Int64) -> Duration { of(count, 86_400) }
+
+    /// At most as many seconds as 64 bits can count.
+    private static func of(_ count: Int64, _ unit: Int64) -> Duration {
+        let (seconds, overflow) = count.multipliedReportingOverflow(by: unit)
+        return .seconds(overflow ? (count < 0 ? .min : .max) : seconds)
+    }
 
     /// As the control API takes it, to the millisecond: `360000ms`. Nothing is longer than what 64 bits can count.
     var wire: String {

@@ -20,6 +20,15 @@ extension Understudy {
         return worldName(readablePart(of: text), mark: String(mark))
     }
 
+    /// Whether a daemon takes it as a world's name: 1 to 64 letters of ASCII, digits, hyphens, underscores and full stops.
+    static func isWorldName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || [UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ".")].contains(byte)
+            }
+    }
+
     private static func worldName(_ readable: String, mark: String) -> String {
         var kept = readable.prefix(labelLimit - digestLength - 1)
         while kept.hasSuffix("-") { kept.removeLast() }
