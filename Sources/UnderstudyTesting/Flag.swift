@@ -1,7 +1,7 @@
 import Foundation
 
-/// Whether a test has failed. Issues may come from any thread.
-final class FailureFlag: Sendable {
+/// Whether something has happened, such as a test's failure. It may happen on any thread.
+final class Flag: Sendable {
     private let lock = NSLock()
     private nonisolated(unsafe) var isSet = false
 

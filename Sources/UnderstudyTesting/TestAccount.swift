@@ -4,7 +4,7 @@ import UnderstudyClient
 
 /// What happened in a world, for whoever looks at the test that failed in it.
 struct TestAccount: Sendable {
-    /// Lines: each refusal with its reason, or what came when nothing was refused.
+    /// Lines: each refusal with its reason, or what came when nothing was refused; then what was ordered and never happened.
     let text: String
     /// The recording as an HTTP archive; `nil` where it can't be had.
     let archive: Data?
@@ -15,7 +15,7 @@ struct TestAccount: Sendable {
     init(of world: World) async {
         do {
             let requests = try await world.requests()
-            text = TestAccount.text(world, requests)
+            text = await TestAccount.text(world, requests, TestAccount.unmetOrders(in: world))
             archive = requests.isEmpty ? nil : try? await world.har()
         } catch {
             text = "what happened in the world \(world.url) isn't known: \(error)"
@@ -23,11 +23,31 @@ struct TestAccount: Sendable {
         }
     }
 
-    private static func text(_ world: World, _ requests: [World.RecordedExchange]) -> String {
+    private static func text(
+        _ world: World, _ requests: [World.RecordedExchange], _ unmetOrders: [String]
+    ) -> String {
         let refusals = requests.filter { $0.diagnosis != nil }
         let shown = (refusals.isEmpty ? requests : refusals).suffix(limit)
-        return ([heading(world, requests.count, refusals.count)] + shown.map { "  \($0.id) \($0)" })
-            .joined(separator: "\n")
+        let lines = shown.map { "\($0.id) \($0)" } + unmetOrders
+        return ([heading(world, requests.count, refusals.count)] + lines.map { "  \($0)" }).joined(separator: "\n")
+    }
+
+    /// What was ordered and never happened, a line for each: often the order, and not the code under test, is what is wrong.
+    private static func unmetOrders(in world: World) async -> [String] {
+        let faults = ((try? await world.faults()) ?? []).filter { $0.seen == 0 }.map { fault in
+            "\(fault.id) met no request that matches \(fault.match.map { json($0) } ?? "{}")"
+        }
+        // One that holds for ever may have been met.
+        let outcomes = ((try? await world.outcomes()) ?? []).filter { $0.times != nil }.map { outcome in
+            "\(outcome.id), \(outcome.outcome) at \(outcome.provider.rawValue), still waits for a sign-in (times: \(outcome.times ?? 0))"
+        }
+        return (faults + outcomes).suffix(limit)
+    }
+
+    private static func json(_ value: JSONValue) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
     private static func heading(_ world: World, _ count: Int, _ refused: Int) -> String {

@@ -2,12 +2,12 @@ import Testing
 import UnderstudyClient
 
 /// Gives each test, and each of its arguments, a world of its own: ``UnderstudyClient/World/current``. When the test is over, the world
-/// goes; when it failed, what was refused there is attached to it.
+/// goes; when it failed, what was refused there is attached to it. Of several around a test, the innermost gives it its world.
 public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
     /// Whether the tests of a suite have worlds, which is so.
     public let isRecursive = true
 
-    let source: DaemonSource
+    let source: DaemonSource?
     let seed: JSONValue?
 
     /// Makes the world, has the test run, and lets the world go.
@@ -16,37 +16,47 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
     ) async throws {
-        let world = try source.daemon().world(Understudy.uniqueWorldName(from: test.displayName ?? test.name))
-        if let seed { try await world.seed(seed) }
-        let failure = FailureFlag()
+        let scope = WorldScope(self, within: WorldScope.current)
+        WorldScope.current?.isReplaced.raise()
+        let world = try await scope.world(for: test.displayName ?? test.name)
+        let failure = Flag()
         let watch = IssueHandlingTrait.compactMapIssues { issue in
             if issue.isFailure { failure.raise() }
             return issue
         }
         do {
-            try await World.$ofTest.withValue(world) {
-                try await watch.provideScope(for: test, testCase: testCase, performing: body)
+            try await WorldScope.$current.withValue(scope) {
+                try await World.$ofTest.withValue(world) {
+                    try await watch.provideScope(for: test, testCase: testCase, performing: body)
+                }
             }
         } catch {
-            await TestAccount(of: world).attach(at: test.sourceLocation)
-            await world.leave()
+            await end(world, of: test, tells: !scope.isReplaced.isRaised)
             throw error
         }
-        if failure.isRaised { await TestAccount(of: world).attach(at: test.sourceLocation) }
-        await world.leave()
+        await end(world, of: test, tells: failure.isRaised && !scope.isReplaced.isRaised)
+    }
+
+    /// Says what happened in the world, and lets it go, in a task of its own: that of a test whose time is over is cancelled, and asks
+    /// nobody any more.
+    private func end(_ world: World, of test: Test, tells: Bool) async {
+        await Task {
+            if tells { await TestAccount(of: world).attach(at: test.sourceLocation) }
+            await world.leave()
+        }.value
     }
 }
 
 extension Trait where Self == WorldTrait {
-    /// A world for each test, in the daemon at `UNDERSTUDY_URL`, else at `http://localhost:9099`.
+    /// A world for each test, in the daemon of the trait around it, else at `UNDERSTUDY_URL`, else at `http://localhost:9099`.
     public static var world: Self { .world() }
 
     /// A world for each test.
     ///
     /// - Parameters:
-    ///   - source: in which daemon.
-    ///   - seed: what each world's seed has beside the daemon's.
-    public static func world(at source: DaemonSource = .environment, seed: JSONValue? = nil) -> Self {
+    ///   - source: in which daemon; `nil` is that of the trait around it, as a suite's around its tests', else ``DaemonSource/environment``.
+    ///   - seed: what each world's seed has beside the daemon's, and beside what traits around it add.
+    public static func world(at source: DaemonSource? = nil, seed: JSONValue? = nil) -> Self {
         WorldTrait(source: source, seed: seed)
     }
 }

@@ -69,6 +69,7 @@ struct OrderTests {
         #expect(ordered.after == 1)
         #expect(ordered.times == 1)
         #expect(try await world.faults().map(\.id) == [ordered.id])
+        #expect(try await world.faults().first?.seen == 0)
         #expect(try fixture.ask("appleid.apple.com", "/auth/keys").status == 200)
         let answer = try fixture.ask("appleid.apple.com", "/auth/keys")
         #expect(answer.status == 503)

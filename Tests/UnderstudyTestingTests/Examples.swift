@@ -32,6 +32,21 @@ struct FailingExamples {
     @Test("fails before any request")
     func silent() throws { #expect(try World.current.name == nil) }
 
+    @Test("fails within a second trait", .world(seed: ["accounts": [["id": "zoe"]]]))
+    func nested() async throws {
+        try await Child.cancelledSignIn(in: World.current)
+        #expect(Bool(false), "on purpose")
+    }
+
+    @Test("fails with orders that nothing met")
+    func orders() async throws {
+        let world = try World.current
+        try await world.fault(.status(503), host: "*", path: "*/apple/authorizations")
+        try await world.order(.cancel, at: .github)
+        _ = try await world.apple.authorize(client: "com.example.app")
+        #expect(Bool(false), "on purpose")
+    }
+
     @Test("passes")
     func passing() async throws {
         try await Child.cancelledSignIn(in: World.current)

@@ -29,6 +29,12 @@ struct WorldTraitTests {
         #expect(try await World.current.accounts.list().map(\.id) == ["ada", "grace", "linus", "zoe"])
     }
 
+    @Test("lets a test say more, in the suite's daemon", .world(seed: ["accounts": [["id": "zoe"]]]), .world)
+    func nested() async throws {
+        #expect(try await World.current.accounts.list().map(\.id).last == "zoe")
+        #expect(try World.current.daemon == DaemonSource.process.daemon())
+    }
+
     @Test("has the world in child tasks, and not in detached ones")
     func tasks() async throws {
         let world = try World.current
@@ -48,6 +54,22 @@ struct WorldTraitTests {
             _ = try await World.current.apple.authorize(client: "com.example.app", account: "ada")
             #expect(try await World.current.daemon.worlds().count == 2)
         }
+        #expect(try await UnderstudyClient.Understudy(url: server.url).worlds().map(\.name) == ["default"])
+    }
+
+    @Test("lets the world of a cancelled test go, too")
+    func cancelled() async throws {
+        let server = try TestServer.start()
+        defer { server.stop() }
+        let trait = WorldTrait.world(at: .url(server.url))
+        let test = try #require(Test.current)
+        let run = Task {
+            try await trait.provideScope(for: test, testCase: nil) {
+                try await World.current.clock.freeze()
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+        }
+        try await run.value
         #expect(try await UnderstudyClient.Understudy(url: server.url).worlds().map(\.name) == ["default"])
     }
 

@@ -11,6 +11,8 @@ extension World {
         public let after: Int?
         /// At how many requests it still happens; `nil` is for ever.
         public let times: Int?
+        /// How many requests have matched.
+        public let seen: Int?
     }
 }
 
