@@ -92,9 +92,11 @@ struct HostileSurroundingsTests {
     func proc() throws {
         let folder = try Folder()
         func run(_ command: String) throws -> Shell.Result {
+            // From there, no database can be entered.
             try Shell.run(
                 "unshare",
-                ["-mr", "sh", "-c", "mount -t tmpfs none /proc && \(command)", Tool.path, folder.path])
+                ["-mr", "sh", "-c", "mount -t tmpfs none /proc && \(command)", Tool.path, folder.path],
+                environment: ["UNDERSTUDY_STORE": "memory"])
         }
         let served = try run(
             "timeout 20 sh -c '\"$0\" serve --port 0 > \"$1/out\" & until grep -q listening \"$1/out\"; do sleep 0.05; done; kill $!; wait $!' \"$0\" \"$1\"; cat \"$1/out\""

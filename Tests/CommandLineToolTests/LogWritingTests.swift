@@ -15,6 +15,8 @@ struct LogWritingTests {
             let output = Pipe()
             process.executableURL = URL(filePath: Tool.path)
             process.arguments = ["serve", "--port", "0"] + arguments
+            // Requests are counted from 1 where no other daemon takes some.
+            process.environment = ProcessInfo.processInfo.environment.merging(["UNDERSTUDY_STORE": "memory"]) { $1 }
             process.standardOutput = output
             process.standardError = errors
             try process.run()

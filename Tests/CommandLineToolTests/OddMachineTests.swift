@@ -27,7 +27,9 @@ struct OddMachineTests {
             wait $!
             echo " status $?"
             """
-        let result = try Shell.run("unshare", ["--map-root-user", "--net", "sh", "-c", script])
+        // From there, no database can be entered.
+        let result = try Shell.run(
+            "unshare", ["--map-root-user", "--net", "sh", "-c", script], environment: ["UNDERSTUDY_STORE": "memory"])
         #expect(result.output.contains(#""status":"ok""#), "\(result)")
         #expect(result.output.contains("SEEDkey001"), "\(result)")
         #expect(result.output.hasSuffix(" status 0\n"), "\(result)")

@@ -49,9 +49,9 @@ struct BudgetTests {
             let requests = try fixture.client.get("/~w\(number)\(BudgetTests.api)/requests").json["requests"] as? [Any]
             #expect(requests?.count == (number == 0 ? 0 : 1))
         }
-        // A world that goes gives back what it had.
+        // A world that goes gives back what it had, where daemons share worlds a moment later.
         for number in 0..<30 { _ = try fixture.client.request("DELETE", "\(BudgetTests.api)/worlds/w\(number)") }
-        #expect(try memory(fixture, "recording")["bytes"] as? Int == 0)
+        while try memory(fixture, "recording")["bytes"] as? Int != 0 { usleep(10_000) }
     }
 
     @Test("of a large body 256 kB are kept, and its size; nothing of it is shown where secrets are masked")
