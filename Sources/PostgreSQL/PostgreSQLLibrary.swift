@@ -27,6 +27,12 @@ package struct PostgreSQLAddress: Sendable {
     /// Reads a URL. Nothing is connected to yet.
     package init(_ url: String) throws(PostgreSQLError) {
         _ = try PostgreSQLLibrary.opened()
+        guard !PostgreSQLAddress.hasBareCharacters(url) else {
+            throw PostgreSQLError(
+                .address,
+                "its user or password has a character that a URL can't have there: write %40 for @, %2F for /, %25 for %"
+            )
+        }
         var isValid: Int32 = 0
         let option: (String) -> String? = { name in
             guard let found = understudy_libpq_option(url, name, &isValid) else { return nil }
@@ -42,9 +48,20 @@ package struct PostgreSQLAddress: Sendable {
         title = (host ?? "localhost") + (port.map { ":\($0)" } ?? "") + (database.map { "/\($0)" } ?? "")
     }
 
+    /// Whether what stands before the host has characters that end it. libpq would take a part of a password for a host, a port or
+    /// a database then, which are no secrets.
+    private static func hasBareCharacters(_ url: String) -> Bool {
+        let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+        let beforeOptions = rest.prefix { $0 != "?" }
+        guard let end = beforeOptions.lastIndex(of: "@") else { return false }
+        let user = beforeOptions[..<end]
+        return user.contains { "/@".contains($0) }
+    }
+
     /// A message in one line, without the password, should the message quote it.
     func line(_ message: String) -> String {
-        var line = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
+        var line = message.split(whereSeparator: \.isNewline)
+            .map { $0.drop { $0.isWhitespace } }.joined(separator: "; ")
         if let password {
             let parts = line.split(separator: password, omittingEmptySubsequences: false)
             line = parts.joined(separator: "*****")

@@ -115,6 +115,26 @@ struct AddressTests {
         }
     }
 
+    @Test(
+        "a password that a URL can't have as it is doesn't become a host, a port or a database",
+        arguments: ["s3c/ret", "s3c@ret", "/s3cret", "s3cret@", "s3c/r@et"])
+    func bareCharacters(password: String) throws {
+        do throws(PostgreSQLError) {
+            _ = try PostgreSQLAddress("postgresql://ada:\(password)@db.example:5433/worlds")
+            Issue.record("it was taken")
+        } catch {
+            #expect(error.kind == .address && error.message.contains("%40") && !error.message.contains("s3c"))
+        }
+    }
+
+    @Test(
+        "other characters of a password, and any in what follows the host, are taken",
+        arguments: [
+            "postgresql://ada:s3:c#r$et@db.example/worlds", "postgresql://ada:s3c%2Fr%40et@db.example/worlds",
+            "postgresql://db.example/worlds?user=a@b&application_name=a/b@c", "postgresql://ada@db.example/worlds",
+        ])
+    func otherCharacters(url: String) throws { #expect(try PostgreSQLAddress(url).title == "db.example/worlds") }
+
     @Test("nobody there is told at once, in a line")
     func nobody() throws {
         do throws(PostgreSQLError) {
