@@ -21,6 +21,8 @@ final class PostgreSQLPool: Sendable {
         var waiting: [DispatchSemaphore] = []
         var failure: StoreFailure?
         var failingSince: Instant?
+        /// Why the server, which can be reached, has no room for changes; `nil` when it has.
+        var full: (failure: StoreFailure, since: Instant)?
         /// When somebody may try again.
         var retry = ContinuousClock.now
         var outages = 0
@@ -46,13 +48,16 @@ final class PostgreSQLPool: Sendable {
         self.schema = schema
     }
 
-    /// Why the server can't be reached, and since when; `nil` when it can.
+    /// Why the server can't be reached, or takes no changes, and since when; `nil` when it does.
     var failure: (failure: StoreFailure, since: Instant)? {
         state.withLock { state in
-            guard let failure = state.failure, let since = state.failingSince else { return nil }
+            guard let failure = state.failure, let since = state.failingSince else { return state.full }
             return (failure: failure, since: since)
         }
     }
+
+    /// There is room again.
+    func noteRoom() { state.withLock { $0.full = nil } }
 
     /// Runs `body` with a connection. When the connection turns out to have ended before anything was changed, `body` runs once more
     /// with another.
@@ -67,7 +72,7 @@ final class PostgreSQLPool: Sendable {
                 give(held)
                 return value
             } catch {
-                give(held)
+                give(held, after: error)
                 guard !isRepeated, error.isEnd else { throw StoreFailure(error) }
                 isRepeated = true
             }
@@ -79,8 +84,14 @@ final class PostgreSQLPool: Sendable {
         _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
     ) throws(StoreFailure) -> Result<Value, PostgreSQLError> {
         let held = try take()
-        defer { give(held) }
-        do throws(PostgreSQLError) { return .success(try body(held.connection)) } catch { return .failure(error) }
+        do throws(PostgreSQLError) {
+            let value = try body(held.connection)
+            give(held)
+            return .success(value)
+        } catch {
+            give(held, after: error)
+            return .failure(error)
+        }
     }
 
     func close() {
@@ -115,7 +126,8 @@ final class PostgreSQLPool: Sendable {
                     state.count += 1
                     return .connect(outages: state.outages)
                 }
-                guard state.count >= PostgreSQLPool.limit else {
+                let isCrowded = state.count > 0 && ContinuousClock.now < state.retry
+                guard isCrowded || state.count >= PostgreSQLPool.limit else {
                     state.count += 1
                     return .connect(outages: state.outages)
                 }
@@ -125,45 +137,56 @@ final class PostgreSQLPool: Sendable {
             }
             switch step {
             case .use(let held): return held
-            case .connect(let outages): return try connected(outages)
+            case .connect(let outages): if let held = try connected(outages) { return held }
             case .fail(let failure): throw failure
             case .wait(let semaphore):
                 let left = ContinuousClock.now.duration(to: deadline)
                 _ = semaphore.wait(timeout: .now() + max(0, left / .seconds(1)))
                 state.withLock { $0.waiting.removeAll { $0 === semaphore } }
                 guard ContinuousClock.now < deadline else {
-                    throw StoreFailure(.slow, "PostgreSQL: all \(PostgreSQLPool.limit) connections are busy")
+                    throw StoreFailure(.slow, "PostgreSQL: no connection was free in time")
                 }
             }
         }
     }
 
-    private func connected(_ outages: Int) throws(StoreFailure) -> Held {
+    /// `nil` where the server takes no more connections, and there are others for which to wait.
+    private func connected(_ outages: Int) throws(StoreFailure) -> Held? {
         let result: Result<PostgreSQLConnection, StoreFailure>
         do throws(StoreFailure) { result = .success(try checked(connect())) } catch { result = .failure(error) }
-        let waiting = state.withLock { state -> [DispatchSemaphore] in
+        let (waiting, isCrowded) = state.withLock { state -> ([DispatchSemaphore], Bool) in
             switch result {
             case .success:
-                guard state.failure != nil else { return [] }
-                (state.failure, state.failingSince) = (nil, nil)
+                guard state.failure != nil else { return ([], false) }
+                (state.failure, state.failingSince, state.retry) = (nil, nil, ContinuousClock.now)
             case .failure(let failure):
                 state.count -= 1
+                if failure.kind == .gone, state.failure == nil, state.count > 0 {
+                    state.retry = ContinuousClock.now + PostgreSQLPool.pause
+                    return ([], true)
+                }
                 if state.failure == nil { state.failingSince = MachineClock.now }
                 state.failure = failure
                 state.retry = ContinuousClock.now + PostgreSQLPool.pause
             }
             defer { state.waiting = [] }
-            return state.waiting
+            return (state.waiting, false)
         }
+        if isCrowded { return nil }
         for semaphore in waiting { semaphore.signal() }
         return Held(connection: try result.get(), outages: outages)
     }
 
-    private func give(_ held: Held) {
-        let isUsable = !held.connection.isBroken && held.connection.isIdle
+    private func give(_ held: Held, after error: PostgreSQLError? = nil) {
+        // A session that may only read stays so, also when the server takes changes again or another server does.
+        let hasEnded = held.connection.isBroken || error?.state == PostgreSQLSchema.readOnlyState
+        let isUsable = !hasEnded && held.connection.isIdle
         let (dropped, waiting) = state.withLock { state -> ([Held], DispatchSemaphore?) in
             var dropped: [Held] = []
-            if held.connection.isBroken, held.outages == state.outages {
+            if let error, error.state == PostgreSQLSchema.fullState {
+                state.full = (failure: StoreFailure(error), since: state.full?.since ?? MachineClock.now)
+            }
+            if hasEnded, held.outages == state.outages {
                 // The others will have ended, too.
                 state.outages += 1
                 dropped = state.idle
@@ -193,13 +216,19 @@ final class PostgreSQLPool: Sendable {
         } catch { throw StoreFailure(error) }
     }
 
-    /// Whether the database is still as this program knows it: another one may have upgraded it.
+    /// Whether the database is still as this program knows it, and takes changes: another program may have upgraded it, and a
+    /// standby's rows may be old.
     private func checked(_ connection: PostgreSQLConnection) throws(StoreFailure) -> PostgreSQLConnection {
         do throws(PostgreSQLError) {
             let results = try connection.run(
-                [PostgreSQLSchema.text(.text("schema"))], until: .now + PostgreSQLPool.connectLimit)
+                [PostgreSQLSchema.text(.text("schema")), PostgreSQLSchema.readOnly()],
+                until: .now + PostgreSQLPool.connectLimit)
             guard let version = Int(results[0].text(0, 0)) else {
                 throw PostgreSQLError(.refused, "there are no worlds any more", state: "42P01")
+            }
+            guard results[1].text(0, 0) != "on" else {
+                throw PostgreSQLError(
+                    .refused, "the database is read-only, as a standby is", state: PostgreSQLSchema.readOnlyState)
             }
             guard version > PostgreSQLSchema.version else { return connection }
         } catch { throw StoreFailure(error) }
@@ -241,8 +270,8 @@ extension StoreFailure {
             case (.library, _), (.address, _), (.unreachable, _), (.closed, _), (.lost, _): .gone
             case (.late, _): .slow
             case (_, "55P03"), (_, "57014"), (_, "40001"), (_, "40P01"): .slow
-            case (_, "53100"), (_, "53200"), (_, "53400"), (_, "54000"): .full
-            case (_, "25006"), (_, "42501"): .readOnly
+            case (_, PostgreSQLSchema.fullState), (_, "53200"), (_, "53400"), (_, "54000"): .full
+            case (_, PostgreSQLSchema.readOnlyState), (_, "42501"): .readOnly
             case (_, let state) where state.hasPrefix("22") || state.hasPrefix("42") || state.hasPrefix("XX"):
                 .unreadable
             default: .gone

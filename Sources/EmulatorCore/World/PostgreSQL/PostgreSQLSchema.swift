@@ -150,6 +150,10 @@ enum PostgreSQLSchema {
         """)
     /// Division by zero.
     static let otherVersionState = "22012"
+    /// A transaction that may only read was to change something.
+    static let readOnlyState = "25006"
+    /// The disk is full.
+    static let fullState = "53100"
     /// Whoever would change the world from the version that it had can't any more.
     static let skipVersion = statement(
         "skip_version", "UPDATE understudy_worlds SET version = version + 1 WHERE id = $1")
@@ -218,6 +222,10 @@ enum PostgreSQLSchema {
     static let text = statement("text", "SELECT value FROM understudy_meta WHERE name = $1")
     static let keepText = statement(
         "keep_text", "INSERT INTO understudy_meta VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
+    static let putText = statement(
+        "put_text",
+        "INSERT INTO understudy_meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
+    static let readOnly = statement("read_only", "SELECT current_setting('transaction_read_only')")
     /// Held while a daemon chooses its number.
     static let lockReplicas = statement(
         "lock_replicas", "SELECT 1 FROM understudy_meta WHERE name = 'replicas' FOR UPDATE")

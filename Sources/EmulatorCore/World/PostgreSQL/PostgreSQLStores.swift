@@ -98,7 +98,22 @@ package final class PostgreSQLStores: WorldStores {
     }
 
     package func tryAgain() {
-        if pool.failure != nil { _ = try? text("seed") }
+        guard let (failure, _) = pool.failure else { return }
+        guard failure.kind == .full else {
+            _ = try? text("seed")
+            return
+        }
+        if (try? writeMuch()) != nil { pool.noteRoom() }
+    }
+
+    /// As much as a large request may write, which no compression makes smaller: what is full has no room for it.
+    private func writeMuch() throws(StoreFailure) {
+        var random = Randomness(seed: nil)
+        let text = Base64URL.encode(random.bytes(49_152))
+        _ = try pool.use { connection throws(PostgreSQLError) in
+            try connection.run(
+                [PostgreSQLSchema.putText(.text("tried"), .text(text))], until: .now + PostgreSQLPool.answerLimit)
+        }
     }
 
     /// A connection of the caller's own, with the store's time limits, in the store's schema.
