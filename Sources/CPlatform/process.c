@@ -127,6 +127,8 @@ static void run(char *const *command, char *const *environment, int standard_err
   if (terminal >= 0) tcsetpgrp(terminal, group);
   // SIGPIPE ends the command when it writes to a closed pipe, as it would without this program.
   signal(SIGPIPE, SIG_DFL);
+  // So does SIGXFSZ when a file of its may not grow any more.
+  signal(SIGXFSZ, SIG_DFL);
   dup2(standard_error, STDERR_FILENO);
   sigset_t none;
   sigemptyset(&none);

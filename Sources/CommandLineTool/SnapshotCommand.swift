@@ -55,7 +55,7 @@ struct SnapshotCommand: ParsableCommand {
                 let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
                 let server = try RunningServer.start(
                     seeds: paths.isEmpty ? [.builtIn] : paths.map { .path($0) }, options: options)
-                defer { server.stop() }
+                defer { server.end() }
                 try body(DaemonClient(url: server.url, world: world, token: nil))
             } catch let error as StartError {
                 Terminal.complain("understudy: \(error)")

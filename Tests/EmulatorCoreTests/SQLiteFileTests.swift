@@ -123,6 +123,53 @@ struct SQLiteFileTests {
         #expect(failure(folder.file) == "none")
         try SQLiteDatabase(folder.file).execute("PRAGMA user_version = 99")
         #expect(failure(folder.file).contains("newer version of understudy"))
+        try SQLiteDatabase(folder.file).execute("PRAGMA user_version = 1; DROP TABLE rows")
+        #expect(failure(folder.file).hasSuffix("the database is damaged (no such table: rows)"))
+    }
+
+    @Test("what is no file isn't touched")
+    func noFile() throws {
+        let folder = try Folder()
+        let fifo = "\(folder.path)/fifo"
+        #expect(mkfifo(fifo, 0o600) == 0)
+        for path in [folder.path, fifo, "/dev/null"] {
+            #expect(failure(path) == "\(path): it isn't a file")
+            #expect(!FileManager.default.fileExists(atPath: "\(path)-lock"))
+        }
+    }
+
+    @Test("a row that can't be read is told with its place, not with its key")
+    func unreadable() throws {
+        let (folder, seed) = (try Folder(), try seed())
+        try use(folder, seed) { store in
+            store.update { tables in for key in ["a", "s3cret"] { tables.put(Note(key: key)) } }
+        }
+        try SQLiteDatabase(folder.file).execute("UPDATE rows SET value = '{}' WHERE key = 's3cret'")
+        let stores = try SQLiteStores(folder.file)
+        defer { stores.close() }
+        let store = stores.store(of: "w", seed: seed)
+        do throws(StoreFailure) {
+            try StoreCall.checked { store.read { _ = $0.count(Note.self) } }
+            Issue.record("it was read")
+        } catch {
+            #expect(error.kind == .unreadable)
+            #expect(error.detail.hasPrefix("in the table test.note, the row at place 1"), "\(error.detail)")
+            #expect(!error.diagnosis.line.contains("s3cret"))
+        }
+    }
+
+    @Test("all is in the file itself once it is closed, also while something still refers to it")
+    func closing() throws {
+        let (folder, seed) = (try Folder(), try seed())
+        let stores = try SQLiteStores(folder.file)
+        let store = stores.store(of: "w", seed: seed)
+        try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
+        stores.close()
+        try FileManager.default.copyItem(atPath: folder.file, toPath: "\(folder.path)/copy")
+        withExtendedLifetime(store) {}
+        let copy = try SQLiteStores("\(folder.path)/copy")
+        defer { copy.close() }
+        #expect(copy.store(of: "w", seed: seed).read { $0.all(Note.self).map(\.key) } == ["a"])
     }
 
     @Test("a second daemon is refused, and a seed that isn't the file's")

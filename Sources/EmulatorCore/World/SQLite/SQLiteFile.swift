@@ -20,7 +20,14 @@ final class SQLiteFile {
     /// - Throws: Why it can't be used, with its path, in a line.
     init(_ path: String) throws(SQLiteStartFailure) {
         self.path = path
+        // A FIFO, say, has nothing to be locked.
+        var known = stat()
+        guard stat(path, &known) != 0 || known.st_mode & S_IFMT == S_IFREG else {
+            throw SQLiteStartFailure(path, "it isn't a file")
+        }
         lock = try SQLiteFileLock(path)
+        // A file that may not grow any more is to be an error, not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)
         // What it holds is nobody else's to read. SQLite gives the files beside it the same permissions.
         let made = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         if made >= 0 { Platform.close(made) }
@@ -96,7 +103,7 @@ final class SQLiteFile {
     /// Whether what is written is still found at the path.
     private func expectPlace() throws(SQLiteError) {
         guard database.hasMoved else { return }
-        throw SQLiteError(code: -1, message: "the file was moved or removed", systemError: ENOENT)
+        throw SQLiteError(code: -1, message: "the file was moved or removed: put it back", systemError: ENOENT)
     }
 
     /// Runs `body`, which changes the file: all that it does, or nothing.
@@ -126,8 +133,14 @@ final class SQLiteFile {
     }
 
     /// Leaves the file to others: nothing is read or written any more. What still refers to this, such as a key that is being made,
-    /// may outlive the daemon.
-    func close() { lock.release() }
+    /// may outlive the daemon; so what is in the log beside the file comes into it here, and not when SQLite closes it. Who copies
+    /// the file alone has all of it then.
+    func close() {
+        // Where somebody else reads the file just now, SQLite does it another time.
+        database.wait(milliseconds: 500)
+        try? database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        lock.release()
+    }
 }
 
 /// Why a file can't be used, in a line.
@@ -140,11 +153,12 @@ package struct SQLiteStartFailure: Error, CustomStringConvertible, Sendable {
         let reason =
             switch error.primaryCode {
             case 26: "it isn't a SQLite database"
-            case 11: "the database is damaged (\(error.message))"
+            case 1, 11: "the database is damaged (\(error.message))"
             case 13: "there is no room on the disk"
             case 5, 6: "another program has locked it"
             case 8: "it can't be written"
             case 14 where error.systemError != 0: "it can't be opened: \(String(cString: strerror(error.systemError)))"
+            case 10: error.line
             default: error.description
             }
         self.init(path, reason)
@@ -171,6 +185,14 @@ private final class SQLiteFileLock {
     func release() { flock(descriptor, LOCK_UN) }
 }
 
+extension SQLiteError {
+    /// What went wrong, with the system's words where it couldn't read or write the file.
+    fileprivate var line: String {
+        guard primaryCode == 10, systemError != 0 else { return message }
+        return "\(message): \(String(cString: strerror(systemError)))"
+    }
+}
+
 extension StoreFailure {
     /// <https://www.sqlite.org/rescode.html>
     init(_ error: SQLiteError) {
@@ -179,9 +201,9 @@ extension StoreFailure {
             case 5, 6: .slow
             case 13: .full
             case 8: .readOnly
-            case 11, 26: .unreadable
+            case 1, 11, 26: .unreadable
             default: [ENOSPC, EDQUOT, EFBIG].contains(error.systemError) ? .full : .gone
             }
-        self.init(kind, "SQLite: \(error.message)")
+        self.init(kind, "SQLite: \(error.line)")
     }
 }

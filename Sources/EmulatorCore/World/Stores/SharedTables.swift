@@ -62,14 +62,22 @@ final class SharedTables {
         var loaded: [MemoryTable.LoadedRow] = []
         loaded.reserveCapacity(rows.count)
         for row in rows {
-            let moved = row.moved.isEmpty ? [] : try coder.decode([MovedEntry].self, from: row.moved)
-            let value = row.kind == .removed ? nil : try known.decode(row.value)
-            loaded.append(
-                MemoryTable.LoadedRow(
-                    key: value?.key ?? String(decoding: row.value, as: UTF8.self), kind: row.kind, row: value,
-                    place: row.place, moved: moved))
+            do throws(StoreFailure) { loaded.append(try read(row, of: known)) } catch {
+                // Its key may be a secret.
+                throw StoreFailure(
+                    error.kind, "in the table \(known.table.rules.name), the row at place \(row.place): \(error.detail)"
+                )
+            }
         }
         known.table.load(loaded)
+    }
+
+    private func read(_ row: WrittenRow, of known: Known) throws(StoreFailure) -> MemoryTable.LoadedRow {
+        let moved = row.moved.isEmpty ? [] : try coder.decode([MovedEntry].self, from: row.moved)
+        let value = row.kind == .removed ? nil : try known.decode(row.value)
+        return MemoryTable.LoadedRow(
+            key: value?.key ?? String(decoding: row.value, as: UTF8.self), kind: row.kind, row: value,
+            place: row.place, moved: moved)
     }
 
     func add<V: WorldValue>(_ type: V.Type) { valueTypes[V.name] = ObjectIdentifier(type) }

@@ -53,7 +53,9 @@ package struct StoreFailure: Error, Equatable {
         case .full: "nothing has changed; make room, then send the request again"
         case .readOnly: "nothing has changed; let the daemon write it, then send the request again"
         case .unknown: "whether anything has changed isn't known, look before sending the request again"
-        case .newer, .unreadable, .undeclared: "nothing has changed; the daemon's log says more"
+        case .newer: "nothing has changed; use that version"
+        case .unreadable: "nothing has changed; mend what is kept, or load a snapshot into another store"
+        case .undeclared: "nothing has changed; please report this, it is a mistake of understudy's"
         }
     }
 }
