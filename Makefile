@@ -122,7 +122,7 @@ test-kills: build
 	$(call need,python3)
 	Tests/Stress/kills $(BINARY) $(KILLS)
 	Tests/Stress/locked $(BINARY) 2
-	UNDERSTUDY_STORE=sqlite: Tests/Stress/redeem $(BINARY) 10
+	UNDERSTUDY_STORE=sqlite:#temporary Tests/Stress/redeem $(BINARY) 10
 
 # Two daemons on one PostgreSQL: two hundred clients redeem one code at both, a thousand times; one daemon is ended by SIGKILL,
 # KILLS times under load; PostgreSQL is stopped and started; both daemons are restarted in turn behind haproxy. Ten minutes, and

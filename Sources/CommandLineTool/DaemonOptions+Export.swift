@@ -31,6 +31,17 @@ extension DaemonOptions {
 
     private var namedImport: String? { importDirectory ?? Environment.value("IMPORT") }
 
+    /// Worlds that outlive the daemon belong to what was imported when they began, which the end would change.
+    func expectLastingImport() throws {
+        let store = store ?? Environment.value("STORE") ?? "memory"
+        guard let directory = namedImport, try exportDirectory() == directory,
+            !["memory", "checked"].contains(store), !store.hasSuffix("#temporary")
+        else { return }
+        throw ValidationError(
+            "--import and --export-on-exit: one folder for both goes with --store memory. This store keeps the users; the next start would be refused."
+        )
+    }
+
     /// What is to be imported. Where the end will write the directory, it may be missing or empty at the beginning.
     func importedDirectory() throws -> String? {
         guard let directory = namedImport else { return nil }

@@ -157,6 +157,7 @@ struct DaemonOptions: ParsableArguments {
         options.smtpPort =
             try smtpPort ?? Environment.value("SMTP_PORT", as: UInt16.self, expected: "a port, 0 to 65535")
             ?? defaultMailPort
+        try expectLastingImport()
         options.importDirectory = try importedDirectory()
         options.store = store
         try chooseWorlds(&options)

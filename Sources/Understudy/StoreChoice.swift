@@ -20,6 +20,9 @@ enum StoreChoice {
         switch text {
         case "memory": self = .memory
         case "checked": self = .checked
+        case "sqlite:#temporary": self = .sqlite("")
+        // A path that was forgotten, as by a variable that isn't set, isn't a file that goes with the daemon.
+        case "sqlite:": return nil
         case _ where text.hasPrefix("sqlite:"): self = .sqlite(String(text.dropFirst("sqlite:".count)))
         case _ where text.hasPrefix("postgresql://") || text.hasPrefix("postgres://"): self = .postgresql(text)
         default: return nil
@@ -32,7 +35,8 @@ enum StoreChoice {
         let wanted = text ?? (said.isEmpty ? "memory" : said)
         guard let choice = StoreChoice(wanted) else {
             // It may be a URL with a mistake in it, and then has a password.
-            let kind = wanted.prefix { $0 != ":" }
+            let isPlain = !wanted.contains { "@/?=".contains($0) }
+            let kind = isPlain ? wanted : String(wanted.prefix { $0 != ":" })
             throw StartError(
                 description: "\"\(kind)\" is no store of worlds: give memory, sqlite:PATH or "
                     + "postgresql://USER:PASSWORD@HOST:PORT/DATABASE")

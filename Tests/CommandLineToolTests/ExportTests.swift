@@ -52,6 +52,16 @@ struct ExportTests {
         #expect(exists("\(place)/auth_export/config.json"))
     }
 
+    @Test("one directory for both is a misuse where worlds outlive the daemon: the next start would have other users")
+    func lasting() throws {
+        let options = [
+            "serve", "--port", "0", "--import", place, "--export-on-exit", "--store", "sqlite:\(folder.path)/w",
+        ]
+        let refused = try Shell.run(Tool.path, options)
+        #expect(refused.status == 64 && refused.errors.contains("one folder for both goes with --store memory"))
+        #expect(!exists("\(folder.path)/w"))
+    }
+
     @Test("without any directory it is a misuse; a broken one starts nothing; one that can't be written is told")
     func failures() throws {
         let misuse = try signUp(["--export-on-exit", "signUp"])

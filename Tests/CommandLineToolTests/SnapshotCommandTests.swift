@@ -27,6 +27,9 @@ struct SnapshotCommandTests {
         #expect(mode == 0o600)
         let loaded = try Shell.run(Tool.path, ["snapshot", "load", "--store", store, "--world", "copy", file])
         #expect(loaded.status == 0, "\(loaded)")
+        // Who moves the file alone has all of it.
+        let log = FileManager.default.contents(atPath: "\(folder.path)/worlds-wal") ?? Data()
+        #expect(log.isEmpty)
         // By pipes, into the daemon's own world.
         let piped = try Shell.run(
             "bash",
@@ -50,7 +53,11 @@ struct SnapshotCommandTests {
             (["load"] + url + ["\(folder.path)/empty"], 1, "\"snapshot\" is missing"),
             (["load"] + url + ["\(folder.path)/nothing"], 1, "nothing can't be read"),
             (["save", "--url", "http://127.0.0.1:1", "-"], 1, "http://127.0.0.1:1"),
-            (["save", "--store", "tape:x", "-"], 1, "no store"),
+            (["save", "--store", "tape:x", "-"], 1, "\"tape:x\" is no store"),
+            (["save", "--store", "memory:", "-"], 1, "\"memory:\" is no store"),
+            // A variable that isn't set.
+            (["save", "--store", "sqlite:", "-"], 1, "\"sqlite:\" is no store"),
+            (["save", "--store", "mysql://ada:s3cret@db/x", "-"], 1, "\"mysql\" is no store"),
             (["save", "--store", "memory"] + url + ["-"], 64, "give one"),
             (["save", "--world", "a b", "-"], 64, "can't be a world"),
         ] {

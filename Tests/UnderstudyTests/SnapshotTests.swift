@@ -93,11 +93,11 @@ struct SnapshotTests {
     /// A file, and where the tests have a PostgreSQL, that, in a schema of its own.
     private static let lasting: [String] = {
         guard let url = ProcessInfo.processInfo.environment["UNDERSTUDY_TEST_POSTGRESQL"], !url.isEmpty else {
-            return ["sqlite:"]
+            return ["sqlite:#temporary"]
         }
         let mark = url.contains("?") ? "&" : "?"
         let name = UUID().uuidString.prefix(8).lowercased()
-        return ["sqlite:", "\(url)\(mark)options=-csearch_path%3Dsnapshot_\(name)"]
+        return ["sqlite:#temporary", "\(url)\(mark)options=-csearch_path%3Dsnapshot_\(name)"]
     }()
 
     @Test(
