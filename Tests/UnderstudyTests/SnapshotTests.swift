@@ -180,6 +180,8 @@ struct SnapshotTests {
             (#""people":["#, #""peple":["#, #"$.tables["peple"]"#),
             (#""id":"zoe""#, #""id":7"#, "$.tables.people["), (#""keys":["#, #""keys":[{},"#, "$.keys[0]"),
             (#""seed":""#, #""seed":"x"#, "$.seed"), ("{", "[", "$"),
+            // What goes on from there, and what is added up, would leave 64 bits.
+            (#""made":0"#, #""made":9223372036854775807"#, "$"), (#""made":0"#, #""made":-1e18"#, "$"),
         ]
         let before = try client.get("\(SnapshotTests.control)/accounts").text
         for (from, to, path) in changes {
@@ -190,6 +192,37 @@ struct SnapshotTests {
             #expect((error?["path"] as? String)?.hasPrefix(path) == true, "\(to) \(answer)")
         }
         #expect(try client.get("\(SnapshotTests.control)/accounts").text == before)
+    }
+
+    @Test("keys of an owner that are there twice are refused") func keysTwice() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        _ = try client.get("/appleid.apple.com/auth/keys")
+        try post(client, "apple/keys/rotate", [:])
+        var document = try save(client).json
+        let keys = try #require(document["keys"] as? [Any])
+        document["keys"] = keys + keys.suffix(1)
+        let answer = try load(client, Array(JSONSerialization.data(withJSONObject: document)))
+        let error = answer.json["error"] as? [String: Any]
+        #expect(answer.status == 400 && error?["path"] as? String == "$.keys[\(keys.count)]", "\(answer)")
+    }
+
+    @Test("what a snapshot says of the inbox's size isn't believed") func inboxSize() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        func send() throws {
+            let link = ["requestType": "EMAIL_SIGNIN", "email": "a@example.com", "continueUrl": "http://localhost/"]
+            let path = "/identitytoolkit.googleapis.com/v1/accounts:sendOobCode?key=demo-api-key"
+            #expect(try client.post(path, json: link).status == 200)
+        }
+        try send()
+        let whole = try save(client).text
+        let said = try #require(whole.range(of: #""bytes":[0-9]+"#, options: .regularExpression))
+        let much = whole.replacingCharacters(in: said, with: #""bytes":9000000000000000"#)
+        #expect(try load(client, Array(much.utf8)).status == 200)
+        try send()
+        let messages = try client.get("\(SnapshotTests.control)/mail").json["messages"] as? [Any]
+        #expect(messages?.count == 2)
     }
 
     @Test("it may be larger than other bodies, and nothing else may") func sizes() throws {

@@ -68,8 +68,15 @@ extension Fault: Codable {
         let order = try JSONValue(parsing: container.decode(String.self), limits: .answer)
         self.init(reading: order)
         id = order["id"]?.string ?? ""
-        seen = order["seen"]?.integer.map { Int(clamping: $0) } ?? 0
-        done = order["done"]?.integer.map { Int(clamping: $0) } ?? 0
+        seen = Fault.count(order["seen"])
+        done = Fault.count(order["done"])
+    }
+}
+
+extension Fault {
+    /// A count that goes on from what is read.
+    private static func count(_ value: JSONValue?) -> Int {
+        value?.integer.map { Int(clamping: min(max($0, 0), 1 << 53)) } ?? 0
     }
 }
 

@@ -103,6 +103,11 @@ extension Transaction {
         return self[Inbox.self].bytes
     }
 
+    /// Counts the bytes of the messages that are there, whatever was said of them.
+    mutating func countMessages() {
+        self[Inbox.self].bytes = all(InboxMessage.self).reduce(0) { $0 + $1.message.size }
+    }
+
     fileprivate mutating func deleteMessages() {
         while let row = first(InboxMessage.self) { remove(InboxMessage.self, row.key) }
         self[Inbox.self].bytes = 0

@@ -24,6 +24,7 @@ extension World {
                     let rows = snapshot.tables.first { $0.type == type }?.rows ?? []
                     World.replace(type, by: rows, of: seed, in: &tables)
                 }
+                tables.countMessages()
                 if lasts { for keys in snapshot.keys { tables.put(keys) } }
                 // The scenarios with which worlds begin aren't for one that has begun elsewhere.
                 if isShared { tables[PreparedWorld.self].isDone = true }

@@ -1,3 +1,5 @@
+import JOSE
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -7,6 +9,9 @@
 extension WorldSnapshot {
     /// Reads what `World.snapshot` wrote. Every row and value has to be one that worlds of this format can hold.
     package init(reading bytes: [UInt8], _ format: SeedFormat) throws(SnapshotIssue) {
+        if let number = JSONNumbers.first(beyond: WorldSnapshot.numberLimit, in: bytes) {
+            throw SnapshotIssue(path: "$", message: "the number \(number.prefix(40)) is beyond what worlds hold")
+        }
         let decoder = JSONDecoder()
         if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = format.profiles }
         if let key = CodingUserInfoKey.storedTypes { decoder.userInfo[key] = format.stored }
@@ -55,9 +60,7 @@ private struct SnapshotDocument: Decodable {
         }
         seed = try members.decode(String.self, forKey: Name("seed"))
         keys = try members.decode([StoredKeys].self, forKey: Name("keys"))
-        if let place = keys.firstIndex(where: { !$0.isReadable }) {
-            throw SnapshotIssue(path: "$.keys[\(place)]", message: "a key that can't be read")
-        }
+        try SnapshotDocument.check(keys)
         let values = try members.nestedContainer(keyedBy: Name.self, forKey: Name("values"))
         for name in values.allKeys {
             guard let type = types.values[name.stringValue], !WorldSnapshot.keptOut.contains(name.stringValue) else {
@@ -72,6 +75,19 @@ private struct SnapshotDocument: Decodable {
             }
             var rows = try tables.nestedUnkeyedContainer(forKey: name)
             self.tables.append(WorldSnapshot.Table(type: type, rows: try SnapshotDocument.rows(type, in: &rows)))
+        }
+    }
+
+    private static func check(_ keys: [StoredKeys]) throws {
+        let reader = try KeyReader()
+        var owners: Set<String> = []
+        for (place, owned) in keys.enumerated() {
+            guard owned.isReadable(by: reader) else {
+                throw SnapshotIssue(path: "$.keys[\(place)]", message: "a key that can't be read")
+            }
+            guard owners.insert(owned.key).inserted else {
+                throw SnapshotIssue(path: "$.keys[\(place)]", message: "the owner's keys are there already")
+            }
         }
     }
 

@@ -15,6 +15,8 @@ package struct WorldSnapshot: Sendable {
     static let format = 1
     /// The largest one that is written or read, in bytes.
     package static let sizeLimit = 32 << 20
+    /// The largest number in one. Counters go on from what is read, and are added up: neither may leave 64 bits.
+    static let numberLimit = 9_007_199_254_740_992.0
     /// Values that say of a world only how it is kept: a world that takes a snapshot has its own.
     static let keptOut: Set<String> = [StoredSeed.name, PreparedWorld.name]
 

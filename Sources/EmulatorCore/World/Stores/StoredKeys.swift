@@ -17,10 +17,13 @@ package struct StoredKey: Codable, Sendable {
     }
 
     /// `nil` when it can't be read.
-    var named: KeyGenerator.NamedKey? {
-        guard let algorithm = Algorithm(rawValue: algorithm), let key = try? Key(pem: Array(pem.utf8)) else {
-            return nil
-        }
+    var named: KeyGenerator.NamedKey? { (try? KeyReader()).flatMap { named(by: $0) } }
+
+    /// The same by a reader that has read keys before, which is much quicker.
+    func named(by reader: KeyReader) -> KeyGenerator.NamedKey? {
+        guard let algorithm = Algorithm(rawValue: algorithm),
+            let key = try? Key(pem: Array(pem.utf8), reader: reader)
+        else { return nil }
         return KeyGenerator.NamedKey(id: id, algorithm: algorithm, key: key)
     }
 }
@@ -35,7 +38,9 @@ struct StoredKeys: Row {
     let before: [StoredKey]
 
     /// Whether all of them are keys of their algorithms.
-    var isReadable: Bool { !published.isEmpty && (published + before).allSatisfy { $0.named != nil } }
+    func isReadable(by reader: KeyReader) -> Bool {
+        !published.isEmpty && (published + before).allSatisfy { $0.named(by: reader) != nil }
+    }
 
     /// Whether they are these keys.
     func names(_ published: [KeyGenerator.NamedKey], before: [KeyGenerator.NamedKey]) -> Bool {
