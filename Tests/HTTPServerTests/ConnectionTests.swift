@@ -32,11 +32,6 @@ struct ConnectionTests {
             : .after(.seconds(86_400), Response(status: 200, contentType: "text/plain", body: "late"))
     }
 
-    private func eventually(_ holds: () -> Bool) -> Bool {
-        for _ in 0..<1000 where !holds() { usleep(10_000) }
-        return holds()
-    }
-
     @Test("at the limit the oldest whose request hasn't come whole goes, and is told why")
     func eviction() throws {
         let told = Mutex<[String]>([])
@@ -134,12 +129,12 @@ struct ConnectionTests {
 
     @Test("a request that doesn't come whole in time is 408", arguments: ["", "Content-Length: 10\r\n\r\nhel"])
     func deadline(rest: String) throws {
-        let server = try start { $0.requestSeconds = 1 }
+        let server = try start { $0.requestSeconds = 4 }
         let wire = try Wire(port: Int(server.port))
         wire.send("POST / HTTP/1.1\r\nHost: x\r\n" + rest)
         let answer = try wire.receive()
         #expect(answer.status == 408)
-        #expect(answer.header("Understudy-Diagnosis")?.contains("1 seconds") ?? false)
+        #expect(answer.header("Understudy-Diagnosis")?.contains("4 seconds") ?? false)
         #expect(wire.isClosed)
         #expect(server.counters.expired == 1)
     }
@@ -167,7 +162,7 @@ struct ConnectionTests {
         #expect(eventually { server.counters.bodyBytes == 100_000 })
     }
 
-    @Test("stopping takes less than two seconds with a thousand that wait and a thousand that are half sent")
+    @Test("stopping waits neither for a thousand that wait nor for a thousand that are half sent")
     func stopping() throws {
         let server = try start(handler: ConnectionTests.waiting)
         let port = Int(server.port)

@@ -71,7 +71,7 @@ struct DeliveryTests {
     }
 
     @Test("whoever streams is told when the reader goes")
-    func closed() async throws {
+    func closed() throws {
         let stream = EventStream()
         var response = Response(status: 200, contentType: "text/event-stream", body: "")
         response.delivery = .stream(stream)
@@ -83,11 +83,11 @@ struct DeliveryTests {
             stream.send("hello")
             #expect(try !wire.receive(toHEAD: true).headers.isEmpty)
         }
-        for _ in 0..<500 where !isClosed.withLock({ $0 }) {
-            stream.send(": still there?\n\n")
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        #expect(isClosed.withLock { $0 })
+        #expect(
+            eventually {
+                stream.send(": still there?\n\n")
+                return isClosed.withLock { $0 }
+            })
     }
 
     @Test("a stream doesn't hold up a stop")
@@ -95,13 +95,15 @@ struct DeliveryTests {
         let stream = EventStream()
         var response = Response(status: 200, contentType: "text/event-stream", body: "")
         response.delivery = .stream(stream)
-        let server = try server(response)
+        let answer = response
+        var options = Server.Options()
+        // What is in flight is waited for, much longer than a stop takes on any machine.
+        options.stopGrace = .seconds(86_400)
+        let server = try Server(options) { _ in .now(answer) }
         let wire = try wire(to: server)
         stream.send("hello")
         _ = try wire.receive(toHEAD: true)
-        let start = ContinuousClock.now
         server.stop()
-        #expect(ContinuousClock.now - start < .seconds(1))
         #expect(try wire.chunks() == "hello")
     }
 
@@ -129,7 +131,7 @@ struct DeliveryTests {
             return wire
         }
         #expect(try TestClient(port: Int(server.port)).get("/").text == "hello")
-        for _ in 0..<500 where next.withLock({ $0 }) < streams.count { usleep(10_000) }
+        #expect(eventually { next.withLock { $0 } == streams.count })
         for stream in streams {
             stream.send("x")
             stream.end()

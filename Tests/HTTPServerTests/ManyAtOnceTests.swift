@@ -12,7 +12,7 @@ struct ManyAtOnceTests {
         options.workers = workers
         let server = try Server(options) { _ in .now(Response(status: 204)) }
         defer { server.stop() }
-        let wires = try (0..<128 * workers).map { _ in try Wire(port: Int(server.port), timeoutSeconds: 10) }
+        let wires = try (0..<128 * workers).map { _ in try Wire(port: Int(server.port)) }
         for _ in 0..<300 {
             for wire in wires { wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n") }
             for wire in wires { #expect(try wire.receive().status == 204) }

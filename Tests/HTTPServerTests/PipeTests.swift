@@ -51,7 +51,7 @@ struct PipeTests {
         let answer = Array("answer".utf8)
         #expect(send(joined.right[0], answer, answer.count, 0) == answer.count)
         var waiting = pollfd(fd: joined.left[0], events: Int16(POLLIN), revents: 0)
-        #expect(poll(&waiting, 1, 10_000) == 1)
+        #expect(poll(&waiting, 1, 300_000) == 1)
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(joined.left[0], &buffer, buffer.count, 0)
         #expect(Array(buffer.prefix(count)) == answer)

@@ -42,23 +42,19 @@ struct PollTests {
     func abandoned() throws {
         let server = try start(ConnectionTests.waiting)
         var wires = (0..<50).map { _ in Wire.asking(port: Int(server.port), "/") }
-        for _ in 0..<1000 where server.counters.held < 50 { usleep(10_000) }
-        #expect(server.counters.held == 50)
+        #expect(eventually { server.counters.held == 50 })
         wires.removeAll()
-        for _ in 0..<1000 where server.counters.open > 0 { usleep(10_000) }
-        #expect(server.counters.open == 0)
+        #expect(eventually { server.counters.open == 0 })
         #expect(server.counters.abandoned == 50)
     }
 
     @Test("stopping answers 503 to what would take too long")
     func stopping() throws {
-        let server = try start { _ in .after(.seconds(60), Response(status: 200)) }
+        let server = try start { _ in .after(.seconds(86_400), Response(status: 200)) }
         let wire = try Wire(port: Int(server.port))
         wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        for _ in 0..<1000 where server.counters.held == 0 { usleep(10_000) }
-        let begin = ContinuousClock.now
+        #expect(eventually { server.counters.held == 1 })
         server.stop()
-        #expect(ContinuousClock.now - begin < .seconds(5))
         #expect(try wire.receive().status == 503)
     }
 }

@@ -49,6 +49,12 @@ package final class AppleFixture: Sendable {
         try client.post("\(AppleFixture.control)/outcomes", json: outcome.merging(["provider": "apple"]) { $1 })
     }
 
+    /// Stops the world's clock at the present time, for what must happen at one moment, or within a lifetime, however busy the
+    /// machine is.
+    package func freeze() throws {
+        _ = try client.post("\(AppleFixture.control)/clock", json: ["freeze": true])
+    }
+
     package func advance(_ duration: String) throws {
         _ = try client.post("\(AppleFixture.control)/clock", json: ["advance": duration])
     }

@@ -27,6 +27,12 @@ package final class FirebaseFixture: Sendable {
 
     package static func sha256(_ text: String) -> String { Hex.encode(Digest.sha256(text)) }
 
+    /// Stops the world's clock at the present time, for what must happen at one moment, or within a lifetime, however busy the
+    /// machine is.
+    package func freeze() throws {
+        _ = try client.post("\(FirebaseFixture.control)/clock", json: ["freeze": true])
+    }
+
     package func advance(_ duration: String) throws {
         _ = try client.post("\(FirebaseFixture.control)/clock", json: ["advance": duration])
     }

@@ -35,6 +35,12 @@ package final class GitHubFixture: Sendable {
         guard answer.status == 201 || answer.status == 200 else { throw TransportError(reason: "\(answer)") }
     }
 
+    /// Stops the world's clock at the present time, for what must happen at one moment, or within a lifetime, however busy the
+    /// machine is.
+    package func freeze() throws {
+        _ = try client.post("\(GitHubFixture.control)/clock", json: ["freeze": true])
+    }
+
     package func advance(_ duration: String) throws {
         _ = try client.post("\(GitHubFixture.control)/clock", json: ["advance": duration])
     }

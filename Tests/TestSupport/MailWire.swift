@@ -5,7 +5,7 @@ package final class MailWire {
     private let wire: Wire
 
     /// Reads the greeting, too.
-    package init(port: Int, timeoutSeconds: Int = 60) throws {
+    package init(port: Int, timeoutSeconds: Int = patienceSeconds) throws {
         wire = try Wire(port: port, timeoutSeconds: timeoutSeconds)
         greeting = ""
         greeting = reply() ?? ""

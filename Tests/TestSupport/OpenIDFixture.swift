@@ -41,6 +41,12 @@ package final class OpenIDFixture: Sendable {
         guard answer.status == 201 else { throw TransportError(reason: "\(answer)") }
     }
 
+    /// Stops the world's clock at the present time, for what must happen at one moment, or within a lifetime, however busy the
+    /// machine is.
+    package func freeze() throws {
+        _ = try client.post("\(OpenIDFixture.control)/clock", json: ["freeze": true])
+    }
+
     package func advance(_ duration: String) throws {
         _ = try client.post("\(OpenIDFixture.control)/clock", json: ["advance": duration])
     }

@@ -80,8 +80,10 @@ package struct TransportError: Error {
 package final class Wire {
     private let descriptor: Int32
     private var received: [UInt8] = []
+    /// Whether nothing came for so long that nobody waited on.
+    private var hasTimedOut = false
 
-    package init(port: Int, host: String = "127.0.0.1", timeoutSeconds: Int = 60) throws {
+    package init(port: Int, host: String = "127.0.0.1", timeoutSeconds: Int = patienceSeconds) throws {
         let isV6 = host.contains(":")
         descriptor = understudy_socket(isV6 ? AF_INET6 : AF_INET, understudy_stream, 0)
         understudy_limit(descriptor, SO_RCVTIMEO, timeoutSeconds, 0)
@@ -136,6 +138,7 @@ package final class Wire {
     private func fill() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &buffer, buffer.count, 0)
+        if count < 0, errno == EAGAIN || errno == EWOULDBLOCK { hasTimedOut = true }
         guard count > 0 else { return false }
         received += buffer.prefix(count)
         return true
@@ -191,7 +194,13 @@ package final class Wire {
         return String(decoding: received[..<range.lowerBound], as: UTF8.self)
     }
 
-    package var isClosed: Bool { received.isEmpty && !fill() }
+    package var isClosed: Bool { received.isEmpty && !fill() && !hasTimedOut }
+
+    /// Takes everything, and says whether the connection closes after it.
+    package var closes: Bool {
+        _ = rest()
+        return !hasTimedOut
+    }
 
     /// The next answer on the connection.
     package func receive(toHEAD: Bool = false) throws -> Answer {
