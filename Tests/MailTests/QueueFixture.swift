@@ -74,13 +74,8 @@ final class QueueFixture: Sendable {
 
     func state(_ id: String) -> HandedOn.State? { queue.handedOn(id, in: world)?.state }
 
-    /// Waits, half a minute at most.
     func wait(_ isDone: () -> Bool) throws {
-        for _ in 0..<3_000 {
-            if isDone() { return }
-            usleep(10_000)
-        }
-        throw TimeIsOver()
+        if !eventually(isDone) { throw TimeIsOver() }
     }
 
     struct TimeIsOver: Error {}

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Understudy
 
-@Suite("Mail that comes in", .timeLimit(.minutes(2)))
+@Suite("Mail that comes in", .timeLimit(.minutes(30)))
 struct ReceivingTests {
     @Test("a mail is in the inbox and in the recording, and each leads to the other") func taken() throws {
         let fixture = try MailFixture()
@@ -38,10 +38,11 @@ struct ReceivingTests {
             wire.say("QUIT")
         }
         var found: [[String: Any]] = []
-        for _ in 0..<200 where found.count < 2 {
-            found = try fixture.requests("path=/AUTH", world: "ada")
-            usleep(10_000)
-        }
+        #expect(
+            try eventually {
+                found = try fixture.requests("path=/AUTH", world: "ada")
+                return found.count >= 2
+            })
         #expect(found.count == 2 && found.allSatisfy { ($0["mail"] as? [String: Any])?["user"] as? String == "ada" })
         let all = try fixture.client.get("/~ada\(MailFixture.api)/requests").text
         #expect(all.contains("********") && !all.contains("c2VjcmV0") && !all.contains("AGFkYQBz"))
@@ -131,7 +132,7 @@ struct ReceivingTests {
         wire?.say("DATA")
         wire?.send("half")
         wire = nil
-        let found = try fixture.requests("wait=10s&method=SMTP")
+        let found = try fixture.requests("wait=1m&method=SMTP")
         #expect(found.first?["path"] as? String == "/DATA" && found.first?["host"] as? String == "d.test")
         #expect((found.first?["diagnosis"] as? String)?.contains("closed the connection") == true)
         #expect(try fixture.mails().isEmpty)

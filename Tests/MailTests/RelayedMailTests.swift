@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Mail by SMTP to a hidden address", .timeLimit(.minutes(2)))
+@Suite("Mail by SMTP to a hidden address", .timeLimit(.minutes(30)))
 struct RelayedMailTests {
     private let fixture: MailFixture
 
