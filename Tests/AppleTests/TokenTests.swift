@@ -299,7 +299,7 @@ struct ClientSecretTests {
             Cause("in the future") { try AppleFixture.secret(now: 4_000_000_000) },
             Cause("in milliseconds") { try AppleFixture.secret(now: 1_700_000_000_000) },
             Cause("Apple allows 15777000 s (six months)") {
-                try AppleFixture.secret(claims: ["exp": .integer(Int64(Date().timeIntervalSince1970) + 15_777_010)])
+                try AppleFixture.secret(claims: ["exp": .integer(Int64(Date().timeIntervalSince1970) + 15_778_000)])
             },
             Cause("ASN.1 DER") { try AppleFixture.secret(der: true) },
             Cause("it isn't an ES256 signature") { try AppleFixture.secret() + "AAAA" },

@@ -79,7 +79,7 @@ struct AdminTests {
         }
         #expect(try fixture.admin("POST", ":createSessionCookie", ["idToken": "x"]).message == "INVALID_ID_TOKEN")
         #expect(try fixture.client.get("\(FirebaseFixture.toolkit)/v1/sessionCookiePublicKeys").json["keys"] != nil)
-        let later = Int(Date().timeIntervalSince1970) + 100
+        let later = Int(Date().timeIntervalSince1970) + 10_000
         _ = try fixture.admin(
             "POST", "/accounts:update", ["localId": user["localId"] ?? "", "validSince": String(later)])
         #expect(try fixture.refresh(user["refreshToken"]).message == "TOKEN_EXPIRED")
@@ -87,7 +87,7 @@ struct AdminTests {
             try fixture.admin("POST", ":createSessionCookie", ["idToken": user["idToken"] ?? ""]).message
                 == "TOKEN_EXPIRED")
         _ = try fixture.admin(
-            "POST", "/accounts:update", ["localId": user["localId"] ?? "", "validSince": String(later - 200)])
+            "POST", "/accounts:update", ["localId": user["localId"] ?? "", "validSince": String(later - 20_000)])
         #expect(try fixture.refresh(user["refreshToken"]).status == 200)
     }
 

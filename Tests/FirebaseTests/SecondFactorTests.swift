@@ -10,9 +10,10 @@ struct SecondFactorTests {
 
     init() throws { fixture = try FirebaseFixture() }
 
-    /// A one-time password, computed by code that isn't the product's.
-    private func totp(_ secret: String, at date: Date = Date()) throws -> String {
-        let seconds = Int(date.timeIntervalSince1970)
+    /// A one-time password, computed by code that isn't the product's, so many seconds after the world's time.
+    private func totp(_ secret: String, after span: Int = 0) throws -> String {
+        let clock = try fixture.client.get("\(FirebaseFixture.control)/clock").json
+        let seconds = try #require(clock["milliseconds"] as? Int) / 1_000 + span
         let counter = String(format: "%016x", seconds / 30)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
         let bits = secret.compactMap { alphabet.firstIndex(of: $0) }
@@ -112,6 +113,7 @@ struct SecondFactorTests {
 
     @Test("by authenticator app: codes computed elsewhere, by the world's clock")
     func authenticator() throws {
+        try fixture.freeze()
         let (enrolled, secret) = try enrollTOTP(fixture.verifiedUser()["idToken"])
         #expect(enrolled.status == 200)
         let first = try fixture.v1("signInWithPassword", ["email": "ada@example.org", "password": "correct horse"])
@@ -126,10 +128,10 @@ struct SecondFactorTests {
                     "totpVerificationInfo": ["verificationCode": code],
                 ])
         }
-        #expect(try finalize(totp(secret, at: Date().addingTimeInterval(600))).message == "INVALID_CODE")
+        #expect(try finalize(totp(secret, after: 600)).message == "INVALID_CODE")
         try fixture.advance("5m")
-        #expect(try finalize(totp(secret)).message == "INVALID_CODE")
-        let resolved = try finalize(totp(secret, at: Date().addingTimeInterval(300)))
+        #expect(try finalize(totp(secret, after: -300)).message == "INVALID_CODE")
+        let resolved = try finalize(totp(secret))
         #expect((resolved.claims()["firebase"] as? [String: Any])?["sign_in_second_factor"] as? String == "totp")
     }
 

@@ -6,7 +6,11 @@ import Testing
 struct DeviceFlowTests {
     let fixture: GitHubFixture
 
-    init() throws { fixture = try GitHubFixture() }
+    init() throws {
+        fixture = try GitHubFixture()
+        // How often a device asks is measured.
+        try fixture.freeze()
+    }
 
     private func start(
         _ fixture: GitHubFixture, client: String = GitHubFixture.asking, scope: String = "gist"

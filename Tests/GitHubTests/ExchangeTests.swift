@@ -59,6 +59,7 @@ struct ExchangeTests {
 
     @Test("errors have status 200, GitHub's texts, and a diagnosis")
     func errors() throws {
+        try fixture.freeze()
         let used = try fixture.code()
         _ = try fixture.exchange(["code": used])
         let fresh = try fixture.code()
@@ -210,6 +211,7 @@ struct ExchangeTests {
 
     @Test("a GitHub App's tokens expire, have no scope, and refresh by rotation")
     func refreshing() throws {
+        try fixture.freeze()
         let first = try appTokens()
         #expect(first.json["expires_in"] as? Int == 28800)
         #expect(first.json["refresh_token_expires_in"] as? Int == 15_897_600)

@@ -132,7 +132,7 @@ import Understudy
     // MARK: - Live
 
     private func stream(_ query: String = "") throws -> Wire {
-        let wire = try Wire(port: fixture.client.port, timeoutSeconds: 20)
+        let wire = try Wire(port: fixture.client.port)
         wire.send("GET /_understudy/flows/events?\(query) HTTP/1.1\r\nHost: localhost:\(fixture.client.port)\r\n\r\n")
         return wire
     }

@@ -101,10 +101,13 @@ struct NonceWay: Sendable, CustomStringConvertible {
     init() throws { fixture = try InspectorFixture() }
 
     @Test("a token that is as it should be") func whole() throws {
-        let words = try fixture.shown(fixture.native()).words
+        _ = try fixture.call("clock", ["freeze": true])
+        let signIn = try fixture.native()
+        _ = try fixture.call("clock", ["advance": "5s"])
+        let words = try fixture.shown(signIn).words
         for expected in [
             "ID token of Apple", "nothing wrong", "signed by Apple's key", "which is published",
-            "expires in 23 h", "s ago by the world's clock", "a client of the seed: App ID of team A1B2C3D4E5",
+            "expires in 23 h", "5 s ago by the world's clock", "a client of the seed: App ID of team A1B2C3D4E5",
             "Ada Lovelace at team A1B2C3D4E5", "what Apple was sent", "the code beside the token",
         ] {
             #expect(words.contains(expected), "\(expected)")
@@ -114,6 +117,7 @@ struct NonceWay: Sendable, CustomStringConvertible {
 
     @Test("a token that was broken on order", arguments: BrokenToken.all)
     func broken(token: BrokenToken) throws {
+        _ = try fixture.call("clock", ["freeze": true])
         let effect = try JSONSerialization.jsonObject(with: Data(token.effect.utf8))
         let order = try fixture.call(
             "faults", ["match": ["path": "*apple/authorizations"], "effect": ["token": effect]] as [String: Any])

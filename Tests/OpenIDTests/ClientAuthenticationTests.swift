@@ -34,7 +34,7 @@ struct ClientAuthenticationTests {
         let now = Int64(Date().timeIntervalSince1970)
         var claims = JSONObject([
             ("iss", .string(client)), ("sub", .string(client)), ("aud", .string("\(fixture.issuer)/token")),
-            ("exp", .integer(now + 60)), ("iat", .integer(now)), ("jti", .string(UUID().uuidString)),
+            ("exp", .integer(now + 3_600)), ("iat", .integer(now)), ("jti", .string(UUID().uuidString)),
         ])
         for (name, value) in changes { claims[name] = value }
         let algorithm = try #require(header["alg"]?.string.flatMap { Algorithm(rawValue: $0) })
@@ -79,8 +79,9 @@ struct ClientAuthenticationTests {
             (["iss": "other"], "iss and sub"), (["aud": "https://other.example"], "aud is"), (["aud": nil], "aud is"),
             (["exp": nil], "exp is missing"), (["exp": .integer(now - 1)], "expired"),
             (["exp": "soon"], "exp is missing"),
-            (["exp": .integer(now + 200_000)], "more than"), (["iat": .integer(now + 600)], "future"),
-            (["nbf": .integer(now + 600)], "future"), (["jti": nil], "jti is missing"), (["jti": ""], "jti is missing"),
+            (["exp": .integer(now + 200_000)], "more than"), (["iat": .integer(now + 60_000)], "future"),
+            (["nbf": .integer(now + 60_000)], "future"), (["jti": nil], "jti is missing"),
+            (["jti": ""], "jti is missing"),
         ] as [([String: JSONValue?], String)] {
             let refused = try ask(assertion("key", changes))
             #expect(refused["error"] == "invalid_client", "\(changes)")

@@ -35,6 +35,7 @@ struct OtherGrantTests {
 
     @Test("a device: the page, the pace, the tokens, once")
     func device() throws {
+        try fixture.freeze()
         let started = try start()
         #expect(started["verification_uri"] == "\(fixture.issuer)/device")
         #expect(started.json["interval"] as? Int == 5)

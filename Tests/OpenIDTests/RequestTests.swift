@@ -20,6 +20,7 @@ struct RequestTests {
     @Test("a pushed request is answered once, in time, for its client")
     func pushed() throws {
         let fixture = try OpenIDFixture(issuer: #""requirePushedRequests":true"#)
+        try fixture.freeze()
         #expect(try fixture.authorize(by: nil).text.contains("requirePushedRequests"))
         let pushed = try push(fixture)
         #expect(pushed.status == 201)
@@ -64,7 +65,8 @@ struct RequestTests {
         func object(_ changes: [String: JSONValue?] = [:], by key: Key = key) throws -> String {
             let now = Int64(Date().timeIntervalSince1970)
             var claims = JSONObject([
-                ("iss", "signs"), ("aud", .string(fixture.issuer)), ("exp", .integer(now + 60)), ("client_id", "signs"),
+                ("iss", "signs"), ("aud", .string(fixture.issuer)), ("exp", .integer(now + 3_600)),
+                ("client_id", "signs"),
                 ("response_type", "code"), ("redirect_uri", "http://localhost:3000/callback"), ("scope", "openid"),
                 ("state", "signed"), ("nonce", "signed nonce"), ("max_age", 600),
                 ("claims", ["id_token": ["email": .null]]),

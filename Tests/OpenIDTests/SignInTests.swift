@@ -125,6 +125,7 @@ struct SignInTests {
     @Test("prompt and max_age decide whether a session is enough")
     func sessions() throws {
         let fixture = try OpenIDFixture()
+        try fixture.freeze()
         let browser = TestBrowser(fixture.client)
         #expect(try browser.get(fixture.authorizePath(["prompt": "none"])).redirect["error"] == "login_required")
         _ = try browser.submit(try browser.get(fixture.authorizePath()), ["account": "ada"])
