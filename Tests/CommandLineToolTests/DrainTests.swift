@@ -9,7 +9,7 @@ struct DrainTests {
 
     @Test("a daemon that is told to end answers on, says so, and closes connections; told twice, it ends")
     func drain() throws {
-        let daemon = try Daemon(["--port", "0", "--drain", "60"])
+        let daemon = try Daemon(["--port", "0", "--drain", "600"])
         let client = TestClient(port: daemon.port)
         let kept = try Wire(port: daemon.port)
         func ask() throws -> Answer {
@@ -20,10 +20,11 @@ struct DrainTests {
         #expect(try client.get(DrainTests.health).status == 200)
         kill(daemon.process.processIdentifier, SIGTERM)
         var health = try client.get(DrainTests.health)
-        for _ in 0..<500 where health.status == 200 {
-            usleep(10_000)
-            health = try client.get(DrainTests.health)
-        }
+        #expect(
+            try eventually {
+                health = try client.get(DrainTests.health)
+                return health.status != 200
+            })
         #expect(health.status == 503)
         #expect(health["status"] == "ending")
         #expect(health.diagnosis.contains("ask another replica"))
@@ -34,7 +35,7 @@ struct DrainTests {
         #expect(try client.get("/appleid.apple.com/auth/keys").status == 200)
         let end = daemon.stop()
         #expect(end.status == 0)
-        #expect(end.seconds < 30)
+        #expect(end.seconds < 300)
     }
 
     @Test("it ends by itself when the time is over")

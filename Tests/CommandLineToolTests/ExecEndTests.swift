@@ -15,13 +15,9 @@ struct ExecEndTests {
         #endif
     }
 
-    /// Waits until none of them runs, at most ten seconds.
+    /// Waits until none of them runs.
     private static func haveEnded(_ processes: [pid_t]) -> Bool {
-        for _ in 0..<500 {
-            if !processes.contains(where: isAlive) { return true }
-            Thread.sleep(forTimeInterval: 0.02)
-        }
-        return false
+        eventually { !processes.contains(where: isAlive) }
     }
 
     private static func startProcess(_ arguments: [String], folder: String) throws -> (Process, output: FileHandle) {
@@ -73,25 +69,25 @@ struct ExecEndTests {
         #expect(process.terminationStatus == (signal == SIGKILL ? SIGKILL : 128 + signal))
         #expect(ExecEndTests.haveEnded(Array(started)))
         // Whoever was left to remove the files does it after the command's end.
-        var left = ["…"]
-        for _ in 0..<500 where !left.isEmpty {
-            left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        let isClean = try eventually {
+            var left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             // A log is kept when the command fails, and exec is there to say so.
             if signal != SIGKILL { left.removeAll { $0.hasPrefix("understudy-log-") } }
-            Thread.sleep(forTimeInterval: 0.02)
+            return left.isEmpty
         }
-        #expect(left.isEmpty)
+        #expect(isClean)
     }
 
-    @Test("a command that ignores SIGTERM is killed by the second, or with exec itself", arguments: [SIGTERM, SIGKILL])
+    @Test(
+        "a command that outlives SIGTERM is killed by the second, or with exec itself", arguments: [SIGTERM, SIGKILL])
     func stubborn(signal: Int32) throws {
         let folder = try Folder()
         let (process, output) = try ExecEndTests.startProcess(
-            ["--", "bash", "-c", "trap '' TERM; echo $$; while :; do sleep 0.1; done"], folder: folder.path)
+            ["--", "bash", "-c", "trap 'echo told' TERM; echo $$; while :; do sleep 0.1; done"], folder: folder.path)
         let command = try #require(pid_t(ExecEndTests.line(output).dropLast()))
         kill(process.processIdentifier, signal)
         if signal == SIGTERM {
-            Thread.sleep(forTimeInterval: 0.2)
+            #expect(ExecEndTests.line(output) == "told\n")
             #expect(process.isRunning)
             kill(process.processIdentifier, signal)
         }
@@ -126,62 +122,79 @@ struct ExecEndTests {
                 """
                 \(isIgnored ? "trap '' HUP" : "")
                 "$0" serve --port 0 > "$1/out" 2> /dev/null &
-                for i in $(seq 200); do grep -q listening "$1/out" && break; sleep 0.05; done
-                kill -HUP $!; sleep 0.3
+                for i in $(seq 6000); do grep -q listening "$1/out" && break; sleep 0.05; done
+                kill -HUP $!; \(isIgnored ? "sleep 0.3" : "wait $!; code=$?")
                 curl -s -o /dev/null -w '%{http_code} ' "$(sed 's/.* //' "$1/out")/_understudy/v1/health"
-                kill $! 2> /dev/null; wait $!; echo $?
+                \(isIgnored ? "kill $!; wait $!; code=$?" : ":"); echo $code
                 """, Tool.path, folder.path,
             ])
         #expect(result.output == (isIgnored ? "200 0\n" : "000 0\n"), "\(result)")
     }
 
-    /// What is typed into bash with job control in a terminal of its own, with pauses, and what the terminal shows.
-    private static func type(_ lines: [String]) throws -> String {
+    /// What is typed into bash with job control in a terminal of its own, each when the terminal shows something so many
+    /// times, and what is shown in the end.
+    private static func type(_ steps: [(shown: String, times: Int, typed: String)]) throws -> String {
         let script = """
-            import os, pty, select, signal, sys, time
+            import fcntl, os, pty, select, signal, struct, sys, termios, time
             # The threads of a test have nearly all signals blocked, which a login doesn't.
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
             pid, terminal = pty.fork()
             if pid == 0:
+                # So wide that no line is broken.
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 1000, 0, 0))
+                os.environ["PS1"] = "here> "
                 os.execvp("bash", ["bash", "--norc", "-i"])
             shown = b""
-            def look(seconds):
+            def look(seconds, until=lambda: False):
                 global shown
-                end = time.time() + seconds
-                while time.time() < end:
+                end = time.monotonic() + seconds
+                while time.monotonic() < end and not until():
                     if select.select([terminal], [], [], 0.05)[0]:
                         try: shown += os.read(terminal, 65536)
                         except OSError: return
-            look(1)
-            for line in sys.argv[1:]:
-                os.write(terminal, line.encode())
-                look(1.5)
-            os.write(terminal, b"exit\\n")
+            steps = sys.argv[1:]
+            while steps:
+                text, times, typed = steps[0].encode(), int(steps[1]), steps[2]
+                look(\(patienceSeconds), lambda: shown.count(text) >= times)
+                if shown.count(text) < times: break
+                # What has said that it is there still has to ask for what is typed.
+                look(1)
+                os.write(terminal, typed.encode())
+                steps = steps[3:]
             look(1)
             print(shown.decode(errors="replace"))
+            os.kill(pid, signal.SIGKILL)
             """
-        return try Shell.run("python3", ["-c", script] + lines).output
+        let arguments = steps.flatMap { [$0.shown, "\($0.times)", $0.typed] }
+        return try Shell.run("python3", ["-c", script] + arguments).output
     }
 
     @Test("in a terminal the command reads what is typed, and Ctrl-C is its own, once")
     func terminal() throws {
+        // What a command prints isn't written as it is typed, which the terminal shows as well.
         let interrupted = try ExecEndTests.type([
-            "\(Tool.path) exec -- bash -c 'trap \"echo caught\" INT; sleep 1; sleep 1; exit 5'\n", "\u{3}", "",
-            "echo code=$?\n",
+            (
+                "here> ", 1,
+                "\(Tool.path) exec -- bash -c 'trap \"echo cau\"\"ght; x=1\" INT; echo rea\"\"dy; while [ ! $x ]; do sleep 0.2; done; sleep 1; exit 5'\n"
+            ),
+            ("ready", 1, "\u{3}"), ("here> ", 2, "echo code=$?\n"), ("code=5", 1, "exit\n"),
         ])
-        #expect(interrupted.components(separatedBy: "caught").count == 3, "\(interrupted)")
+        #expect(interrupted.components(separatedBy: "caught").count == 2, "\(interrupted)")
         #expect(interrupted.contains("code=5"), "\(interrupted)")
         let read = try ExecEndTests.type([
-            "\(Tool.path) exec -- sh -c 'read line; echo \"got $line\"'\n", "hello\n",
+            ("here> ", 1, "\(Tool.path) exec -- sh -c 'echo rea\"\"dy; read line; echo \"got $line\"'\n"),
+            ("ready", 1, "hello\n"), ("got hello", 1, "exit\n"),
         ])
-        #expect(read.contains("got hello"))
+        #expect(read.contains("got hello"), "\(read)")
     }
 
     @Test("Ctrl-Z stops the command and exec, and fg lets both go on; also in a pipeline", arguments: ["", " | cat"])
     func jobControl(pipe: String) throws {
         let shown = try ExecEndTests.type([
-            "\(Tool.path) exec -- sh -c 'read line; echo \"got $line\"'\(pipe)\n", "\u{1A}", "fg\n", "hello\n",
-            "echo code=$?\n",
+            ("here> ", 1, "\(Tool.path) exec -- sh -c 'echo rea\"\"dy; read line; echo \"got $line\"'\(pipe)\n"),
+            ("ready", 1, "\u{1A}"), ("Stopped", 1, "fg\n"),
+            // bash shows the command as it was typed, when it stops, and when it goes on.
+            ("read line", 3, "hello\n"), ("got hello", 1, "echo code=$?\n"), ("code=0", 1, "exit\n"),
         ])
         #expect(shown.contains("Stopped"), "\(shown)")
         #expect(shown.contains("got hello"), "\(shown)")

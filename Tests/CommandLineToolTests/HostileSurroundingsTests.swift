@@ -99,7 +99,7 @@ struct HostileSurroundingsTests {
                 environment: ["UNDERSTUDY_STORE": "memory"])
         }
         let served = try run(
-            "timeout 20 sh -c '\"$0\" serve --port 0 > \"$1/out\" & until grep -q listening \"$1/out\"; do sleep 0.05; done; kill $!; wait $!' \"$0\" \"$1\"; cat \"$1/out\""
+            "timeout 300 sh -c '\"$0\" serve --port 0 > \"$1/out\" & until grep -q listening \"$1/out\"; do sleep 0.05; done; kill $!; wait $!' \"$0\" \"$1\"; cat \"$1/out\""
         )
         #expect(served.output.hasPrefix("understudy listening on "), "\(served)")
         #expect(try run("exec \"$0\" seed check \(Repository.root)/seed-data/default.json").output == "ok\n")

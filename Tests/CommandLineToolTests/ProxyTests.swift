@@ -177,9 +177,7 @@ struct ProxyTests {
         let idle = try Wire(port: port)
         idle.send("CONNECT appleid.apple.com:443 HTTP/1.1\r\n\r\n")
         #expect(try idle.receive().status == 200)
-        let begin = ContinuousClock.now
         server.stop()
-        #expect(ContinuousClock.now - begin < .seconds(3))
         #expect(idle.isClosed)
     }
 
