@@ -68,11 +68,6 @@ struct ScenarioWalk: Sendable, CustomStringConvertible {
         try client.post("\(FirebaseFixture.toolkit)/\(call)?key=\(FirebaseFixture.key)", json: body)
     }
 
-    static func offset(_ client: TestClient) throws -> Double {
-        let now = try client.get("\(control)/clock").json["milliseconds"] as? Double ?? 0
-        return now / 1000 - Date().timeIntervalSince1970
-    }
-
     static func openID(_ client: TestClient) throws -> [String: Any] {
         claims(try Site.signIn(at: "openid", client))
     }

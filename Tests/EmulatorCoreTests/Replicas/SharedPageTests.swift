@@ -38,19 +38,18 @@ struct SharedPageTests {
         let (a, b) = (pair.a, pair.b)
         let answer = Mutex<Replica.Answer?>(nil)
         let thread = Thread { [b] in
-            let found = b.call("GET", "mail?to=ada@example.com&wait=20s")
+            let found = b.call("GET", "mail?to=ada@example.com&wait=1m")
             answer.withLock { $0 = found }
         }
         thread.start()
-        let waited = Date()
-        while b.worlds.budget.listeners.count == 0, Date().timeIntervalSince(waited) < 10 { usleep(1_000) }
+        #expect(eventually { b.worlds.budget.listeners.count > 0 })
         let world = try #require(a.worlds.existing("default"))
         world.deliver(try SampleMail.rails.message(to: ["ada@example.com"]))
         let sent = Date()
-        while answer.withLock({ $0 == nil }), Date().timeIntervalSince(sent) < 10 { usleep(1_000) }
+        #expect(eventually { answer.withLock { $0 != nil } })
         let found = try #require(answer.withLock { $0 })
         #expect(found.json["messages"]?.array?.count == 1, "\(found.text)")
-        // Each tenth of a second; this machine may be busy.
-        #expect(Date().timeIntervalSince(sent) < 5)
+        // It looks each tenth of a second, and not only when the minute is over.
+        #expect(Date().timeIntervalSince(sent) < 50)
     }
 }
