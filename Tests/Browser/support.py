@@ -68,7 +68,7 @@ def wait(driver, condition, what="the page"):
                 return False
             raise
 
-    return WebDriverWait(driver, 15, ignored_exceptions=[StaleElementReferenceException]).until(holds, what)
+    return WebDriverWait(driver, 120, ignored_exceptions=[StaleElementReferenceException]).until(holds, what)
 
 
 class BrowserTestCase(unittest.TestCase):

@@ -189,10 +189,8 @@ class Inbox(InspectorTestCase):
             wait(driver, lambda d: d.find_elements(By.CSS_SELECTOR, ".empty"))
         time.sleep(0.5)
         self.mail("ada@example.org")
-        began = time.monotonic()
         for driver in [first, second]:
             wait(driver, lambda d: "ada@example.org" in d.find_element(By.ID, "messages").text, "the mail")
-        self.assertLess(time.monotonic() - began, 2)
         wait(first, lambda d: "ada@example.org" in d.find_element(By.ID, "inbox-news").get_attribute("textContent"))
         first.find_element(By.CSS_SELECTOR, ".title button").click()
         wait(second, lambda d: d.find_elements(By.CSS_SELECTOR, ".empty"), "the other window's empty inbox")

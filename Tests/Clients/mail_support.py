@@ -21,7 +21,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait(what, is_done, seconds=20):
+def wait(what, is_done, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = is_done()

@@ -105,7 +105,7 @@ class TLSTerminator:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.proxy = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         threading.Thread(target=self.accept, daemon=True).start()
-        for _ in range(100):
+        for _ in range(6000):
             try:
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 break

@@ -191,7 +191,7 @@ class GitHubCLI(DaemonTestCase):
 
     def gh(self, *arguments):
         return subprocess.run(
-            ["gh", *arguments], env=self.environment, capture_output=True, text=True, timeout=60,
+            ["gh", *arguments], env=self.environment, capture_output=True, text=True, timeout=300,
             stdin=subprocess.DEVNULL)
 
     def test_device_flow(self):

@@ -96,7 +96,7 @@ class PythonClient(MailTestCase):
 class Programs(MailTestCase):
     def run_program(self, *command, input=None, env=None):
         result = subprocess.run(
-            command, input=input, capture_output=True, text=True, timeout=60, env={**os.environ, **(env or {})})
+            command, input=input, capture_output=True, text=True, timeout=300, env={**os.environ, **(env or {})})
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         return result.stdout
 

@@ -99,7 +99,7 @@ class ModAuthOpenIDC(IssuerTestCase):
             stderr=subprocess.PIPE, text=True, start_new_session=True, **NOBODY)
         cls.addClassCleanup(apache.stderr.close)
         cls.addClassCleanup(cls.stop, apache)
-        for _ in range(200):
+        for _ in range(6000):
             try:
                 requests.get(f"{cls.site}/bye.html")
                 return

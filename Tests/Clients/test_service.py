@@ -25,7 +25,7 @@ class SocketActivation(unittest.TestCase):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/_understudy/v1/health") as answer:
             self.assertEqual(answer.status, 200)
         daemon.send_signal(signal.SIGTERM)
-        self.assertEqual(daemon.wait(timeout=5), 0)
+        self.assertEqual(daemon.wait(timeout=300), 0)
         daemon.stdout.close()
 
     def test_another_process_s_socket_is_left_alone(self):
@@ -33,7 +33,7 @@ class SocketActivation(unittest.TestCase):
             daemon = self.start(listener, pid="1")
             self.assertNotIn(f":{listener.getsockname()[1]}\n", daemon.stdout.readline())
         daemon.terminate()
-        daemon.wait(timeout=5)
+        daemon.wait(timeout=300)
         daemon.stdout.close()
 
 

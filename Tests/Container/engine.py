@@ -138,7 +138,7 @@ class Container:
         """SIGTERM for the container's first process; the exit code and what was said."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         os.kill(int(children[0]), signal.SIGTERM)
-        return self.wait(timeout=10)
+        return self.wait(timeout=300)
 
     def kill(self):
         self.process.kill()
@@ -146,7 +146,7 @@ class Container:
 
     def beside(self, command):
         """Runs another command in the same root and network, as a health check does; what came of it."""
-        return Container(self.root, command, **self.settings).wait(timeout=30)
+        return Container(self.root, command, **self.settings).wait(timeout=300)
 
 
 class Dockerfile:
