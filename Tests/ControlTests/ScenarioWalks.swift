@@ -68,6 +68,14 @@ struct ScenarioWalk: Sendable, CustomStringConvertible {
         try client.post("\(FirebaseFixture.toolkit)/\(call)?key=\(FirebaseFixture.key)", json: body)
     }
 
+    /// Whether the world's clock goes so many seconds ahead of the machine's.
+    static func isAhead(_ client: TestClient, by seconds: Double) throws -> Bool {
+        let before = Date().timeIntervalSince1970
+        let now = try client.get("\(control)/clock").json["milliseconds"] as? Double ?? 0
+        let after = Date().timeIntervalSince1970
+        return (before - 1...after + 1).contains(now / 1_000 - seconds)
+    }
+
     static func openID(_ client: TestClient) throws -> [String: Any] {
         claims(try Site.signIn(at: "openid", client))
     }
