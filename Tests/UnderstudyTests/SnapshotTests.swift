@@ -90,14 +90,14 @@ struct SnapshotTests {
         return (all as NSDictionary, keys)
     }
 
-    /// A file, and where the tests have a PostgreSQL, that, in a schema of its own.
+    /// A file in the test's folder, and where the tests have a PostgreSQL, that, in a schema of its own.
     private static let lasting: [String] = {
         guard let url = ProcessInfo.processInfo.environment["UNDERSTUDY_TEST_POSTGRESQL"], !url.isEmpty else {
-            return ["sqlite:#temporary"]
+            return ["sqlite:file"]
         }
         let mark = url.contains("?") ? "&" : "?"
         let name = UUID().uuidString.prefix(8).lowercased()
-        return ["sqlite:#temporary", "\(url)\(mark)options=-csearch_path%3Dsnapshot_\(name)"]
+        return ["sqlite:file", "\(url)\(mark)options=-csearch_path%3Dsnapshot_\(name)"]
     }()
 
     @Test(
@@ -107,7 +107,7 @@ struct SnapshotTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "snapshot-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = lasting == "sqlite:" ? "sqlite:\(folder)/w" : lasting
+        let store = lasting == "sqlite:file" ? "sqlite:\(folder)/w" : lasting
         let first = try start()
         let client = TestClient(port: first.port)
         let held = try fill(client)
