@@ -63,7 +63,7 @@ let package = Package(
             // The archive: the executable needs no libjansson where it runs. On macOS, pkg-config names the library.
             linkerSettings: [.linkedLibrary(":libjansson.a", .when(platforms: [.linux]))]),
         .target(
-            name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict,
+            name: "SQLite", dependencies: ["CSQLite", "Platform"], swiftSettings: strict,
             // The archive, as jansson's. It calculates with the library of mathematics.
             linkerSettings: [
                 .linkedLibrary(":libsqlite3.a", .when(platforms: [.linux])),

@@ -1,4 +1,5 @@
 import CSQLite
+import Platform
 
 /// A database in a file: <https://www.sqlite.org/cintro.html>. One thread uses it at a time.
 package final class SQLiteDatabase {
@@ -51,10 +52,14 @@ package final class SQLiteDatabase {
 
     package func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement { try SQLiteStatement(sql, self) }
 
+    /// Called right after what has failed.
     func failure(_ code: Int32, _ sql: String) -> SQLiteError {
-        SQLiteError(
-            code: code, message: String(cString: sqlite3_errmsg(pointer)), systemError: sqlite3_system_errno(pointer),
-            sql: sql)
+        // SQLite doesn't note it where a commit fails.
+        let lastError = errno
+        let noted = sqlite3_system_errno(pointer)
+        return SQLiteError(
+            code: code, message: String(cString: sqlite3_errmsg(pointer)),
+            systemError: noted == 0 && code & 0xFF == SQLITE_IOERR ? lastError : noted, sql: sql)
     }
 }
 

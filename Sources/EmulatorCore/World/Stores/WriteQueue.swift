@@ -41,6 +41,8 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         var failed: [(positions: ClosedRange<Int>, failure: StoreFailure)] = []
         /// Up to this position, what failed isn't known any more.
         var forgotten = 0
+        /// Whether there is a thread that writes.
+        var hasBegun = false
         var isClosed = false
         /// Nothing is written any more, for this reason.
         var end: StoreFailure?
@@ -55,7 +57,9 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 
     /// Begins to write. `false` when the system gives no thread.
     func begin(_ writer: some ChangeWriter<Work>) -> Bool {
-        WorkThread.start(stack: 512 << 10) { [self] in run(writer) }
+        let hasBegun = WorkThread.start(stack: 512 << 10) { [self] in run(writer) }
+        state.withLock { $0.hasBegun = hasBegun }
+        return hasBegun
     }
 
     // MARK: - Changes
@@ -113,7 +117,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
     func close() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
-            return !state.isClosed
+            return state.hasBegun && !state.isClosed
         }
         guard isFirst else { return }
         wake.signal()
