@@ -14,7 +14,8 @@ extension PostgreSQLStore {
                     id: write.id, version: write.version, beginning: write.version, tables: tables, shared: shared)
                 write.change.settle()
                 for (name, value) in write.written.values { shared.noteWritten(name, value) }
-                return reset.also()
+                reset.also?()
+                return
             }
             guard let held = state.held, held.id == write.id, held.tables === write.change.tables else {
                 // It was loaded anew, perhaps before this.

@@ -16,7 +16,7 @@ extension PostgreSQLStore {
         if let id = state.withLock({ $0.held?.id }), let other = stores.ownership.owner(of: id), other !== self {
             other.letGo()
         }
-        transfer { () throws(StoreFailure) in
+        transfer { [self] () throws(StoreFailure) in
             guard let (id, version) = state.withLock({ state in state.held.map { ($0.id, $0.version) } }),
                 !state.withLock({ $0.isOwned }), try stores.ownership.own(self, id, version)
             else { return }
@@ -34,7 +34,7 @@ extension PostgreSQLStore {
     /// Writes what isn't written, and lets others change the world.
     func letGo() {
         guard state.withLock({ $0.isOwned }) else { return }
-        transfer { () throws(StoreFailure) in
+        transfer { [self] () throws(StoreFailure) in
             let (id, position) = state.withLock { state -> (Int64?, Int) in
                 isOwned.store(false, ordering: .releasing)
                 state.isLettingGo = state.isOwned
@@ -53,11 +53,9 @@ extension PostgreSQLStore {
         }
     }
 
-    private func transfer(_ change: () throws(StoreFailure) -> Void) {
-        withoutActuallyEscaping(change) { change in
-            // Whoever asks for it doesn't depend on it.
-            StoreCall.within(StoreCall()) { run(OwnershipUpdate(change)) }
-        }
+    private func transfer(_ change: @escaping () throws(StoreFailure) -> Void) {
+        // Whoever asks for it doesn't depend on it.
+        StoreCall.within(StoreCall()) { run(OwnershipUpdate(change)) }
     }
 
     /// What is in memory isn't so any more.
@@ -131,7 +129,7 @@ extension PostgreSQLStore {
             var transaction = Transaction(tables: tables)
             transaction.clock = WorldClock(seed)
             transaction[RandomSource.self] = RandomSource(seed)
-            update.putting(&transaction)
+            update.putting?(&transaction)
             tables.commit()
             (state.seed, state.rowSeed, state.isReset) = (seed, seed, true)
             state.seedings += 1
@@ -139,7 +137,7 @@ extension PostgreSQLStore {
                 id: held.id, version: held.version, beginning: held.beginning, tables: tables, shared: shared)
             enqueue(&state)
             stores.changes.note(state.position)
-            update.also()
+            update.also?()
             return (true, held)
         }
         // What there was is freed outside the lock.

@@ -39,6 +39,7 @@ extension PostgreSQLStore {
             withoutActuallyEscaping(also) { also in
                 let update = ResetUpdate(seed, putting, also)
                 if !resetOwned(update) { run(update) }
+                (update.putting, update.also) = (nil, nil)
             }
         }
     }
@@ -295,7 +296,7 @@ extension PostgreSQLStore {
         var transaction = Transaction(tables: tables)
         transaction.clock = WorldClock(reset.seed)
         transaction[RandomSource.self] = RandomSource(reset.seed)
-        reset.putting(&transaction)
+        reset.putting?(&transaction)
         shared.journal.isOpen = false
         let version = try PostgreSQLSchema.checked(world.integer(0, 0))
         let change = SharedChange(

@@ -49,8 +49,9 @@ final class OwnershipUpdate: PostgreSQLUpdate, @unchecked Sendable {
 
 final class ResetUpdate: PostgreSQLUpdate, @unchecked Sendable {
     let seed: Seed
-    let putting: (inout Transaction) -> Void
-    let also: () -> Void
+    /// Taken away before the caller goes on, whose they are.
+    var putting: ((inout Transaction) -> Void)?
+    var also: (() -> Void)?
 
     init(_ seed: Seed, _ putting: @escaping (inout Transaction) -> Void, _ also: @escaping () -> Void) {
         (self.seed, self.putting, self.also) = (seed, putting, also)
