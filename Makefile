@@ -125,8 +125,8 @@ test-kills: build
 	UNDERSTUDY_STORE=sqlite:#temporary Tests/Stress/redeem $(BINARY) 10
 
 # Two daemons on one PostgreSQL: two hundred clients redeem one code at both, a thousand times; one daemon is ended by SIGKILL,
-# KILLS times under load; one begins while another is alone, was killed or stands still; PostgreSQL is stopped and started; both daemons are restarted in turn behind haproxy. Ten minutes, and
-# with SHORT=1 one.
+# KILLS times under load; one begins while another is alone, was killed or stands still; PostgreSQL is stopped and started; both
+# daemons are restarted in turn behind haproxy. A quarter of an hour, and with SHORT=1 a minute and a half.
 test-replicas: build stores
 	Tests/Stress/redeem $(BINARY) $(if $(SHORT),10,200) replicas
 	Tests/Stress/kills $(BINARY) $(if $(SHORT),10,$(KILLS)) postgresql
