@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
 from typing import Callable, Iterator, List, Tuple
@@ -26,7 +27,7 @@ def stranger(*pieces: bytes, forever: bytes = b"") -> Iterator[Tuple[str, List[b
             with connection, contextlib.suppress(OSError):
                 if stop.is_set():
                     return
-                came.append(connection.recv(65_536))
+                came.append(whole_request(connection))
                 connection.sendall(b"".join(pieces))
                 while forever and not stop.wait(0.01):
                     connection.sendall(forever)
@@ -41,6 +42,16 @@ def stranger(*pieces: bytes, forever: bytes = b"") -> Iterator[Tuple[str, List[b
             stop.set()
             socket.create_connection(("127.0.0.1", port)).close()
             thread.join()
+
+
+def whole_request(connection: socket.socket) -> bytes:
+    """A whole request. Closing a connection with a part of it unread would reset it, and what was answered would be lost."""
+    with connection.makefile("rb") as wire:
+        head = b""
+        while (line := wire.readline()) not in (b"\r\n", b""):
+            head += line
+        length = re.search(rb"(?i)^content-length: (\d+)", head, re.MULTILINE)
+        return head + line + (wire.read(int(length[1])) if length else b"")
 
 
 def answer(body: bytes, status: int = 200, header: bytes = b"") -> bytes:
