@@ -45,6 +45,9 @@ struct GitHubGrant: OAuthGrant {
     static let tokensPerSet = 10
     /// How long a token may go unused.
     static let unusedLimit = TimeSpan.days(365)
+    /// A use this soon after the one that was noted last isn't noted, so that most calls of the API change no token. Not documented:
+    /// GitHub only says "one year".
+    static let useGranularity = TimeSpan.minutes(1)
 
     let account: String
     let client: String
@@ -189,8 +192,10 @@ extension Transaction {
             return nil
         }
         guard var used = working(text, .access, GitHubGrant.self) else { return nil }
-        used.token.details.usedAt = now
-        put(used.token)
+        if now >= used.token.details.usedAt + GitHubGrant.useGranularity {
+            used.token.details.usedAt = now
+            put(used.token)
+        }
         return (used.token, used.account)
     }
 }

@@ -25,6 +25,10 @@ final class HTTPTransaction: @unchecked Sendable {
     var stream: EventStream?
     private let state = Mutex(State.reading)
     private let hasGone = Atomic<Bool>(false)
+    /// Whether it was among the suspended ones when these were looked at.
+    let wasSeenWaiting = Atomic<Bool>(false)
+    /// Whether the client is watched. Only reached while the state's lock is held.
+    private var isWatched = false
 
     init(target: String, pointer: OpaquePointer?, connection: Connection, watch: Watch) {
         self.target = target
@@ -53,25 +57,33 @@ final class HTTPTransaction: @unchecked Sendable {
         }
     }
 
-    /// Suspends the connection until the completion that this returns gets an answer, or the client goes.
+    /// Suspends the connection until the completion that this returns gets an answer, or the client goes while it is watched.
     func suspend() -> Completion {
         let completion = Completion { [weak self] in self?.resume(with: $0) }
         state.withLock { $0 = .waiting(completion) }
         MHD_suspend_connection(pointer)
-        watch.watch(connection.descriptor) { [weak self] in self?.abandon() }
         return completion
+    }
+
+    /// From now on it is noticed when the client goes, if the answer isn't there yet.
+    func watchClient() {
+        state.withLock { state in
+            guard case .waiting = state, !isWatched else { return }
+            isWatched = true
+            watch.watch(connection.descriptor) { [weak self] in self?.abandon() }
+        }
     }
 
     /// Sets the answer and resumes the connection. Only the first call has an effect.
     func resume(with response: Response) {
-        let isFirst = state.withLock { state in
-            guard case .waiting = state else { return false }
+        let wasWatched = state.withLock { state -> Bool? in
+            guard case .waiting = state else { return nil }
             state = .ready(response)
-            return true
+            return isWatched
         }
-        guard isFirst else { return }
-        watch.forget(connection.descriptor)
-        MHD_resume_connection(pointer)
+        guard let wasWatched else { return }
+        if wasWatched { watch.forget(connection.descriptor) }
+        if let batch = ResumedConnections.current { batch.add(pointer) } else { MHD_resume_connection(pointer) }
     }
 
     /// The client has gone: resumes the connection, so that it is closed, and cancels the work on the answer.

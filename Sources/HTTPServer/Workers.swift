@@ -20,6 +20,8 @@ final class Workers: Sendable {
     private let mustStopNow = Atomic<Bool>(false)
     private let running = Mutex(Running())
     private let refusals: RefusedConnections
+    /// When the suspended ones were last looked at.
+    private let lastLook = Mutex(ContinuousClock.now)
 
     private struct Running: @unchecked Sendable {
         var daemon: OpaquePointer?
@@ -103,6 +105,22 @@ final class Workers: Sendable {
         }
     }
 
+    /// Watches the clients of those that were suspended at the last look, too: most answers come before that, and watching costs as
+    /// much as suspending.
+    private func watchSuspended() {
+        let now = ContinuousClock.now
+        let isDue = lastLook.withLock { last in
+            defer { if now - last >= Workers.lookPause { last = now } }
+            return now - last >= Workers.lookPause
+        }
+        guard isDue else { return }
+        for transaction in suspended.withLock({ Array($0.values) }) {
+            if transaction.wasSeenWaiting.exchange(true, ordering: .relaxed) { transaction.watchClient() }
+        }
+    }
+
+    private static let lookPause = Duration.milliseconds(100)
+
     private func outOfDescriptors(_ descriptor: Int32) {
         gate.countRefusal()
         refusals.sendRefusal(descriptor, "the process has no file descriptor left")
@@ -111,6 +129,7 @@ final class Workers: Sendable {
     private func tick() {
         gate.expire()
         refusals.tick()
+        watchSuspended()
         guard let report = refusals.report(of: gate.counters) else { return }
         options.warn(
             "too many connections: \(report.refused) refused, \(report.evicted) slow ones closed; at most "

@@ -23,6 +23,10 @@ final class PostgreSQLOwnership: Sendable {
 
     private struct Owned {
         weak var store: PostgreSQLStore?
+        /// Whether its row is known to say so.
+        var isConfirmed = false
+        /// Whether somebody looked before that was known, and didn't find it.
+        var wasMissed = false
     }
 
     private struct State {
@@ -67,9 +71,9 @@ final class PostgreSQLOwnership: Sendable {
     func own(_ store: PostgreSQLStore, _ id: Int64, _ version: Int64) throws(StoreFailure) -> Bool {
         let asked = MachineClock.nanoseconds
         // Before it is owned: whoever looks meanwhile mustn't overlook it.
-        let (isFirst, startsThread) = state.withLock { state in
-            defer { (state.worlds[id], state.hasThread) = (Owned(store: store), true) }
-            return (state.worlds.isEmpty, !state.hasThread)
+        let isFirst = state.withLock { state in
+            defer { state.worlds[id] = Owned(store: store) }
+            return state.worlds.isEmpty
         }
         do throws(StoreFailure) {
             let (writer, pool) = (writer, pool)
@@ -80,9 +84,14 @@ final class PostgreSQLOwnership: Sendable {
                         PostgreSQLSchema.news(.integer(id), .integer(version)),
                     ], until: .now + PostgreSQLPool.answerLimit)
             }
-            guard results[0].changed == 1, results[1].count > 0, results[1].integer(0, 0) == version else {
-                if results[0].changed == 0 { note(isAlone: false) }
+            guard results[0].changed == 1 else {
+                note(isAlone: false)
                 remove(id)
+                return false
+            }
+            guard results[1].count > 0, results[1].integer(0, 0) == version, confirm(id) else {
+                remove(id)
+                try tell(id)
                 return false
             }
         } catch {
@@ -91,9 +100,29 @@ final class PostgreSQLOwnership: Sendable {
         }
         if isFirst { validUntil.store(asked + PostgreSQLOwnership.lease, ordering: .releasing) }
         wasUsed.store(true, ordering: .relaxed)
-        if startsThread { _ = WorkThread.start(stack: 512 << 10) { [weak self] in PostgreSQLOwnership.watch { self } } }
-        if isFirst { wake.signal() }
+        startLooking()
         return true
+    }
+
+    /// The world's row says that it is owned. `false` when that may not be so any more.
+    private func confirm(_ id: Int64) -> Bool {
+        state.withLock { state in
+            guard let owned = state.worlds[id], !owned.wasMissed else { return false }
+            state.worlds[id]?.isConfirmed = true
+            return true
+        }
+    }
+
+    /// Has a thread look now and then.
+    private func startLooking() {
+        let isStarted = state.withLock { state in
+            defer { state.hasThread = true }
+            return state.hasThread
+        }
+        if !isStarted, !WorkThread.start(stack: 512 << 10, { [weak self] in PostgreSQLOwnership.watch { self } }) {
+            state.withLock { $0.hasThread = false }
+        }
+        wake.signal()
     }
 
     /// The store in this process that owns the world, if any does.
@@ -156,6 +185,15 @@ final class PostgreSQLOwnership: Sendable {
                 continue
             }
             if ids.contains(id) { continue }
+            guard owned.isConfirmed else {
+                // Its row may have said so only after it was looked at.
+                let isConfirmed = state.withLock { state in
+                    state.worlds[id]?.wasMissed = true
+                    return state.worlds[id]?.isConfirmed ?? false
+                }
+                if isConfirmed { store.letGo() }
+                continue
+            }
             note(isAlone: false)
             store.letGo()
         }

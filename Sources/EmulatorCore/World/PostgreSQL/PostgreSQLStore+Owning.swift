@@ -27,7 +27,9 @@ extension PostgreSQLStore {
                 isOwned.store(true, ordering: .releasing)
                 return true
             }
-            if !isTaken { stores.ownership.remove(id) }
+            guard !isTaken else { return }
+            stores.ownership.remove(id)
+            try stores.ownership.tell(id)
         }
     }
 

@@ -22,9 +22,13 @@ final class JSONText {
 
     fileprivate var depth: Int { open.count }
 
-    fileprivate func begin(_ start: Character, _ end: Character) {
-        bytes.append(start.asciiValue ?? 0)
-        open.append((end: end.asciiValue ?? 0, hasMember: false))
+    fileprivate func beginObject() { begin(UInt8(ascii: "{"), UInt8(ascii: "}")) }
+
+    fileprivate func beginArray() { begin(UInt8(ascii: "["), UInt8(ascii: "]")) }
+
+    private func begin(_ start: UInt8, _ end: UInt8) {
+        bytes.append(start)
+        open.append((end: end, hasMember: false))
     }
 
     fileprivate func end(to depth: Int) {
@@ -76,12 +80,11 @@ final class JSONText {
     }
 
     fileprivate func write(_ text: String) {
+        var text = text
         bytes.append(UInt8(ascii: "\""))
-        let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        if isPlain {
-            bytes.append(contentsOf: text.utf8)
-        } else {
-            for byte in text.utf8 { writeEscaped(byte) }
+        text.withUTF8 { utf8 in
+            let isPlain = utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            if isPlain { bytes.append(contentsOf: utf8) } else { for byte in utf8 { writeEscaped(byte) } }
         }
         bytes.append(UInt8(ascii: "\""))
     }
@@ -110,12 +113,12 @@ private struct ValueEncoder: Encoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         // A value that asks twice goes on with the same object.
-        if text.depth == outer { text.begin("{", "}") }
+        if text.depth == outer { text.beginObject() }
         return KeyedEncodingContainer(ObjectEncoder(text: text, depth: outer + 1))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        if text.depth == outer { text.begin("[", "]") }
+        if text.depth == outer { text.beginArray() }
         return ArrayEncoder(text: text, depth: outer + 1)
     }
 

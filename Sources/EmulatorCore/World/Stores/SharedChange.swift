@@ -41,7 +41,11 @@ struct SharedChange: @unchecked Sendable {
         self.firstPlace = firstPlace
         var known: [OutcomeKey: Int] = [:]
         var touched: Set<ObjectIdentifier> = []
-        for entry in shared.journal.take() {
+        let entries = shared.journal.take()
+        known.reserveCapacity(entries.count)
+        outcomes.reserveCapacity(entries.count)
+        steps.reserveCapacity(entries.count)
+        for entry in entries {
             switch entry {
             case .touched(let box):
                 guard touched.insert(ObjectIdentifier(box)).inserted else { continue }

@@ -1,4 +1,5 @@
 import Dispatch
+import HTTPServer
 import Platform
 import Synchronization
 
@@ -124,8 +125,6 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         ended.wait()
     }
 
-    var hasEnded: Bool { state.withLock { $0.end != nil } }
-
     // MARK: - Writing
 
     /// While several clients wait, others may come in this time, in microseconds: a transaction costs as much as ten changes in it.
@@ -166,7 +165,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
             } catch { return (fail(works, error, writer), error) }
         }
         guard let failure else {
-            for waiter in done { waiter.done(nil) }
+            ResumedConnections.together { for waiter in done { waiter.done(nil) } }
             return done.count > 1
         }
         // What they do now may have to wait.
