@@ -12,11 +12,12 @@ struct RowEncoder {
     }
 }
 
-/// JSON as it is being written.
+/// JSON as it is being written. Nothing here calls back while it changes something, so Swift need not check that at run time, which
+/// would take a third of the whole.
 final class JSONText {
-    fileprivate(set) var bytes: [UInt8] = []
+    @exclusivity(unchecked) fileprivate(set) var bytes: [UInt8] = []
     /// For each object or array that is open: what ends it, and whether it has a member already.
-    private var open: [(end: UInt8, hasMember: Bool)] = []
+    @exclusivity(unchecked) private var open: [(end: UInt8, hasMember: Bool)] = []
 
     init() { bytes.reserveCapacity(512) }
 
