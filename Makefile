@@ -27,7 +27,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 endif
 
 .PHONY: run example test build setup stores format lint schema scenarios install uninstall deb release clean
-.PHONY: bench bench-growth bench-mail bench-stores bench-worst fuzz fuzz-runner fuzz-http
+.PHONY: bench bench-growth bench-instructions bench-mail bench-stores bench-worst fuzz fuzz-runner fuzz-http
 .PHONY: screenshots test-browser test-clients test-kits test-walks test-docs test-release test-container test-image test-fresh
 .PHONY: test-boot test-boundaries test-sanitizers test-stress test-kills test-replicas test-growth test-openapi
 
@@ -185,6 +185,11 @@ bench-growth: build
 bench-stores: build stores
 	$(call need,wrk)
 	Benchmarks/stores $(BINARY) $(if $(GRANTS),--grants $(GRANTS))
+
+# The same in instructions, for changes that are smaller than what two runs differ by.
+bench-instructions: build
+	$(call need,binutils python3 valgrind)
+	Benchmarks/instructions $(BINARY) memory sqlite
 
 bench: build
 	$(call need,wrk curl perl)

@@ -91,8 +91,10 @@ struct SharedPortTests {
         let program = "\(folder.path)/understudy"
         try FileManager.default.copyItem(atPath: Tool.path, toPath: program)
         #expect(chmod(folder.path, 0o777) == 0 && chmod(program, 0o755) == 0)
+        // Whoever nobody is may not reach the store that other tests have.
         let nobody = [
             "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=\(folder.path)", "TMPDIR=\(folder.path)",
+            "UNDERSTUDY_STORE=memory",
         ]
         func asNobody(_ options: [String]) throws -> Shell.Result {
             try Shell.run(

@@ -325,7 +325,8 @@ struct RecordingTests {
         }
         let worlds = try fixture.client.get("\(RecordingTests.api)/worlds").json["worlds"] as? [[String: Any]] ?? []
         let kept = worlds.first { $0["name"] as? String == "large" }?["requests"] as? Int ?? 0
-        #expect((30...67).contains(kept), "\(kept)")
+        // PostgreSQL has some more, until it is worth removing them.
+        #expect((30...74).contains(kept), "\(kept)")
     }
 
     @Test("what a fault did is recorded, disconnects, too")

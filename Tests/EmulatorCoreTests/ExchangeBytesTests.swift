@@ -28,6 +28,11 @@ struct ExchangeBytesTests {
                 body: #"{"error":"invalid_grant"}"#), time: .last, began: 1_790_000_000_000_000, duration: 12_345,
             fault: "an ordered fault"),
         exchange(.dropped), exchange(.cut),
+        // What a client's server didn't answer.
+        RecordedExchange(
+            id: "r2", parent: "r1", world: "w", host: "127.0.0.1", path: "/events", client: nil,
+            request: Request(method: "POST", target: "http://127.0.0.1:1/events", body: Array("{}".utf8)),
+            response: Response(status: 0), time: .first, began: 1, duration: 7_000_000, fault: nil),
         RecordedExchange(
             id: "r3", parent: nil, world: "w", host: "localhost", path: "/DATA", client: nil,
             request: Request(method: "SMTP", target: "/DATA", body: Array("EHLO x\r\n".utf8)),

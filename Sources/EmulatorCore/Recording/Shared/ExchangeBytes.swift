@@ -85,11 +85,13 @@ extension RecordedExchange {
     package convenience init?(decoding bytes: [UInt8]) {
         guard bytes.first == RecordedExchange.formatVersion, let fields = FieldReader(bytes) else { return nil }
         guard let id = fields.text(.id), let world = fields.text(.world), let path = fields.text(.path),
-            let method = fields.text(.method), let status = fields.number(.status), (100...999).contains(status),
-            let time = Instant(milliseconds: Int64(fields.number(.time) ?? 0)),
+            let method = fields.text(.method), let time = Instant(milliseconds: Int64(fields.number(.time) ?? 0)),
             let requestHeaders = fields.pairs(.requestHeaders), let responseHeaders = fields.pairs(.responseHeaders),
             let recipients = fields.texts(.recipients), let messages = fields.texts(.messages)
         else { return nil }
+        // What a client's server didn't answer has none.
+        let status = fields.number(.status) ?? 0
+        guard (0...999).contains(status) else { return nil }
         let flags = Flags(rawValue: fields.number(.flags) ?? 0)
         var request = Request(
             method: method, target: "/", headers: requestHeaders, body: fields.bytes(.requestBody),
