@@ -84,7 +84,7 @@ class Mail(unittest.TestCase):
 
         # She switches forwarding off, and Apple tells the app.
         WORLD.apple.notify("email-disabled", account=PERSON, client=APP)
-        told = Notifications.received.get(timeout=10)
+        told = Notifications.received.get(timeout=60)
         self.assertEqual((told["type"], told["sub"], told["email"]), ("email-disabled", person["sub"], hidden))
 
         # The next mail is refused, and the inbox says why.
@@ -94,7 +94,7 @@ class Mail(unittest.TestCase):
 
         # She switches it on again.
         WORLD.apple.notify("email-enabled", account=PERSON, client=APP)
-        self.assertEqual(Notifications.received.get(timeout=10)["type"], "email-enabled")
+        self.assertEqual(Notifications.received.get(timeout=60)["type"], "email-enabled")
         self.send(SENDER, hidden, self.message(SENDER, hidden, "Welcome back", "Hello!\n"))
         [back] = WORLD.mail(to=hidden, subject="Welcome back", wait="10s")
         self.assertEqual(back.relay["forwardedTo"], own)
