@@ -181,7 +181,7 @@ extension AppleSection {
         init(_ fields: inout Fields) {
             senders = fields(
                 "senders", .set(of: .text(.email)), default: [], "Addresses that may write to relay addresses.")
-            domains = fields("domains", .set(of: .text(.nonEmpty)), default: [], "Domains that may.")
+            domains = fields("domains", .set(of: .text(.mailDomain)), default: [], "Domains that may.")
             requireDKIM = fields(
                 "requireDKIM", .boolean, default: false,
                 "Refuse mails without a valid signature of the domain in From. Apple demands SPF or DKIM, and SPF can't be seen here."

@@ -76,6 +76,19 @@ struct SnapshotCommand: ParsableCommand {
         @Argument(help: "The file, which only its owner may read then; - is standard output.", completion: .file())
         var file: String
 
+        func validate() throws {
+            guard let store = place.store else { return }
+            if store == "memory" {
+                throw ValidationError("--store: memory keeps nothing that could be saved once its daemon has ended.")
+            }
+            // A store that isn't there would be made, and a world of the seed be saved.
+            let path = String(store.dropFirst("sqlite:".count))
+            guard store.hasPrefix("sqlite:"), !path.isEmpty, !path.hasPrefix("#"), access(path, F_OK) != 0 else {
+                return
+            }
+            throw ValidationError("--store: there is no file \(path).")
+        }
+
         func run() throws {
             try place.use { daemon in
                 // Asking for a world's snapshot would make the world.

@@ -100,7 +100,7 @@ package struct ControlAPI: Sendable {
                 answers: [.json("The document.", .map(of: .any))]
             ) { exchange in await exchange.aside { ControlAnswer.ok(openAPI(in: exchange)) } },
             .control(
-                "POST", "reset", "Lets the world begin afresh from its seed.",
+                "POST", "reset", "Lets the world begin afresh from its seed.", reads: .noQuery,
                 answers: [.json("It has begun afresh.", ControlAPI.resetSchema)]
             ) { reset($0) },
         ]

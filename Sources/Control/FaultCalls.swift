@@ -26,9 +26,9 @@ extension ControlAPI {
                     .refusal(409, "tooMany", "There are too many faults, or their bodies are too long."),
                 ]
             ) { addFault($0, $1) },
-            .control("DELETE", "faults", "Withdraws all faults.", answers: [.empty("There are none.")]) {
-                removeFaults($0)
-            },
+            .control(
+                "DELETE", "faults", "Withdraws all faults.", reads: .noQuery, answers: [.empty("There are none.")]
+            ) { removeFaults($0) },
             .control(
                 "DELETE", "faults/:id", "Withdraws a fault.", path: ["The fault's ID."],
                 answers: [.empty("It is withdrawn."), gone]

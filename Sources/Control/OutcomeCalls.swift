@@ -32,9 +32,9 @@ extension ControlAPI {
                     .refusal(409, "tooMany", "There are too many outcomes."),
                 ]
             ) { addOutcome($0, $1) },
-            .control("DELETE", "outcomes", "Withdraws all outcomes.", answers: [.empty("There are none.")]) {
-                removeOutcomes($0)
-            },
+            .control(
+                "DELETE", "outcomes", "Withdraws all outcomes.", reads: .noQuery, answers: [.empty("There are none.")]
+            ) { removeOutcomes($0) },
             .control(
                 "DELETE", "outcomes/:id", "Withdraws an outcome.", path: ["The outcome's ID."],
                 answers: [

@@ -60,6 +60,8 @@ struct SnapshotCommandTests {
             (["save", "--store", "mysql://ada:s3cret@db/x", "-"], 1, "\"mysql\" is no store"),
             (["save", "--store", "memory"] + url + ["-"], 64, "give one"),
             (["save", "--world", "a b", "-"], 64, "can't be a world"),
+            (["save", "--store", "memory", "-"], 64, "memory keeps nothing"),
+            (["save", "--store", "sqlite:\(folder.path)/typo", "-"], 64, "there is no file \(folder.path)/typo"),
         ] {
             let result = try Shell.run(Tool.path, ["snapshot"] + arguments)
             #expect(Int(result.status) == status && result.errors.contains(words), "\(arguments) \(result)")

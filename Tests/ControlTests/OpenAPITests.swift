@@ -176,7 +176,14 @@ struct OpenAPITests {
             #expect(error?["path"] as? String == path, "\(query)")
         }
         #expect(try client.get("/_understudy/v1/requests?limit=2&refused=true&status=4xx&count=1").status == 200)
-        #expect(try client.request("DELETE", "/_understudy/v1/requests?host=api.github.com").status == 400)
+        // What a parameter seems to narrow isn't emptied.
+        for (method, path) in [
+            ("DELETE", "requests?host=api.github.com"), ("DELETE", "mail?to=nobody@example.com"),
+            ("DELETE", "outcomes?provider=apple"), ("DELETE", "faults?host=x"), ("POST", "reset?world=w"),
+        ] {
+            let answer = try client.request(method, "/_understudy/v1/\(path)")
+            #expect(answer.status == 400 && answer.text.contains("invalidQuery"), "\(path)")
+        }
     }
 
     @Test("a world's document says where the world is")

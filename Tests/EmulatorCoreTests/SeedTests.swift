@@ -42,6 +42,14 @@ struct SeedTests {
     @Test(
         "each fault names its place, what was found and what was expected",
         arguments: [
+            (
+                #"{"apple":{"teams":[{"id":"A1B2C3D4E5","relay":{"domains":["@example.com"]}}]}}"#,
+                "$.apple.teams[0].relay.domains[0]: found a string (\"@example.com\"), expected a domain such as"
+            ),
+            (
+                #"{"apple":{"teams":[{"id":"A1B2C3D4E5","relay":{"domains":["ok.example","example.com."]}}]}}"#,
+                "$.apple.teams[0].relay.domains[1]"
+            ),
             ("[]", "seed: $: found an array, expected an object"),
             ("{", "seed: $: not JSON"),
             (#"{"acounts":[]}"#, #"seed: $.acounts: unknown key "acounts"; did you mean "accounts"?"#),

@@ -30,7 +30,9 @@ extension ControlAPI {
                 "POST", "mail", "Sends a mail, as if by SMTP.", reads: .body(NewMail.self),
                 answers: ControlAPI.submitted
             ) { await sendMail($0, $1) },
-            .control("DELETE", "mail", "Empties the inbox.", answers: [.empty("It is empty.")]) { deleteMail($0) },
+            .control(
+                "DELETE", "mail", "Empties the inbox.", reads: .noQuery, answers: [.empty("It is empty.")]
+            ) { deleteMail($0) },
             .control(
                 "GET", "mail/:id", "Shows one message, whole.", path: path,
                 answers: [.json("The message.", MailDocument.schema), gone]

@@ -45,6 +45,11 @@ package struct CallBody: Sendable {
     }
 }
 
+/// A query without parameters.
+private struct NoParameters: SchemaObject {
+    init(_ fields: inout Fields) {}
+}
+
 /// What a call takes of its request. It is read, and refused where it doesn't suit, before the handler runs.
 package struct CallInput<Value>: Sendable {
     let query: Schema?
@@ -65,6 +70,13 @@ package struct CallInput<Value>: Sendable {
 
 extension CallInput where Value == Void {
     static var nothing: CallInput { CallInput { (_) throws(ControlRefusal) in } }
+
+    /// No query either: any parameter is refused. For calls that remove more than whoever gives one means.
+    package static var noQuery: CallInput {
+        CallInput(query: NoParameters.schema) { (exchange) throws(ControlRefusal) in
+            _ = try exchange.query(NoParameters.self)
+        }
+    }
 
     /// A body that the handler reads by itself, because more than its shape decides how.
     package static func unread(_ schema: Schema, isOptional: Bool? = nil) -> CallInput {

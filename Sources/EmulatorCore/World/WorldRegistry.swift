@@ -72,6 +72,7 @@ package final class WorldRegistry: Sendable {
         self.now = now
         keys = KeyRings.seeded(seed)
         first = World(name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget, stores: stores)
+        first.state.lastUse.store(now(), ordering: .relaxed)
         state = Mutex(State(worlds: [unnamed: first], lastSweep: now()))
         turns = stores.isShared ? (0..<Turn.count).map { _ in Turn() } : []
     }

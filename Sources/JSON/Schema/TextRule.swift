@@ -59,6 +59,16 @@ package struct TextRule: Sendable {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && !text.contains { $0.isWhitespace }
     }
+    /// What stands after the "@" of an address.
+    package static let mailDomain = TextRule(
+        about: "a domain such as \"example.com\", of at most 253 bytes",
+        pattern: "^[^@\\s.:/*]+(\\.[^@\\s.:/*]+)*$"
+    ) { text in
+        text.utf8.count <= 253
+            && text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+                !label.isEmpty && !label.contains { "@:/*".contains($0) || $0.isWhitespace }
+            }
+    }
     package static let base32 = TextRule(
         about: "a secret in base32: upper-case letters and 2 to 7", pattern: "^[A-Z2-7]{16,}$"
     ) { text in
