@@ -77,16 +77,9 @@ struct SnapshotCommand: ParsableCommand {
         var file: String
 
         func validate() throws {
-            guard let store = place.store else { return }
-            if store == "memory" {
-                throw ValidationError("--store: memory keeps nothing that could be saved once its daemon has ended.")
+            if let store = place.store, let reason = RunningServer.reasonAgainstSaving(from: store) {
+                throw ValidationError("--store: \(reason).")
             }
-            // A store that isn't there would be made, and a world of the seed be saved.
-            let path = String(store.dropFirst("sqlite:".count))
-            guard store.hasPrefix("sqlite:"), !path.isEmpty, !path.hasPrefix("#"), access(path, F_OK) != 0 else {
-                return
-            }
-            throw ValidationError("--store: there is no file \(path).")
         }
 
         func run() throws {

@@ -6,8 +6,14 @@ import Synchronization
 package final class ProcessGauges: Sendable {
     package typealias Connections = @Sendable () -> ServerCounters?
 
+    /// A closure that is itself a mutex's value is wrapped once more each time it is read, and each call then goes through all of the
+    /// wrappers; as a member of a structure it is kept as it is.
+    private struct MailServer {
+        let connections: @Sendable () -> (open: Int, limit: Int)?
+    }
+
     private let servers = Mutex<[(name: String, counters: Connections)]>([])
-    private let mail = Mutex<(@Sendable () -> (open: Int, limit: Int)?)?>(nil)
+    private let mail = Mutex<MailServer?>(nil)
     private let ports = Mutex<[(name: String, port: UInt16)]>([])
     /// How many lines of the log were dropped since the start; `nil` when the log isn't written by this program.
     let droppedLogLines: (@Sendable () -> Int)?
@@ -28,10 +34,10 @@ package final class ProcessGauges: Sendable {
 
     /// Adds the server of mail by SMTP: how many connections it has, of how many.
     package func addMail(_ connections: @escaping @Sendable () -> (open: Int, limit: Int)?) {
-        mail.withLock { $0 = connections }
+        mail.withLock { $0 = MailServer(connections: connections) }
     }
 
-    var mailConnections: (open: Int, limit: Int)? { mail.withLock { $0 }?() }
+    var mailConnections: (open: Int, limit: Int)? { mail.withLock { $0 }?.connections() }
 
     /// Notes what is listened on: `http`, `https`, `proxy`.
     package func note(_ name: String, port: UInt16) { ports.withLock { $0.append((name: name, port: port)) } }

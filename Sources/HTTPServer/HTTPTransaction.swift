@@ -25,7 +25,7 @@ final class HTTPTransaction: @unchecked Sendable {
     var stream: EventStream?
     private let state = Mutex(State.reading)
     private let hasGone = Atomic<Bool>(false)
-    /// Whether it was among the suspended ones when these were looked at.
+    /// Whether it was suspended already when its server last looked for clients to watch.
     let wasSeenWaiting = Atomic<Bool>(false)
     /// Whether the client is watched. Only reached while the state's lock is held.
     private var isWatched = false

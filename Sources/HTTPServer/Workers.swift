@@ -105,13 +105,14 @@ final class Workers: Sendable {
         }
     }
 
-    /// Watches the clients of those that were suspended at the last look, too: most answers come before that, and watching costs as
-    /// much as suspending.
+    /// Watches the clients of connections that were suspended when this was last called, and still are: most answers come sooner, and
+    /// watching costs as much as suspending.
     private func watchSuspended() {
         let now = ContinuousClock.now
         let isDue = lastLook.withLock { last in
-            defer { if now - last >= Workers.lookPause { last = now } }
-            return now - last >= Workers.lookPause
+            guard now - last >= Workers.lookPause else { return false }
+            last = now
+            return true
         }
         guard isDue else { return }
         for transaction in suspended.withLock({ Array($0.values) }) {

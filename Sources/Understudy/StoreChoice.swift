@@ -29,6 +29,16 @@ enum StoreChoice {
         }
     }
 
+    /// Why it can't have worlds from an earlier time; `nil` where it may. It would be made, and have what the seed says.
+    var reasonForNoWorlds: String? {
+        switch self {
+        case .memory, .checked: "memory keeps nothing that could be saved once its daemon has ended"
+        case .sqlite(""): "a temporary file ends with its daemon"
+        case .sqlite(let path): access(path, F_OK) == 0 ? nil : "there is no file \(path)"
+        case .postgresql(let url): url.hasSuffix("#temporary") ? "a temporary schema ends with its daemon" : nil
+        }
+    }
+
     /// What is asked for, or else what the environment says.
     static func chosen(_ text: String?) throws -> StoreChoice {
         let said = getenv(variable).map { String(cString: $0) } ?? ""
@@ -67,4 +77,10 @@ enum StoreChoice {
             }
         }
     }
+}
+
+extension RunningServer {
+    /// Why a store, as `Options.store` says it, has no worlds that could be saved; `nil` where it may have some, and for what is no
+    /// store.
+    package static func reasonAgainstSaving(from store: String) -> String? { StoreChoice(store)?.reasonForNoWorlds }
 }

@@ -91,7 +91,7 @@ struct SharedPortTests {
         let program = "\(folder.path)/understudy"
         try FileManager.default.copyItem(atPath: Tool.path, toPath: program)
         #expect(chmod(folder.path, 0o777) == 0 && chmod(program, 0o755) == 0)
-        // Whoever nobody is may not reach the store that other tests have.
+        // The user nobody may not open the socket of the tests' PostgreSQL.
         let nobody = [
             "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=\(folder.path)", "TMPDIR=\(folder.path)",
             "UNDERSTUDY_STORE=memory",

@@ -61,6 +61,7 @@ struct SnapshotCommandTests {
             (["save", "--store", "memory"] + url + ["-"], 64, "give one"),
             (["save", "--world", "a b", "-"], 64, "can't be a world"),
             (["save", "--store", "memory", "-"], 64, "memory keeps nothing"),
+            (["save", "--store", "sqlite:#temporary", "-"], 64, "ends with its daemon"),
             (["save", "--store", "sqlite:\(folder.path)/typo", "-"], 64, "there is no file \(folder.path)/typo"),
         ] {
             let result = try Shell.run(Tool.path, ["snapshot"] + arguments)

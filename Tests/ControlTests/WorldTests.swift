@@ -123,6 +123,13 @@ struct WorldTests {
         #expect(registry.world("kept") !== kept)
     }
 
+    @Test("the default world is idle from the daemon's start, not from the machine's")
+    func idleAtStart() throws {
+        let registry = WorldRegistry(
+            seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator(), now: { 5_000 })
+        #expect(registry.all.map(\.idle) == [0])
+    }
+
     @Test("never more than ten thousand worlds: those that were only looked at make way; one costs less than 20 kB")
     func limit() throws {
         let registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator())

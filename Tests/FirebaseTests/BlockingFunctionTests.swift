@@ -169,7 +169,7 @@ struct BlockingFunctionTests {
                 == "BLOCKING_FUNCTION_ERROR_RESPONSE : ((Deadline exceeded making request to \(receiver.url).))")
         #expect(ContinuousClock.now - began >= .seconds(7))
         // It is recorded once it has ended.
-        let recorded = "\(FirebaseFixture.control)/requests?path=/events&wait=60s"
+        let recorded = "\(FirebaseFixture.control)/requests?path=/events&wait=20s"
         let kept = try fixture.client.get(recorded).json["requests"]
         #expect((kept as? [[String: Any]])?.count == 1)
     }

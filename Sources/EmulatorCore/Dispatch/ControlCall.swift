@@ -71,7 +71,7 @@ package struct CallInput<Value>: Sendable {
 extension CallInput where Value == Void {
     static var nothing: CallInput { CallInput { (_) throws(ControlRefusal) in } }
 
-    /// No query either: any parameter is refused. For calls that remove more than whoever gives one means.
+    /// Nothing, and a query with any parameter is refused. For calls that remove everything: whoever gives a parameter means less.
     package static var noQuery: CallInput {
         CallInput(query: NoParameters.schema) { (exchange) throws(ControlRefusal) in
             _ = try exchange.query(NoParameters.self)

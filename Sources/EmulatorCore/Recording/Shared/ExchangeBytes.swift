@@ -89,9 +89,9 @@ extension RecordedExchange {
             let requestHeaders = fields.pairs(.requestHeaders), let responseHeaders = fields.pairs(.responseHeaders),
             let recipients = fields.texts(.recipients), let messages = fields.texts(.messages)
         else { return nil }
-        // What a client's server didn't answer has none.
+        // A message of the daemon's own that nobody has answered has no status.
         let status = fields.number(.status) ?? 0
-        guard (0...999).contains(status) else { return nil }
+        guard status == 0 || (100...999).contains(status) else { return nil }
         let flags = Flags(rawValue: fields.number(.flags) ?? 0)
         var request = Request(
             method: method, target: "/", headers: requestHeaders, body: fields.bytes(.requestBody),

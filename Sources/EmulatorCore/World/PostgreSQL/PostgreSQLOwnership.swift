@@ -23,9 +23,9 @@ final class PostgreSQLOwnership: Sendable {
 
     private struct Owned {
         weak var store: PostgreSQLStore?
-        /// Whether its row is known to say so.
+        /// Whether PostgreSQL has answered that this daemon is the world's owner.
         var isConfirmed = false
-        /// Whether somebody looked before that was known, and didn't find it.
+        /// Whether a look before that answer didn't find the world among those that are owned.
         var wasMissed = false
     }
 
@@ -104,7 +104,7 @@ final class PostgreSQLOwnership: Sendable {
         return true
     }
 
-    /// The world's row says that it is owned. `false` when that may not be so any more.
+    /// PostgreSQL has answered that this daemon is the owner. `false` when a look has found otherwise meanwhile.
     private func confirm(_ id: Int64) -> Bool {
         state.withLock { state in
             guard let owned = state.worlds[id], !owned.wasMissed else { return false }
@@ -186,7 +186,7 @@ final class PostgreSQLOwnership: Sendable {
             }
             if ids.contains(id) { continue }
             guard owned.isConfirmed else {
-                // Its row may have said so only after it was looked at.
+                // It may have become the owner after the rows were read.
                 let isConfirmed = state.withLock { state in
                     state.worlds[id]?.wasMissed = true
                     return state.worlds[id]?.isConfirmed ?? false
