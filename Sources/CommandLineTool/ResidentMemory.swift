@@ -4,8 +4,16 @@ import EmulatorCore
 /// Frees memory after the start. Much code runs only at the start, such as reading options and checking seeds, and its
 /// pages stay mapped until the kernel needs them: half of the resident memory at rest.
 enum ResidentMemory {
+    /// Does so a second from now: the first requests often come at once, and need much of it.
+    static func releaseCodeLater() {
+        _ = WorkThread.start {
+            sleep(1)
+            releaseCode()
+        }
+    }
+
     /// Unmaps the pages of code. Pages that are needed again come from the page cache. Only Linux says where they are.
-    static func releaseCode() {
+    private static func releaseCode() {
         guard let maps = try? File.text(at: "/proc/self/maps") else { return }
         for line in maps.split(separator: "\n") {
             // address-address permissions offset device inode path. Only code, to which nothing has been written.

@@ -48,7 +48,7 @@ struct ServeCommand: ParsableCommand {
             output.write("understudy takes mail on smtp://\(address) for world \(world)")
         }
         output.flush()
-        ResidentMemory.releaseCode()
+        ResidentMemory.releaseCodeLater()
         let signal = signals.wait()
         if drain > 0 {
             server.announceEnd()

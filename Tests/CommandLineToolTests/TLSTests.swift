@@ -7,7 +7,9 @@ import Understudy
 
 @Suite("HTTPS")
 struct TLSTests {
-    @Test("beside HTTP, with the same answers; URLs in them say https")
+    @Test(
+        "beside HTTP, with the same answers; URLs in them say https",
+        .oneProcess("a balancer listens at 127.0.0.1 alone"))
     func both() throws {
         let folder = try Folder()
         let server = try folder.start()

@@ -163,7 +163,14 @@ struct ControlTests {
         #expect((try fixture.client.get("/~two\(ControlTests.api)/accounts").json["accounts"] as? [Any])?.count == 3)
         #expect((try fixture.client.get("\(ControlTests.api)/accounts").json["accounts"] as? [Any])?.count == 3)
         #expect(try fixture.client.get("/~two\(ControlTests.api)/clock")["now"]?.hasPrefix("2030") == false)
-        #expect(try fixture.client.get("\(ControlTests.api)/health").json["worlds"] as? Int == 3)
+        let listed = try fixture.client.get("\(ControlTests.api)/worlds").json["worlds"] as? [[String: Any]] ?? []
+        #expect(listed.compactMap { $0["name"] as? String } == ["default", "one", "two"])
+    }
+
+    @Test("health says how many worlds the daemon holds", .oneProcess("health counts what its process holds"))
+    func heldWorlds() throws {
+        _ = try fixture.client.get("/~one\(ControlTests.api)/accounts")
+        #expect(try fixture.client.get("\(ControlTests.api)/health").json["worlds"] as? Int == 2)
     }
 
     @Test(

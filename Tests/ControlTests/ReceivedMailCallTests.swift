@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Understudy
 
-@Suite("Control: mails that came from outside")
+@Suite("Control: mails that came from outside", .oneProcess("who hands mail on is set in the process"))
 struct ReceivedMailCallTests {
     private static let mail = "\(FirebaseFixture.control)/mail"
     let server: TestServer

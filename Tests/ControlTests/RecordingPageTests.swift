@@ -58,7 +58,9 @@ struct RecordingPageTests {
         #expect(try verify(501).status == 400)
     }
 
-    @Test("an event stream that its client closes gives its place back")
+    @Test(
+        "an event stream that its client closes gives its place back",
+        .oneProcess("health counts what its process holds"))
     func streams() throws {
         let fixture = try FirebaseFixture()
         func count() throws -> Int? {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Understudy
 
-@Suite("Worlds by port and by host name")
+@Suite("Worlds by port and by host name", .oneProcess("a world's port is one replica's"))
 struct WorldPortTests {
     private static let worlds = "\(FaultFixture.api)/worlds"
     private let fixture: FaultFixture

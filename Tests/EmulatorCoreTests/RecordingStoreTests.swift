@@ -48,12 +48,13 @@ struct RecordingStoreTests {
         }
         let both = budget.recordings.usage.bytes
         other.clear(forgetting: true)
-        #expect(budget.recordings.usage.bytes * 2 == both)
+        // Both are the same but for the texts of numbers and times.
+        #expect(abs(budget.recordings.usage.bytes * 2 - both) < 500)
         other.add(Self.exchange(11, size: 10_000))
         #expect(other.exchanges.map(\.id) == ["r11"])
         #expect(other.known().first == 10)
         recording = nil
-        #expect(budget.recordings.usage.bytes * 20 == both)
+        #expect(abs(budget.recordings.usage.bytes * 20 - both) < 500)
         #expect(budget.recordings.usage.dropped == 0)
     }
 

@@ -19,7 +19,9 @@ import Understudy
         return try #require(list?.last?["id"] as? String)
     }
 
-    @Test("a mail's page: its envelope, its conversation, the way to the inbox, and a command that sends it again")
+    @Test(
+        "a mail's page: its envelope, its conversation, the way to the inbox, and a command that sends it again",
+        .oneProcess("each replica takes mail at a port of its own"))
     func taken() throws {
         _ = try MailWire(port: port).mail(
             from: "it's@example.com", to: ["max@example.org"], "Subject: <b>Hello</b>\r\n\r\nText\r\n")

@@ -18,7 +18,9 @@ import Testing
         return links.map { String($0.prefix { $0 != "\"" }) }
     }
 
-    @Test("it says what runs, what is seeded and where everything is")
+    @Test(
+        "it says what runs, what is seeded and where everything is",
+        .oneProcess("a daemon knows its own ports, not the balancer's"))
     func everything() throws {
         let page = try fixture.page("setup")
         #expect(page.status == 200 && page.header("Content-Type") == "text/html;charset=UTF-8")
@@ -139,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("ports that are open are in the guides")
+    @Test("ports that are open are in the guides", .oneProcess("a daemon knows its own ports, not the balancer's"))
     func ports() throws {
         let page = try fixture.page("setup/unchanged").text
         #expect(page.contains("understudy serve --proxy-port 9080"))

@@ -23,7 +23,7 @@ import Testing
         #expect(!(try fixture.page("worlds").text.contains(">w1</a>")))
     }
 
-    @Test("a world gets a port of its own, at which its inspector is")
+    @Test("a world gets a port of its own, at which its inspector is", .oneProcess("a world's port is one replica's"))
     func port() throws {
         _ = try fixture.submit("worlds", ["name": "w1", "listen": "0"])
         let page = try fixture.page("worlds").text

@@ -48,7 +48,9 @@ struct ReceivingTests {
         #expect(all.contains("********") && !all.contains("c2VjcmV0") && !all.contains("AGFkYQBz"))
     }
 
-    @Test("a mail's world is the header's, else the port's, else that of AUTH's user, else the default") func worlds()
+    @Test(
+        "a mail's world is the header's, else the port's, else that of AUTH's user, else the default",
+        .oneProcess("a world's port is one replica's")) func worlds()
         throws
     {
         let fixture = try MailFixture { $0.worldMailPorts = [(world: "fixed", port: 0)] }
@@ -160,7 +162,10 @@ struct ReceivingTests {
         #expect(text.contains("max@example.org") && !text.contains("123456") && text.contains("masked-"))
     }
 
-    @Test("health tells the port, and the run's report counts mail") func health() throws {
+    @Test(
+        "health tells the port, and the run's report counts mail",
+        .oneProcess("each replica takes mail at a port of its own"))
+    func health() throws {
         let fixture = try MailFixture()
         try fixture.wire().mail(to: ["max@example.org"])
         let ports = try fixture.client.get("\(MailFixture.api)/health").json["ports"] as? [String: Any]

@@ -10,7 +10,8 @@ extension Operation {
     /// `traits`, which play a part of a provider, are recorded and can be ordered to fail.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
-        answers: [CallAnswer], keys: [KeyOwner] = [], _ traits: OperationTraits? = nil,
+        answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
+        _ traits: OperationTraits? = nil,
         _ respond: @escaping @Sendable (Exchange, Input) -> Response
     ) -> Operation {
         Operation(
@@ -25,7 +26,8 @@ extension Operation {
     /// The same, for a call that has to wait.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
-        answers: [CallAnswer], keys: [KeyOwner] = [], _ traits: OperationTraits? = nil,
+        answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
+        _ traits: OperationTraits? = nil,
         _ respond: @escaping @Sendable (Exchange, Input) async -> Response
     ) -> Operation {
         Operation(
@@ -40,10 +42,11 @@ extension Operation {
     /// A call that takes nothing but its path, or reads its body by itself.
     package static func control(
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
-        reads input: CallInput<Void> = .nothing, answers: [CallAnswer], keys: [KeyOwner] = [],
+        reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
+        keys: [KeyOwner] = [],
         _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) -> Response
     ) -> Operation {
-        control(method, path, about, path: names, reads: input, answers: answers, keys: keys, traits) { exchange, _ in
+        control(method, path, about, path: names, reads: input, answers: answers(), keys: keys, traits) { exchange, _ in
             respond(exchange)
         }
     }
@@ -51,10 +54,11 @@ extension Operation {
     /// The same, for a call that has to wait.
     package static func control(
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
-        reads input: CallInput<Void> = .nothing, answers: [CallAnswer], keys: [KeyOwner] = [],
+        reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
+        keys: [KeyOwner] = [],
         _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) async -> Response
     ) -> Operation {
-        control(method, path, about, path: names, reads: input, answers: answers, keys: keys, traits) { exchange, _ in
+        control(method, path, about, path: names, reads: input, answers: answers(), keys: keys, traits) { exchange, _ in
             await respond(exchange)
         }
     }

@@ -7,8 +7,7 @@ package struct SeedFormat: Sendable {
     package let account: ComposedRule<Account>
     /// An outcome, at one of the providers at which people have a profile.
     package let outcome: ComposedRule<Outcome>
-    /// What the tables of a world with such a seed can hold.
-    package let stored: StoredTypes
+    private let lazyStored: Lazy<StoredTypes>
     let contents: ComposedRule<SeedContents>
     private let providers: [any Provider.Type]
 
@@ -26,9 +25,12 @@ package struct SeedFormat: Sendable {
         self.profiles = profiles
         self.account = account
         self.outcome = outcome
-        stored = StoredTypes(providers, rows: rows, values: values)
+        lazyStored = Lazy { StoredTypes(providers, rows: rows, values: values) }
         contents = ComposedRule("Seed") { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
     }
+
+    /// What the tables of a world with such a seed can hold. Worlds in memory needn't know.
+    package var stored: StoredTypes { lazyStored.value }
 
     /// What is taken before a seed names anything: the hosts that providers always play, and the first segments of the
     /// daemon's own paths, which share a place with hosts in the prefix form.
