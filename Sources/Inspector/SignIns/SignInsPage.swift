@@ -5,7 +5,7 @@ import JOSE
 
 // GET /_understudy/: what has happened, a row for each sign-in, the newest first.
 //
-// Query: provider, client, refused, q and all filter; before is the place where a page of older ones begins.
+// Query: provider, client, refused, q and all filter; before is the time, in microseconds, before which a page of older ones begins.
 
 extension Inspector {
     var signInsOperations: [Operation] {
