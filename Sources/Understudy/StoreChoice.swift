@@ -29,7 +29,8 @@ enum StoreChoice {
         }
     }
 
-    /// Why it can't have worlds from an earlier time; `nil` where it may. It would be made, and have what the seed says.
+    /// Why it can't have worlds from an earlier time; `nil` where it may. Opened all the same, it would have a new world, as the seed
+    /// says.
     var reasonForNoWorlds: String? {
         switch self {
         case .memory, .checked: "memory keeps nothing that could be saved once its daemon has ended"

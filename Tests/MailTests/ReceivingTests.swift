@@ -50,9 +50,8 @@ struct ReceivingTests {
 
     @Test(
         "a mail's world is the header's, else the port's, else that of AUTH's user, else the default",
-        .oneProcess("a world's port is one replica's")) func worlds()
-        throws
-    {
+        .oneProcess("a world's port is one replica's"))
+    func worlds() throws {
         let fixture = try MailFixture { $0.worldMailPorts = [(world: "fixed", port: 0)] }
         let made = try fixture.client.post("\(MailFixture.api)/worlds", json: ["name": "own", "smtp": 0])
         let own = try #require(made["smtp"].flatMap { Int($0.split(separator: ":").last ?? "") })

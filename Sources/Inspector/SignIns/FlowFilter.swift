@@ -62,39 +62,3 @@ struct FlowFilter: Sendable {
         return texts
     }
 }
-
-/// Some of the flows, and where older ones begin.
-struct FlowPage: Sendable {
-    static let size = 50
-
-    let flows: [Flow]
-    /// The `before` of the next page; `nil` when there are no more.
-    let next: Int?
-    /// Whether the recording holds anything at all.
-    let isRecorded: Bool
-    /// How many exchanges had been recorded before the next one.
-    let end: Int
-
-    /// When a flow's last exchange was answered: pages go by that, because it is the same at each of several daemons that share the
-    /// recording, and the order in which they have written isn't.
-    private static func time(of exchanges: [KnownExchange]) -> Int {
-        Int(exchanges.last?.exchange.answered.time ?? 0)
-    }
-
-    /// `before` is the time of the last flow of the page before, in microseconds since 1970.
-    init(_ reader: FlowReader, _ filter: FlowFilter, before: Int?) {
-        let known = reader.world.recording.known().exchanges
-        isRecorded = !known.isEmpty
-        end = (known.last?.exchange.order).map { $0 + 1 } ?? 0
-        var flows: [(flow: Flow, time: Int)] = []
-        let all = FlowReader.grouped(known).map { (exchanges: $0, time: FlowPage.time(of: $0)) }
-        for (exchanges, time) in all.sorted(by: { $0.time > $1.time }) {
-            if let before, time >= before { continue }
-            let flow = reader.flow(exchanges)
-            if filter.takes(flow, reader) { flows.append((flow: flow, time: time)) }
-            if flows.count > FlowPage.size { break }
-        }
-        next = flows.count > FlowPage.size ? flows[FlowPage.size - 1].time : nil
-        self.flows = flows.prefix(FlowPage.size).map(\.flow)
-    }
-}

@@ -5,7 +5,7 @@ import JOSE
 
 // GET /_understudy/: what has happened, a row for each sign-in, the newest first.
 //
-// Query: provider, client, refused, q and all filter; before is the time, in microseconds, before which a page of older ones begins.
+// Query: provider, client, refused, q and all filter; before is the place of a flow: a page of older ones begins after it.
 
 extension Inspector {
     var signInsOperations: [Operation] {
@@ -26,7 +26,7 @@ extension Inspector {
     func signIns(_ exchange: Exchange) async -> Response {
         let form = exchange.request.queryForm
         let (reader, filter) = (reader(exchange), FlowFilter(form))
-        let before = form["before"].flatMap { Int($0) }
+        let before = form["before"].flatMap { FlowPlace($0) }
         return await exchange.world.recording.search {
             let flows = FlowPage(reader, filter, before: before)
             return page(
@@ -99,7 +99,7 @@ extension Inspector {
     // MARK: - The list
 
     private func list(
-        _ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ reader: FlowReader, before: Int?
+        _ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ reader: FlowReader, before: FlowPlace?
     ) -> [HTML] {
         let rows = page.flows.map { FlowRow(flow: $0, reader: reader, exchange: exchange).html }
         // A page of older ones doesn't change.
@@ -118,7 +118,7 @@ extension Inspector {
             .element("ol", attributes: attributes, children: rows),
         ]
         if let next = page.next {
-            let older = exchange.inspector("?\(filter.query([("before", String(next))]))")
+            let older = exchange.inspector("?\(filter.query([("before", next.text)]))")
             content.append(
                 .tag("p", [("class", "flow-more")], .tag("a", [("id", "older"), ("href", older)], "Older ones")))
         }
@@ -128,7 +128,7 @@ extension Inspector {
         return content
     }
 
-    private func nothing(_ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ before: Int?) -> HTML {
+    private func nothing(_ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ before: FlowPlace?) -> HTML {
         if before != nil { return .tag("p", [], "There are no older ones.") }
         if page.isRecorded, filter.isEmpty {
             return .tag("p", [], "Nobody has tried to sign in: only key sets and discovery documents were asked for.")
