@@ -246,7 +246,7 @@ package final class Dispatcher: Sendable {
         guard context.parent == nil, let call = context.storeCall else { return reply }
         switch reply {
         case .now(let response):
-            guard call.hasUnwritten else { return reply }
+            guard call.endsUnwritten() else { return reply }
             return .later { done in call.whenWritten { done(response) } }
         case .later(let start):
             return .later { done in start(done.then { response in call.whenWritten { done(response) } }) }

@@ -40,6 +40,8 @@ extension PostgreSQLStore {
             let (id, position) = state.withLock { state -> (Int64?, Int) in
                 isOwned.store(false, ordering: .releasing)
                 state.isLettingGo = state.isOwned
+                // Also what nobody waits for.
+                if state.isOwned { enqueue(&state) }
                 return (state.isOwned ? state.held?.id : nil, state.position)
             }
             guard let id else { return }
@@ -78,12 +80,31 @@ extension PostgreSQLStore {
         guard isOwned.load(ordering: .acquiring), StoreCall.current?.failure == nil else { return nil }
         return state.withLock { state in
             guard state.isOwned, !state.isLettingGo, let held = state.held else { return nil }
+            let count = held.shared.journal.entries.count
             let (outcome, effect) = held.shared.attempt(body, on: held.tables)
-            if effect == .changed { enqueue(&state) }
-            stores.changes.note(state.position)
+            note(effect, from: count, held, &state)
             if let failure = held.shared.failure { fail(failure, &state) }
             return outcome
         }
+    }
+
+    /// Takes note of what an update has come to that has found `count` entries in the journal. Returns the position of what is to be
+    /// written before anybody is told of it.
+    @discardableResult
+    private func note(_ effect: SharedTables.Effect, from count: Int, _ held: Held, _ state: inout State) -> Int {
+        var position = held.tables.seen
+        switch effect {
+        case .none, .refused: break
+        case .changedBehind:
+            stores.changes.addBehind(state.isQueued ? nil : .change(self))
+            state.isQueued = true
+        case .changed:
+            enqueue(&state)
+            held.shared.journal.place(from: count, at: state.position)
+            position = state.position
+        }
+        stores.changes.note(position)
+        return position
     }
 
     /// The same for what waited until the world was owned. `false` when it isn't.
@@ -98,15 +119,15 @@ extension PostgreSQLStore {
             let (tables, journal) = (held.tables, held.shared.journal)
             for update in batch {
                 let count = journal.entries.count
+                tables.look()
                 tables.begin()
                 if update.run(tables) {
                     tables.commit()
-                    if journal.entries.count > count { enqueue(&state) }
                 } else {
                     tables.undo()
                     journal.cut(to: count)
                 }
-                update.position = state.position
+                update.position = note(journal.effect(from: count), from: count, held, &state)
             }
             if let failure = held.shared.failure { fail(failure, &state) }
             return true
@@ -138,6 +159,7 @@ extension PostgreSQLStore {
             state.held = Held(
                 id: held.id, version: held.version, beginning: held.beginning, tables: tables, shared: shared)
             enqueue(&state)
+            tables.beganAt = state.position
             stores.changes.note(state.position)
             update.also?()
             return (true, held)

@@ -122,8 +122,11 @@ final class PostgreSQLStore: Store {
         prepare()
         return try state.withLock { (state) throws(Failure) -> Result in
             let tables = state.held?.tables ?? MemoryTables(state.seed)
-            stores.changes.note(state.position)
-            defer { if let failure = state.held?.shared.failure { fail(failure, &state) } }
+            tables.look()
+            defer {
+                stores.changes.note(state.held == nil ? state.position : tables.seen)
+                if let failure = state.held?.shared.failure { fail(failure, &state) }
+            }
             return try body(Snapshot(tables: tables))
         }
     }
@@ -168,6 +171,7 @@ final class PostgreSQLStore: Store {
         state.withLock { state in
             state.seed = seed
             state.held?.tables.goOn(with: seed)
+            state.held?.tables.beganAt = state.position
         }
     }
 

@@ -107,9 +107,15 @@ final class SQLiteStore: Store {
     ) throws(Failure) -> Result {
         prepare()
         return try state.withLock { (state) throws(Failure) -> Result in
-            queue.changes.note(state.position)
-            guard let held = state.held else { return try body(Snapshot(tables: MemoryTables(state.seed))) }
-            defer { if let failure = held.shared.failure { fail(failure, &state) } }
+            guard let held = state.held else {
+                queue.changes.note(state.position)
+                return try body(Snapshot(tables: MemoryTables(state.seed)))
+            }
+            held.tables.look()
+            defer {
+                queue.changes.note(held.tables.seen)
+                if let failure = held.shared.failure { fail(failure, &state) }
+            }
             return try body(Snapshot(tables: held.tables))
         }
     }
@@ -136,10 +142,20 @@ final class SQLiteStore: Store {
             }
         }
         defer { if let failure = held.shared.failure { fail(failure, &state) } }
+        let count = held.shared.journal.entries.count
         let (outcome, effect) = held.shared.attempt(
             body, on: held.tables, isRefused: queue.isFailing.load(ordering: .relaxed))
-        if effect == .changed { enqueue(&state) }
-        queue.changes.note(state.position)
+        switch effect {
+        case .none, .refused: queue.changes.note(held.tables.seen)
+        case .changedBehind:
+            queue.changes.addBehind(state.isQueued ? nil : .change(self))
+            state.isQueued = true
+            queue.changes.note(held.tables.seen)
+        case .changed:
+            enqueue(&state)
+            held.shared.journal.place(from: count, at: state.position)
+            queue.changes.note(state.position)
+        }
         return (outcome, effect == .refused)
     }
 
@@ -171,6 +187,7 @@ final class SQLiteStore: Store {
             (state.seed, state.rowSeed, state.isReset) = (seed, seed, true)
             state.held = Held(tables: tables, shared: shared, world: held.world)
             enqueue(&state)
+            tables.beganAt = state.position
             queue.changes.note(state.position)
             also()
             return held
@@ -189,6 +206,7 @@ final class SQLiteStore: Store {
             guard let held = state.held else { return }
             state.seed = seed
             held.tables.goOn(with: seed)
+            held.tables.beganAt = state.position
         }
     }
 

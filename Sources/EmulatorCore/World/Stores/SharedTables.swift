@@ -108,6 +108,8 @@ final class SharedTables {
     enum Effect {
         case none
         case changed
+        /// Nothing but what is written behind.
+        case changedBehind
         /// It would have changed something, which mustn't be.
         case refused
     }
@@ -118,15 +120,16 @@ final class SharedTables {
         _ body: (inout Transaction) throws(Failure) -> Result, on tables: MemoryTables, isRefused: Bool = false
     ) -> (outcome: Swift.Result<Result, Failure>, effect: Effect) {
         let count = journal.entries.count
+        tables.look()
         tables.begin()
         var transaction = Transaction(tables: tables)
         let outcome: Swift.Result<Result, Failure>
         do throws(Failure) {
             outcome = .success(try body(&transaction))
-            let isChange = journal.entries.count > count
-            guard isChange, isRefused else {
+            let effect = journal.effect(from: count)
+            guard effect != .none, isRefused else {
                 tables.commit()
-                return (outcome, isChange ? .changed : .none)
+                return (outcome, effect)
             }
         } catch { outcome = .failure(error) }
         tables.undo()

@@ -75,6 +75,8 @@ package final class StoreCall: Sendable {
         var beginsAgain = false
         /// The last change that the call has made or seen and that may not be written yet.
         var unwritten: (changes: any UnwrittenChanges, position: Int)?
+        /// Whether its answer waits for nothing that is changed from now on.
+        var isAnswered = false
     }
 
     private let state: Mutex<State>
@@ -124,21 +126,31 @@ package final class StoreCall: Sendable {
 
     /// Calls `done` once all that the call has made or seen is written, at once if it is. What fails is noted.
     func whenWritten(_ done: @escaping @Sendable () -> Void) {
-        guard let (changes, position) = state.withLock({ $0.unwritten }) else { return done() }
+        guard let (changes, position) = end() else { return done() }
         changes.whenWritten(position) { [self] failure in
             if let failure { note(failure) }
             done()
         }
     }
 
-    /// Whether the call has made or seen something that may not be written.
-    var hasUnwritten: Bool {
-        guard let (changes, position) = state.withLock({ $0.unwritten }) else { return false }
+    /// The call is answered. Whether it has made or seen something that may not be written.
+    func endsUnwritten() -> Bool {
+        guard let (changes, position) = end() else { return false }
         return !changes.isWritten(position)
     }
 
+    /// What is changed for it later is written though nobody waits for that.
+    private func end() -> (changes: any UnwrittenChanges, position: Int)? {
+        state.withLock { state in
+            state.isAnswered = true
+            return state.unwritten
+        }
+    }
+
+    var isAnswered: Bool { state.withLock { $0.isAnswered } }
+
     private func waitUntilWritten() {
-        guard let (changes, position) = state.withLock({ $0.unwritten }) else { return }
+        guard let (changes, position) = end() else { return }
         if let failure = changes.waitUntilWritten(position) { note(failure) }
     }
 

@@ -37,6 +37,10 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         /// All up to this one are written, or have failed.
         var settled = 0
         var works: [Work] = []
+        /// Whether the thread that writes looks within a second for work of which it wasn't told.
+        var isWatched = false
+        /// Whether the thread that writes was told to look for work, and hasn't yet.
+        var isTold = false
         var waiters: [Waiter] = []
         /// What couldn't be written, and why: what still waits must be told.
         var failed: [(positions: ClosedRange<Int>, failure: StoreFailure)] = []
@@ -73,8 +77,26 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
             return state.position
         }
         // A request's changes are written once it is done, all of them.
-        if StoreCall.current == nil { wake.signal() }
+        if StoreCall.current?.isAnswered ?? true { tell() }
         return position
+    }
+
+    /// Something has been changed for which nobody will wait. It is written with the next change, or within a second.
+    func addBehind(_ work: Work?) {
+        let isWatched = state.withLock { state in
+            if let work { state.works.append(work) }
+            return state.isWatched
+        }
+        if !isWatched { tell() }
+    }
+
+    /// The thread that writes is to look for work.
+    private func tell() {
+        let isNews = state.withLock { state in
+            defer { state.isTold = true }
+            return !state.isTold
+        }
+        if isNews { wake.signal() }
     }
 
     /// Whoever asks has seen, or made, the change at this position.
@@ -97,7 +119,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
             return nil
         }
         if let failure { return done(failure) }
-        wake.signal()
+        tell()
     }
 
     func waitUntilWritten(_ position: Int) -> StoreFailure? {
@@ -112,7 +134,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
     }
 
     /// Waits until all that was changed before is written, or has failed.
-    func flush() { _ = waitUntilWritten(state.withLock { $0.position }) }
+    func flush() { _ = waitUntilWritten(add(nil)) }
 
     /// Writes what is left, and then nothing more.
     func close() {
@@ -121,7 +143,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
             return state.hasBegun && !state.isClosed
         }
         guard isFirst else { return }
-        wake.signal()
+        tell()
         ended.wait()
     }
 
@@ -132,16 +154,18 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 
     private func run(_ writer: some ChangeWriter<Work>) {
         var isBusy = false
+        var deadline = DispatchTime.distantFuture
         while true {
-            wake.wait()
-            if isBusy { usleep(WriteQueue.gathering) }
-            let (batch, isClosed) = state.withLock { state -> ((works: [Work], position: Int)?, Bool) in
-                guard state.position > state.settled else { return (nil, state.isClosed) }
-                defer { state.works = [] }
-                return ((works: state.works, position: state.position), state.isClosed)
-            }
+            let isDue = wake.wait(timeout: deadline) == .timedOut
+            if isBusy, !isDue { usleep(WriteQueue.gathering) }
+            let (batch, isWatched, isClosed) = state.withLock { $0.take(isDue: isDue) }
             if let batch { isBusy = process(batch.works, upTo: batch.position, writer) }
             if isClosed { break }
+            if !isWatched {
+                deadline = .distantFuture
+            } else if batch != nil || deadline == .distantFuture {
+                deadline = .now() + .seconds(1)
+            }
         }
         writer.end()
         let stopped = StoreFailure(.gone, "the daemon has stopped")
@@ -205,6 +229,20 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 }
 
 extension WriteQueue.State {
+    /// What is to be written now; `isDue` for what nobody waits for, too.
+    fileprivate mutating func take(
+        isDue: Bool
+    ) -> (batch: (works: [Work], position: Int)?, isWatched: Bool, isClosed: Bool) {
+        isTold = false
+        guard position > settled || !works.isEmpty && (isDue || isClosed) else {
+            isWatched = !works.isEmpty || isWatched && !isDue
+            return (nil, isWatched, isClosed)
+        }
+        defer { works = [] }
+        isWatched = true
+        return ((works: works, position: position), true, isClosed)
+    }
+
     private static var failedLimit: Int { 1_000 }
 
     /// Why the change at this position couldn't be written; `nil` when it was.

@@ -59,6 +59,9 @@ final class MemoryTable {
     var isUndoing = false
     /// Where others have the same table; `nil` in a store of this process's own.
     var journal: TableJournal?
+    /// The positions of the last change, and of the last that took a row away, where answers wait for changes (`WriteQueue`).
+    var changedAt = 0
+    var removedAt = 0
     /// Entries of indexes that rows got later than when they were added, where others have the same table.
     var moved: [String: [MovedEntry]] = [:]
 

@@ -4,6 +4,9 @@ import Time
 /// makes this sendable.
 final class MemoryTables: Tables, @unchecked Sendable {
     class AnyBox {
+        /// The position of the last change, where answers wait for that (`WriteQueue`); otherwise 0.
+        var position = 0
+
         /// The value as it is now, to be written or to be put back.
         func captured(by coder: StoredCoder) -> CapturedValue? { nil }
     }
@@ -45,6 +48,10 @@ final class MemoryTables: Tables, @unchecked Sendable {
     private let check: StoredCheck?
     /// Where others have the same tables; `nil` in a store of this process's own.
     let shared: SharedTables?
+    /// The position at which the world began as it is, where answers wait for changes (`WriteQueue`).
+    var beganAt = 0
+    /// The position of the last change of which something was seen since `look`.
+    private(set) var seen = 0
 
     init(_ seed: Seed, isChecked: Bool = false, rows: Seed? = nil, shared: SharedTables? = nil) {
         self.seed = seed
@@ -142,32 +149,53 @@ final class MemoryTables: Tables, @unchecked Sendable {
         return table
     }
 
+    // MARK: - What is seen
+
+    /// From now on, `seen` says what is seen.
+    func look() { seen = beganAt }
+
+    private func see(_ position: Int) { seen = max(seen, position) }
+
+    /// A table of which all may be seen.
+    private func wholeTable<R: Row>(_ type: R.Type) -> MemoryTable {
+        let table = table(type)
+        see(table.changedAt)
+        return table
+    }
+
     // MARK: - Tables
 
-    func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { table(type).find(key.keyText)?.row(type) }
+    func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R? {
+        let table = table(type)
+        let found = table.find(key.keyText)
+        see(found?.position ?? table.removedAt)
+        return found?.row(type)
+    }
 
-    func count<R: Row>(_ type: R.Type) -> Int { table(type).count }
+    func count<R: Row>(_ type: R.Type) -> Int { wholeTable(type).count }
 
     func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R] {
-        table(type).rows(after: after?.keyText, limit: limit).map { $0.row(type) }
+        wholeTable(type).rows(after: after?.keyText, limit: limit).map { $0.row(type) }
     }
 
     func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
-        table(R.self).rows(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
+        wholeTable(R.self).rows(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
     }
 
     func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int {
-        table(R.self).count(ObjectIdentifier(index), value.keyText)
+        wholeTable(R.self).count(ObjectIdentifier(index), value.keyText)
     }
 
     func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
-        table(R.self).newest(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
+        wholeTable(R.self).newest(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
     }
 
     func rows<R: Row>(
         _ index: SortedIndex<R>, prefix: String, after: String?, limit: Int
     ) -> [(text: String, row: R)] {
-        table(R.self).rows(prefix: prefix, after: after, limit: limit).map { (text: $0.text, row: $0.row.row(R.self)) }
+        wholeTable(R.self).rows(prefix: prefix, after: after, limit: limit).map {
+            (text: $0.text, row: $0.row.row(R.self))
+        }
     }
 
     func put<R: Row>(_ row: R) {
@@ -180,12 +208,14 @@ final class MemoryTables: Tables, @unchecked Sendable {
         tableToChange(type).remove(key.keyText)?.row(type)
     }
 
-    var now: Instant { clock.value.now }
-
-    private var clock: Box<WorldClock> { box(WorldClock.self) }
+    var now: Instant { self[WorldClock.self].now }
 
     subscript<V: WorldValue>(type: V.Type) -> V {
-        get { box(type).value }
+        get {
+            let box = box(type)
+            see(box.position)
+            return box.value
+        }
         _modify {
             let box = box(type)
             if canFail, restoring[ObjectIdentifier(type)] == nil {

@@ -3,6 +3,8 @@ import Time
 /// A row of any type, as a table in memory keeps it. It never changes: a changed row is stored anew.
 class StoredRow {
     let key: String
+    /// The position of the change that has put it, where answers wait for that (`WriteQueue`); otherwise 0.
+    var position = 0
 
     init(key: String) { self.key = key }
 }
@@ -40,6 +42,7 @@ struct StoredRowRules {
 
     let name: String
     let limit: Int
+    let isWrittenBehind: Bool
     /// The declared indexes, in their order.
     let indexes: [(id: ObjectIdentifier, name: String, values: Values)]
     let order: ((StoredRow) -> [String])?
@@ -49,6 +52,7 @@ struct StoredRowRules {
         let table = R.table
         name = table.name
         limit = table.limit
+        isWrittenBehind = table.isWrittenBehind
         indexes = table.indexes.map { (id: ObjectIdentifier($0), name: $0.name, values: $0.storedValues) }
         order = table.order.map { index in { index.texts($0.row(R.self)) } }
         droppedAt = table.droppedAt.map { droppedAt in { droppedAt($0.row(R.self)) } }

@@ -48,6 +48,31 @@ final class TableJournal {
         if isOpen { entries.append(.touched(box)) }
     }
 
+    /// What was noted after the first `count` has happened at this position of a queue of changes.
+    func place(from count: Int, at position: Int) {
+        for entry in entries[count...] {
+            switch entry {
+            case .put(let row, let table, _):
+                row.position = position
+                table.changedAt = position
+            case .removed(_, let table): (table.changedAt, table.removedAt) = (position, position)
+            case .touched(let box): box.position = position
+            }
+        }
+    }
+
+    /// What was noted after the first `count` comes to.
+    func effect(from count: Int) -> SharedTables.Effect {
+        guard entries.count > count else { return .none }
+        let isWrittenBehind = entries[count...].allSatisfy { entry in
+            switch entry {
+            case .put(_, let table, _), .removed(_, let table): table.rules.isWrittenBehind
+            case .touched: false
+            }
+        }
+        return isWrittenBehind ? .changedBehind : .changed
+    }
+
     /// Forgets all but the first ones.
     func cut(to count: Int) { entries.removeLast(entries.count - count) }
 

@@ -1,0 +1,218 @@
+import Foundation
+import Synchronization
+import Testing
+import Time
+import Understudy
+
+@testable import EmulatorCore
+
+@Suite("what answers wait for, where changes are written behind the world in memory")
+struct WrittenBehindTests {
+    private typealias Note = TableTests.Note
+
+    /// A row for which nobody waits.
+    private struct Tally: Row, Equatable {
+        static let table = Table<Tally>("test.tally", limit: 100, isWrittenBehind: true)
+
+        let key: String
+        var count = 0
+    }
+
+    /// A world in a file of SQLite's, with the queue of its changes.
+    private final class World {
+        let path = FileManager.default.temporaryDirectory.appending(path: "behind-\(UUID().uuidString)").path
+        let queue: SQLiteQueue
+        let store: SQLiteStore
+
+        init(_ seed: Seed) throws {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            queue = try SQLiteQueue(FileLock(SQLiteFile("\(path)/w")))
+            store = SQLiteStore("w", seed, queue)
+            queue.open(store)
+        }
+
+        deinit {
+            queue.changes.close()
+            try? FileManager.default.removeItem(atPath: path)
+        }
+
+        /// Whether an answer that has done this has to wait.
+        func waits(_ body: (any Store) -> Void) -> Bool {
+            let call = StoreCall()
+            StoreCall.within(call) { body(store) }
+            return call.endsUnwritten()
+        }
+
+        /// Runs `body` while nothing is written.
+        func whileNothingIsWritten(_ body: () -> Void) { queue.file.withLock { _ in body() } }
+    }
+
+    private func seed() throws -> Seed {
+        try Seed(
+            [SeedSource(name: "seed", text: #"{"accounts":[{"id":"ada"},{"id":"bob"}]}"#, directory: ".")],
+            format: Providers.seedFormat)
+    }
+
+    @Test("a look waits for the rows and values that it has seen, and for no others")
+    func looking() throws {
+        let world = try World(try seed())
+        world.store.update { for key in ["a", "b", "c"] { $0.put(Note(key: key, topic: "x")) } }
+        world.store.update { $0.put(Tally(key: "t")) }
+        world.queue.changes.flush()
+        world.whileNothingIsWritten {
+            #expect(!world.waits { $0.read { _ = $0.all(Note.self) } })
+            #expect(world.waits { $0.update { _ = $0.change(Note.self, "b") { $0.topic = "y" } } })
+            // A row of its own.
+            #expect(!world.waits { $0.read { _ = $0.find(Note.self, "a") } })
+            #expect(world.waits { $0.read { _ = $0.find(Note.self, "b") } })
+            #expect(!world.waits { $0.read { _ = $0.find(Note.self, "none") } })
+            // What lists rows may have found this one.
+            #expect(world.waits { $0.read { _ = $0.rows(Note.byTopic, "x") } })
+            #expect(world.waits { $0.read { _ = $0.newest(Note.byTopic, "z", limit: 1) } })
+            #expect(world.waits { $0.read { _ = $0.count(Note.byTopic, "z") } })
+            #expect(world.waits { $0.read { _ = $0.count(Note.self) } })
+            #expect(world.waits { $0.read { _ = $0.rows(Note.self, limit: 1) } })
+            #expect(world.waits { $0.read { _ = $0.rows(Note.names, prefix: "a", limit: 1) } })
+            // Other tables, and what was never changed.
+            #expect(!world.waits { $0.read { _ = $0.all(Account.self) } })
+            #expect(!world.waits { $0.read { _ = ($0.value(OutcomeQueue.self), $0.now) } })
+            // Whoever would change something and doesn't has looked, too.
+            #expect(!world.waits { $0.update { _ = $0.find(Note.self, "a") } })
+            #expect(world.waits { $0.update { _ = $0.find(Note.self, "b") } })
+            #expect(
+                world.waits { store in
+                    #expect(throws: CancellationError.self) {
+                        try store.update { tables in
+                            _ = tables.find(Note.self, "b")
+                            throw CancellationError()
+                        }
+                    }
+                })
+            // A row that was removed isn't there, of which somebody may be told.
+            #expect(world.waits { $0.update { _ = $0.remove(Note.self, "c") } })
+            #expect(world.waits { $0.read { _ = $0.find(Note.self, "c") } })
+            #expect(!world.waits { $0.read { _ = $0.find(Note.self, "a") } })
+            // Values.
+            #expect(world.waits { $0.update { $0.clock.freeze(true) } })
+            #expect(world.waits { $0.read { _ = $0.now } })
+            #expect(!world.waits { $0.read { _ = $0.value(OutcomeQueue.self) } })
+        }
+        world.queue.changes.flush()
+        world.whileNothingIsWritten {
+            #expect(!world.waits { $0.read { _ = ($0.all(Note.self), $0.now) } })
+            // What was undone isn't seen by others.
+            #expect(throws: CancellationError.self) {
+                try world.store.update { tables in
+                    tables.put(Note(key: "d"))
+                    throw CancellationError()
+                }
+            }
+            #expect(!world.waits { $0.read { _ = $0.all(Note.self) } })
+        }
+    }
+
+    @Test("whoever sees a world that has begun afresh waits for that")
+    func beginning() throws {
+        let (world, seed) = (try World(try seed()), try seed())
+        world.store.update { $0.put(Note(key: "a")) }
+        world.queue.changes.flush()
+        world.whileNothingIsWritten {
+            #expect(world.waits { $0.reset(to: seed) })
+            #expect(world.waits { $0.read { _ = $0.find(Note.self, "a") } })
+            #expect(world.waits { $0.read { _ = $0.find(Account.self, "ada") } })
+        }
+        world.queue.changes.flush()
+        world.whileNothingIsWritten {
+            #expect(!world.waits { $0.read { _ = $0.find(Account.self, "ada") } })
+            #expect(world.waits { $0.adopt(seed) })
+            #expect(world.waits { $0.read { _ = $0.find(Account.self, "bob") } })
+        }
+    }
+
+    @Test("nobody waits for what is written behind, unless more has changed")
+    func behind() throws {
+        let world = try World(try seed())
+        world.store.update { $0.put(Note(key: "a")) }
+        world.queue.changes.flush()
+        world.whileNothingIsWritten {
+            #expect(!world.waits { $0.update { $0.put(Tally(key: "t", count: 1)) } })
+            #expect(!world.waits { $0.update { _ = $0.change(Tally.self, "t") { $0.count += 1 } } })
+            #expect(!world.waits { $0.read { _ = ($0.all(Tally.self), $0.find(Tally.self, "t")) } })
+            #expect(
+                world.waits { store in
+                    store.update { tables in
+                        tables.put(Tally(key: "u"))
+                        tables.change(Note.self, "a") { $0.topic = "x" }
+                    }
+                })
+            #expect(!world.waits { $0.update { _ = $0.remove(Tally.self, "u") } })
+        }
+    }
+
+    private func tallies(_ path: String) throws -> [Tally] {
+        let stores = try SQLiteStores(path)
+        defer { stores.close() }
+        return stores.store(of: "w", seed: try seed()).read { $0.all(Tally.self) }
+    }
+
+    @Test("what is written behind is written soon, by itself")
+    func soon() throws {
+        let world = try World(try seed())
+        // In a call that is never answered, so that nothing else has it written.
+        let call = StoreCall()
+        for count in 1...3 {
+            StoreCall.within(call) { world.store.update { $0.put(Tally(key: "t", count: count)) } }
+            var written = 0
+            while written < count {
+                usleep(10_000)
+                written =
+                    try world.queue.load("w").rows["test.tally"].map { rows in
+                        try JSONDecoder().decode(Tally.self, from: Data(try #require(rows.first).value)).count
+                    } ?? 0
+            }
+        }
+        #expect(!call.endsUnwritten())
+    }
+
+    @Test("what is written behind is there after a proper end")
+    func end() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "behind-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for count in 1...3 {
+            let stores = try SQLiteStores("\(folder)/w")
+            stores.store(of: "w", seed: try seed()).update { $0.put(Tally(key: "t", count: count)) }
+            stores.close()
+            #expect(try tallies("\(folder)/w") == [Tally(key: "t", count: count)])
+        }
+    }
+
+    @Test("what is changed for a call that is answered already is written, though nobody waits")
+    func afterwards() throws {
+        let world = try World(try seed())
+        let call = StoreCall()
+        #expect(!call.endsUnwritten())
+        StoreCall.within(call) { world.store.update { $0.put(Note(key: "late")) } }
+        while try world.queue.load("w").rows["test.note"] == nil { usleep(10_000) }
+    }
+
+    @Test("who lets go of a world has written all of it", .enabled(if: TestDatabase.isAtHand))
+    func lettingGo() async throws {
+        try await TestDatabase.withSchema { url in
+            let one = try PostgreSQLStores(url)
+            let store = try #require(one.store(of: "w", seed: try seed()) as? PostgreSQLStore)
+            store.own()
+            try #require(store.isCurrent)
+            try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
+            let call = StoreCall()
+            StoreCall.within(call) { store.update { $0.put(Tally(key: "t", count: 7)) } }
+            #expect(!call.endsUnwritten())
+            store.letGo()
+            let other = try PostgreSQLStores(url)
+            let second = other.store(of: "w", seed: try seed())
+            #expect(try StoreCall.checked { second.read { $0.all(Tally.self) } } == [Tally(key: "t", count: 7)])
+            other.close()
+            one.close()
+        }
+    }
+}
