@@ -83,9 +83,13 @@ struct AppleDirectory: Sendable {
     /// What was probably meant, or the first App IDs that there are, for a diagnosis of a native sign-in.
     func appHint(for clientID: String) -> String {
         let hint = hint(for: clientID)
+        return hint.isEmpty ? knownApps : hint
+    }
+
+    /// Some of the App IDs, for a diagnosis.
+    var knownApps: String {
         let apps = clients.values.filter { $0.kind == .app }.map(\.id).sorted().prefix(5)
-        guard hint.isEmpty, let names = Diagnosis.alternatives(Array(apps)) else { return hint }
-        return "; expected one such as \(names)"
+        return Diagnosis.alternatives(Array(apps)).map { "; expected one such as \($0)" } ?? ""
     }
 
     /// What was probably meant, for a diagnosis.

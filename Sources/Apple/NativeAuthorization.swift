@@ -110,11 +110,11 @@ extension AppleProvider {
     private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) -> Response {
         let clientID = body.client
         guard let client = directory.clients[clientID], client.kind == .app else {
-            let kind =
-                directory.clients[clientID] == nil ? "no such App ID is seeded" : "a Services ID can't sign in natively"
-            return NativeError.unknown.response(
-                Diagnosis(received: "client \(Diagnosis.quote(clientID))", "\(kind)\(directory.appHint(for: clientID))")
-            )
+            let why =
+                directory.clients[clientID] == nil
+                ? "no such App ID is seeded\(directory.appHint(for: clientID))"
+                : "a Services ID can't sign in natively\(directory.knownApps)"
+            return NativeError.unknown.response(Diagnosis(received: "client \(Diagnosis.quote(clientID))", why))
         }
         let requested = body.account
         let decision = exchange.nativeDecision(

@@ -78,6 +78,7 @@ extension AppleProvider {
                         .optional("payload", .string, "The notification, a signed JSON Web Token."),
                     ])),
                 .refusal(404, "noSuchClient", "There is no such client."),
+                .refusal(404, "noSuchAccount", "There is no such account."),
                 .refusal(409, "noConsent", "The person hasn't authorized the client."),
                 .refusal(409, "noRelayAddress", "The person shares the address."),
                 .refusal(500, "signing", "The notification can't be signed; the event has happened."),
@@ -107,8 +108,13 @@ extension AppleProvider {
                 "no App ID or Services ID \(Diagnosis.quote(clientID)) is seeded\(directory.hint(for: clientID))"
             return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
         }
-        let found = exchange.world.read { $0.grant(accountID, to: client) }
+        let (found, isPerson) = exchange.world.read {
+            ($0.grant(accountID, to: client), $0.account(accountID) != nil)
+        }
         guard let found else {
+            guard isPerson else {
+                return ControlAnswer.error(404, "noSuchAccount", exchange.noAccount(accountID), path: "$.account")
+            }
             let message =
                 "account \(Diagnosis.quote(accountID)) has no current consent for \(Diagnosis.quote(clientID)): sign in first"
             return ControlAnswer.error(409, "noConsent", message, path: "$.account")

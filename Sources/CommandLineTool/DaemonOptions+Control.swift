@@ -2,6 +2,25 @@ import ArgumentParser
 import EmulatorCore
 
 extension DaemonOptions {
+    /// The other names at which the control API answers.
+    func chosenControlHosts() throws -> [String] {
+        let name = controlHosts.isEmpty ? "UNDERSTUDY_CONTROL_HOST" : "--control-host"
+        let hosts = controlHosts.isEmpty ? Environment.list("CONTROL_HOST") : controlHosts
+        for host in hosts where !DaemonOptions.isHostName(host) {
+            throw ValidationError(
+                "\(name): \"\(host)\" can't be a host name: expected one such as \"idp.example\", without scheme, port and path."
+            )
+        }
+        return hosts
+    }
+
+    private static func isHostName(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "-._".utf8.contains(byte)
+            }
+    }
+
     /// What callers of the control API have to show; `nil` where it takes anybody. Errors never repeat it.
     func chosenControlToken() throws -> String? {
         guard controlToken == nil || controlTokenFile == nil else {

@@ -109,7 +109,7 @@ struct SnapshotCommand: ParsableCommand {
             try place.use { daemon in
                 let limit = WorldSnapshot.sizeLimit
                 let snapshot = file == "-" ? try File.standardInput(limit: limit) : try File.read(file, limit: limit)
-                try daemon.call("PUT", "snapshot", body: snapshot)
+                try daemon.call("PUT", "snapshot", body: snapshot, from: file == "-" ? "standard input" : file)
             }
         }
     }

@@ -22,6 +22,8 @@ extension ControlAPI {
     var accountCalls: [Operation] {
         let shown = format.account
         let gone = CallAnswer.refusal(404, "noSuchAccount", "There is no such account.")
+        let taken = CallAnswer.refusal(
+            409, "identifierTaken", "Another person has this login or number at a provider; `path`.")
         let path = ["The account's ID."]
         return [
             .control(
@@ -42,7 +44,7 @@ extension ControlAPI {
                 answers: [
                     .json(201, "The person is added.", shown.schema),
                     .refusal(409, "accountExists", "There is one with this ID."),
-                    .refusal(409, "tooManyAccounts", "The world has as many as it can."),
+                    taken, .refusal(409, "tooManyAccounts", "The world has as many as it can."),
                 ]
             ) { addAccount($0, $1) },
             .control(
@@ -53,7 +55,7 @@ extension ControlAPI {
                 "PATCH", "accounts/:id",
                 "Changes a person by a JSON Merge Patch (RFC 7396): members replace members, and null removes one, whose default then holds.",
                 path: path, reads: .unread(shown.schema.mergePatch, isOptional: false),
-                answers: [.json("The person as changed.", shown.schema), gone]
+                answers: [.json("The person as changed.", shown.schema), gone, taken]
             ) { changeAccount($0) },
             .control(
                 "DELETE", "accounts/:id", "Removes a person, and what apps were granted.", path: path,
@@ -90,17 +92,39 @@ extension ControlAPI {
             let message = "a world has \(Account.limit) accounts at most: delete some, or reset the world"
             return ControlAnswer.error(409, "tooManyAccounts", message)
         }
-        let isNew = exchange.world.update { state in
-            guard state.account(account.id) == nil else { return false }
-            state.put(account)
-            return true
+        let issues = account.issues(in: exchange.world.seed)
+        guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
+        let outcome = exchange.world.update { tables -> Addition in
+            guard tables.account(account.id) == nil else { return .exists }
+            if let (path, owner) = tables.takenIdentifier(of: account) { return .taken(path: path, owner: owner) }
+            tables.put(account)
+            return .done
         }
-        guard isNew else {
+        switch outcome {
+        case .done: return ControlAnswer.ok(account.json, status: 201)
+        case .taken(let path, let owner): return ControlAPI.taken(path, owner)
+        case .exists:
             let message =
                 "there is an account \(Diagnosis.quote(account.id)): change it with PATCH accounts/\(account.id)"
             return ControlAnswer.error(409, "accountExists", message, path: "$.id")
         }
-        return ControlAnswer.ok(account.json, status: 201)
+    }
+
+    /// What becomes of a person who is to be added or changed.
+    private enum Addition {
+        case done
+        /// There is one of this ID.
+        case exists
+        case taken(path: String, owner: String)
+    }
+
+    private static func taken(_ path: String, _ owner: String) -> Response {
+        ControlAnswer.error(
+            409, "identifierTaken", "the account \(Diagnosis.quote(owner)) has this already", path: path)
+    }
+
+    private static func issues(_ found: [(path: String, message: String)]) -> [Issue] {
+        found.map { Issue(file: "body", path: $0.path, message: $0.message) }
     }
 
     /// What a provider knows of the person follows from the rest until something is said of it.
@@ -119,12 +143,23 @@ extension ControlAPI {
             } catch {
                 return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
             }
+            let known = Set(account.issues(in: exchange.world.seed).map(\.message))
+            let issues = changed.issues(in: exchange.world.seed).filter { !known.contains($0.message) }
+            guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
             // Another change that came in between is kept: this one is then made to what it left.
-            let isDone = exchange.world.update { tables in
-                guard tables.account(account.id) == account else { return false }
-                return tables.change(Account.self, account.id) { $0 = changed }
+            let outcome = exchange.world.update { tables -> Addition in
+                guard tables.account(account.id) == account else { return .exists }
+                if let (path, owner) = tables.takenIdentifier(of: changed, before: account) {
+                    return .taken(path: path, owner: owner)
+                }
+                tables.change(Account.self, account.id) { $0 = changed }
+                return .done
             }
-            if isDone { return ControlAnswer.ok(changed.json) }
+            switch outcome {
+            case .done: return ControlAnswer.ok(changed.json)
+            case .taken(let path, let owner): return ControlAPI.taken(path, owner)
+            case .exists: continue
+            }
         }
     }
 

@@ -128,10 +128,16 @@ extension ControlAPI {
         }
         var port = ports.fixed(order.name) ?? world.port(.http)
         if let listen = order.listen {
-            do { port = try world.open(listen, by: ports) } catch { return refusal(error, world.name, .http) }
+            do { port = try world.open(listen, by: ports) } catch {
+                if isNew { _ = worlds.drop(world.name) }
+                return refusal(error, world.name, .http)
+            }
         }
         if let listen = order.smtp {
-            do { _ = try world.open(listen, by: mailPorts) } catch { return refusal(error, world.name, .smtp) }
+            do { _ = try world.open(listen, by: mailPorts) } catch {
+                if isNew { _ = worlds.drop(world.name) }
+                return refusal(error, world.name, .smtp)
+            }
         }
         var answer = JSONObject([
             ("name", .string(world.name)), ("url", .string(url(of: world.name, port, exchange))),

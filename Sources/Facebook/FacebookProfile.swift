@@ -14,7 +14,9 @@ struct FacebookProfile: AccountProfile {
             ?? "1015\(DerivedNumber.digits(of: "facebook:\(account.id)", width: 13))"
     }
 
-    var identifiers: [String] { ["facebook.id:\(id)"] }
+    var identifiers: [String] { uniqueIdentifiers.map(\.identifier) }
+
+    var uniqueIdentifiers: [(member: String, identifier: String)] { [(member: "id", identifier: "facebook.id:\(id)")] }
 
     static func check(_ references: inout SeedReferences) {
         references.checkUnique(references.accounts.compactMap { $0[name] }, key: "id", what: "person")

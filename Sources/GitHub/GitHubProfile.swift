@@ -95,7 +95,14 @@ struct GitHubProfile: AccountProfile {
     }
 
     var identifiers: [String] {
-        ["github.login:\(login.lowercased())", "github.id:\(id)"] + orgs.map { "github.org:\($0.lowercased())" }
+        uniqueIdentifiers.map(\.identifier) + orgs.map { "github.org:\($0.lowercased())" }
+    }
+
+    var uniqueIdentifiers: [(member: String, identifier: String)] {
+        [
+            (member: "login", identifier: "github.login:\(login.lowercased())"),
+            (member: "id", identifier: "github.id:\(id)"),
+        ]
     }
 
     static let hasSearchNames = true
@@ -112,6 +119,14 @@ struct GitHubProfile: AccountProfile {
         }
         references.checkUnique(profiles, key: "login", what: "person")
         references.checkUnique(profiles, key: "id", what: "person")
+    }
+
+    func issues(in seed: Seed) -> [(place: String, message: String)] {
+        let known = seed[GitHubSection.self].organizations.map(\.login)
+        return orgs.enumerated().filter { !known.contains($0.element) }.map { place, login in
+            let hint = Spelling.hint(login, among: Array(known.prefix(Spelling.limit)))
+            return (place: "orgs[\(place)]", message: "no organization \(Diagnosis.quote(login)) in github.orgs\(hint)")
+        }
     }
 }
 

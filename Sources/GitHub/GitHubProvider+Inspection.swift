@@ -84,6 +84,7 @@ extension GitHubProvider {
             answers: [
                 .json(
                     "They are signed out.", .members([.required("sessions", .count, "How many sessions have ended.")])),
+                .refusal(404, "noSuchAccount", "There is no such account."),
                 .refusal(404, "noSuchSession", "The person has no such session."),
             ]
         ) { signOutByOrder($0, $1) }
@@ -103,12 +104,15 @@ extension GitHubProvider {
 
     /// Signs a person out at github.com, in all browsers or in one.
     private func signOutByOrder(_ exchange: Exchange, _ order: LogoutOrder) -> Response {
-        let ended = exchange.world.update { tables in
+        let (ended, isPerson) = exchange.world.update { tables in
             let sessions = tables.rows(Session.byAccount, order.account).filter { session in
                 session.expires > tables.now && order.session.map { $0 == session.id } ?? true
             }
             for session in sessions { tables.remove(Session.self, session.key) }
-            return sessions.count
+            return (sessions.count, tables.account(order.account) != nil)
+        }
+        guard isPerson || ended > 0 else {
+            return ControlAnswer.error(404, "noSuchAccount", exchange.noAccount(order.account), path: "$.account")
         }
         if let session = order.session, ended == 0 {
             let message = "account \(Diagnosis.quote(order.account)) has no session \(Diagnosis.quote(session))"

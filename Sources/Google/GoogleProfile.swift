@@ -17,7 +17,9 @@ struct GoogleProfile: AccountProfile {
             "hostedDomain", .text(.nonEmpty), "The Google Workspace domain, `hd` in ID tokens.")
     }
 
-    var identifiers: [String] { ["google.sub:\(sub)"] }
+    var identifiers: [String] { uniqueIdentifiers.map(\.identifier) }
+
+    var uniqueIdentifiers: [(member: String, identifier: String)] { [(member: "sub", identifier: "google.sub:\(sub)")] }
 
     static func check(_ references: inout SeedReferences) {
         references.checkUnique(references.accounts.compactMap { $0[name] }, key: "sub", what: "person")

@@ -48,8 +48,11 @@ package final class Server: Sendable {
         package var polls = false
         /// How long `stop` waits for requests in flight.
         package var stopGrace = Duration.milliseconds(1000)
-        /// Headers for what the server itself refuses before the handler sees it, given why.
-        package var refusalHeaders: @Sendable (String) -> [(name: String, value: String)] = { _ in [] }
+        /// What the server itself answers before the handler sees a request: given the status, why, and the target as far as it is
+        /// known.
+        package var refusal: @Sendable (_ status: Int, _ reason: String, _ target: String?) -> Response = {
+            (status, reason, _) in Response(status: status, contentType: "text/plain", body: "\(reason)\n")
+        }
         /// The name of the header that says why a connection is closed.
         package var diagnosisHeader = "Understudy-Diagnosis"
         /// Takes warnings for whoever runs the server: one line each, at most one in ten seconds.

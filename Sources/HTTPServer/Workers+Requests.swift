@@ -20,7 +20,7 @@ extension Workers {
         if let response = transaction.response { return send(response, on: transaction) }
         if transaction.isWaiting { return .YES }
         if transaction.discarded > 0 {
-            return send(transaction.hadNoRoom ? noRoom : tooLarge(transaction), on: transaction)
+            return send(transaction.hadNoRoom ? noRoom(transaction) : tooLarge(transaction), on: transaction)
         }
         return answer(transaction, method)
     }
@@ -52,7 +52,7 @@ extension Workers {
         case .now(let response):
             return send(response, on: transaction)
         case .later(let start):
-            guard gate.hold(transaction.connection) else { return send(tooManyWait, on: transaction) }
+            guard gate.hold(transaction.connection) else { return send(tooManyWait(transaction), on: transaction) }
             suspended.withLock { $0[ObjectIdentifier(transaction)] = transaction }
             start(transaction.suspend())
             return .YES
@@ -72,22 +72,24 @@ extension Workers {
     // MARK: - Refusals
 
     private func tooLarge(_ transaction: HTTPTransaction) -> Response {
-        refuse(413, "the request's body is larger than \(transaction.bodyLimit) bytes")
+        refuse(413, "the request's body is larger than \(transaction.bodyLimit) bytes", transaction.target)
     }
 
-    private var noRoom: Response {
-        refuse(503, "the bodies of requests take \(gate.limits.bodyBytes) bytes together already; try again")
+    private func noRoom(_ transaction: HTTPTransaction) -> Response {
+        refuse(
+            503, "the bodies of requests take \(gate.limits.bodyBytes) bytes together already; try again",
+            transaction.target)
     }
 
-    private var tooManyWait: Response {
+    private func tooManyWait(_ transaction: HTTPTransaction) -> Response {
         refuse(
             503,
-            "\(gate.limits.held) connections wait for delayed answers already, of \(gate.limits.connections) in all")
+            "\(gate.limits.held) connections wait for delayed answers already, of \(gate.limits.connections) in all",
+            transaction.target)
     }
 
-    func refuse(_ status: Int, _ reason: String) -> Response {
-        Response(
-            status: status, contentType: "text/plain", headers: options.refusalHeaders(reason), body: reason + "\n")
+    func refuse(_ status: Int, _ reason: String, _ target: String? = nil) -> Response {
+        options.refusal(status, reason, target)
     }
 
     /// Refuses requests for what their headers say, before a body is read.
@@ -96,10 +98,11 @@ extension Workers {
         var bytes = transaction.target.utf8.count
         for header in headers { bytes += header.name.utf8.count + header.value.utf8.count + 4 }
         if bytes > options.headerLimitBytes {
-            return refuse(431, "the request's header is larger than \(options.headerLimitBytes) bytes")
+            return refuse(
+                431, "the request's header is larger than \(options.headerLimitBytes) bytes", transaction.target)
         }
         let framing = Framing(headers)
-        if let issue = framing.issue { return refuse(400, issue) }
+        if let issue = framing.issue { return refuse(400, issue, transaction.target) }
         return framing.declaredLength > transaction.bodyLimit ? tooLarge(transaction) : nil
     }
 
@@ -114,7 +117,7 @@ extension Workers {
                 if isStopping.load(ordering: .relaxed) { stream.end() }
             } else {
                 stream.close()
-                response = tooManyWait
+                response = tooManyWait(transaction)
             }
         }
         guard let message = Message(response, on: transaction, watch) else { return .NO }

@@ -73,6 +73,7 @@ extension OpenIDProvider {
                         .required("sessions", .count, "How many."),
                         .required("notifications", .sequence(of: told), "What became of the logout tokens."),
                     ])), .refusal(404, "noSuchIssuer", "There is no such issuer."),
+                .refusal(404, "noSuchAccount", "There is no such account."),
                 .refusal(404, "noSuchSession", "The person has no such session."),
             ], keys: issuers.map(\.owner)
         ) { await logOut($0, $1) }
@@ -101,6 +102,10 @@ extension OpenIDProvider {
             }
             let sessions = exchange.world.read { $0.sessions(of: order.account, at: issuer.realm) }.filter { session in
                 order.session.map { $0 == session.id } ?? true
+            }
+            guard !sessions.isEmpty || exchange.world.read({ $0.account(order.account) != nil }) else {
+                let message = exchange.noAccount(order.account)
+                throw ControlRefusal(ControlAnswer.error(404, "noSuchAccount", message, path: "$.account"))
             }
             if let session = order.session, sessions.isEmpty {
                 let message = "account \(Diagnosis.quote(order.account)) has no session \(Diagnosis.quote(session))"

@@ -23,7 +23,11 @@ struct OpenIDProfile: AccountProfile {
         self.claims = .object(JSONObject(claims.map { ($0.name, $0.value) }))
     }
 
-    var identifiers: [String] { [OpenIDProfile.identifier(sub)] }
+    var identifiers: [String] { uniqueIdentifiers.map(\.identifier) }
+
+    var uniqueIdentifiers: [(member: String, identifier: String)] {
+        [(member: "sub", identifier: OpenIDProfile.identifier(sub))]
+    }
 
     static func identifier(_ sub: String) -> String { "openid.sub:\(sub)" }
 

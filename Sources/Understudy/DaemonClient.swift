@@ -26,13 +26,16 @@ package struct DaemonClient: Sendable {
     }
 
     /// - Throws: ``StartError`` that says in a line what the daemon refused, or why it isn't reached.
+    /// `source` is what a refusal that says a place in the body begins with: a file's name.
     @discardableResult
-    package func call(_ method: String, _ path: String, body: [UInt8] = []) throws(StartError) -> [UInt8] {
-        try call(method, path, at: base, body: body)
+    package func call(
+        _ method: String, _ path: String, body: [UInt8] = [], from source: String? = nil
+    ) throws(StartError) -> [UInt8] {
+        try call(method, path, at: base, body: body, from: source)
     }
 
     private func call(
-        _ method: String, _ path: String, at base: String, body: [UInt8] = []
+        _ method: String, _ path: String, at base: String, body: [UInt8] = [], from source: String? = nil
     ) throws(StartError) -> [UInt8] {
         let answer: OutgoingRequest.Answer
         do throws(OutgoingRequest.Failure) { answer = try ask(method, path, at: base, body: body) } catch {
@@ -41,8 +44,8 @@ package struct DaemonClient: Sendable {
         guard (200..<300).contains(answer.status) else {
             let error = (try? JSONValue(parsing: answer.body, limits: .answer))?["error"]
             let message = error?["message"]?.string ?? "answered \(answer.status)"
-            let place = error?["path"]?.string.map { "\($0): " } ?? ""
-            throw StartError(description: "\(base): \(place)\(message)")
+            guard let place = error?["path"]?.string else { throw StartError(description: "\(base): \(message)") }
+            throw StartError(description: "\(source ?? base): \(place): \(message)")
         }
         return answer.body
     }

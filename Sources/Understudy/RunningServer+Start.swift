@@ -47,7 +47,7 @@ extension RunningServer {
         serverOptions.port = options.port
         serverOptions.listening = options.listeningSockets
         serverOptions.bodyLimitBytesOf = { ControlAPI.bodyLimit($0, $1) }
-        serverOptions.refusalHeaders = { dispatcher.refusalHeaders(reason: $0) }
+        serverOptions.refusal = { dispatcher.refusal($0, $1, of: $2) }
         serverOptions.warn = { options.logger.warning("\($0)") }
         serverOptions.log = { options.logger.debug("libmicrohttpd: \($0)") }
         if let workers = options.workers { serverOptions.workers = workers }

@@ -239,7 +239,7 @@ struct ControlTests {
         for call in calls where call["method"] == "GET" && call["url"]?.contains(":name") == false {
             let path = (call["url"] ?? "").replacingOccurrences(of: "http://localhost:\(fixture.client.port)", with: "")
             guard !path.contains("/:") else { continue }
-            #expect(try fixture.client.get(path).text.contains("not found") == false, "\(path)")
+            #expect(try fixture.client.get(path).text.contains("noSuchCall") == false, "\(path)")
         }
     }
 

@@ -7,8 +7,11 @@ import Testing
 
 @Suite("Connections at their limits", .serialized)
 struct ConnectionTests {
-    static let diagnosis: @Sendable (String) -> [(name: String, value: String)] = {
-        [(name: "Understudy-Diagnosis", value: $0), (name: "Understudy-Request", value: "r1")]
+    static let refusal: @Sendable (Int, String, String?) -> Response = { status, reason, _ in
+        Response(
+            status: status, contentType: "text/plain",
+            headers: [(name: "Understudy-Diagnosis", value: reason), (name: "Understudy-Request", value: "r1")],
+            body: "\(reason)\n")
     }
 
     private func start(
@@ -18,7 +21,7 @@ struct ConnectionTests {
         }
     ) throws -> Server {
         var options = Server.Options()
-        options.refusalHeaders = ConnectionTests.diagnosis
+        options.refusal = ConnectionTests.refusal
         change(&options)
         return try Server(options, handler: handler)
     }

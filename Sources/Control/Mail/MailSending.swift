@@ -113,12 +113,14 @@ extension ControlAPI {
             return ControlAnswer.error(503, "noMail", "the daemon is stopping: it takes no mail any more")
         }
         let world = exchange.world
-        return await world.budget.recordings.search { [self] in
+        let (response, delay) = await world.budget.recordings.search { [self] in
             // No request of the recording: calls of the control API aren't in it.
             let result = submission.submit(
                 world.write(mail), from: mail.from.address, to: recipients, in: world, request: nil)
-            return answer(result, recipients, exchange)
+            return (answer(result, recipients, exchange), result.delay)
         }
+        if delay > .zero { try? await Task.sleep(for: delay.duration) }
+        return response
     }
 
     /// What an SMTP client would have been told, what lies in the inbox, and who doesn't get it.

@@ -54,6 +54,12 @@ extension ControlAPI {
         /// As it was written.
         let document: JSONValue
 
+        /// Whether no number of requests would do.
+        var contradictsItself: Bool {
+            let least = max(times ?? 0, atLeast ?? 0)
+            return least > min(times ?? .max, atMost ?? .max)
+        }
+
         init(_ fields: inout Fields) {
             document = .object(fields.written)
             criteria = Criteria(&fields)
@@ -94,6 +100,14 @@ extension ControlAPI {
             return ControlAnswer.error(issues.all)
         } catch {
             return ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$")
+        }
+        guard !expectations.isEmpty else {
+            return ControlAnswer.error(400, "invalidBody", "expected at least one expectation", path: "$.expectations")
+        }
+        if let place = expectations.firstIndex(where: \.contradictsItself) {
+            let path = expectations.count == 1 ? "$" : "$.expectations[\(place)]"
+            let message = "no number of requests is what times, atLeast and atMost say together"
+            return ControlAnswer.error(400, "invalidBody", message, path: path)
         }
         guard expectations.count <= ControlAPI.expectationLimit else {
             let message =

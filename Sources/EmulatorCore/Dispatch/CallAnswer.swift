@@ -75,18 +75,22 @@ package struct CallAnswer: Sendable {
     /// Refusals that any call may answer.
     package static let common: [CallAnswer] =
         [
-            .refusal(400, "bad host", "The `Host` can't be one."),
-            .refusal(400, "two worlds", "The address names two worlds."),
+            .refusal(400, "badHost", "The `Host` can't be one."),
+            .refusal(400, "twoWorlds", "The address names two worlds."),
             .refusal(400, "tooMuch", "The request has too many fields, or texts that are too long."),
+            .refusal(400, "badRequest", "The request can't be read as HTTP/1.1."),
             .refusal(401, "noToken", "The daemon has a control token, and none was sent."),
             .refusal(401, "wrongToken", "The control token is another one."),
             .refusal(403, "foreignHost", "The control API isn't served at this name: see `--control-host`."),
             .refusal(403, "foreignOrigin", "A page of another origin asks."),
             .refusal(403, "foreignSite", "A page of another site asks."),
             .refusal(403, "ownMessage", "It is a message that a daemon has sent."),
-            .refusal(404, "no such world", "No world can have this name."),
-            .refusal(404, "no such host", "The host names neither a world nor a host that is played."),
-            .refusal(503, "too many worlds", "There is no room for another world."),
+            .refusal(404, "badWorldName", "No world can have this name."),
+            .refusal(404, "noSuchHost", "The host names neither a world nor a host that is played."),
+            .refusal(413, "bodyTooLarge", "The request's body is larger than the call takes."),
+            .refusal(431, "headerTooLarge", "The request's header is larger than the server takes."),
+            .refusal(503, "busy", "Other requests take all the room that there is."),
+            .refusal(503, "tooManyWorlds", "There is no room for another world."),
         ]
-        + StoreFailure.Kind.allCases.map { .refusal(503, "store \($0.rawValue)", "The worlds' store has failed.") }
+        + StoreFailure.Kind.allCases.map { .refusal(503, $0.code, "The worlds' store has failed.") }
 }

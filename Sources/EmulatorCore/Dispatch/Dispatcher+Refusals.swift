@@ -8,7 +8,7 @@ extension Dispatcher {
         let allow = (name: "Allow", value: methods.joined(separator: ", "))
         guard request.method == "OPTIONS" else {
             let diagnosis = Diagnosis(received: "\(request.method)", expected: allow.value, "use one of these methods")
-            var response = Dispatcher.problem(405, "method not allowed", diagnosis)
+            var response = Dispatcher.problem(405, "methodNotAllowed", diagnosis)
             response.headers.append(allow)
             return response
         }
@@ -51,7 +51,7 @@ extension Dispatcher {
         let diagnosis = Diagnosis(
             received: Diagnosis.quote("\(request.method) \(place)"), expected: known,
             "nothing is served at this address")
-        return Dispatcher.problem(404, "not found", diagnosis)
+        return Dispatcher.problem(404, "notFound", diagnosis)
     }
 
     /// A call that the control API doesn't have.
@@ -61,19 +61,19 @@ extension Dispatcher {
         let call = String(address.path.dropFirst(root.count))
         let advice = "the control API has no such call\(Spelling.hint(call, among: calls)); GET \(root) lists them"
         return Dispatcher.problem(
-            404, "not found", Diagnosis(received: Diagnosis.quote("\(request.method) \(address.path)"), advice))
+            404, "noSuchCall", Diagnosis(received: Diagnosis.quote("\(request.method) \(address.path)"), advice))
     }
 
     static func noWorld(_ name: String) -> Response {
         let received = "world \(Diagnosis.quote(name))"
         guard WorldName.isValid(name) else {
             let advice = "\(WorldName.rule); \"understudy world-name TEXT\" makes one of any text"
-            return problem(404, "no such world", Diagnosis(received: received, advice))
+            return problem(404, "badWorldName", Diagnosis(received: received, advice))
         }
         let advice =
             "there are \(WorldRegistry.limit) worlds, all used within the last \(WorldRegistry.evictionLimit) seconds: "
             + "delete some (DELETE /_understudy/v1/worlds/NAME)"
-        return problem(503, "too many worlds", Diagnosis(received: received, advice))
+        return problem(503, "tooManyWorlds", Diagnosis(received: received, advice))
     }
 
     static func noWorld(_ refusal: NamedWorld.Refusal) -> Response {
@@ -83,25 +83,47 @@ extension Dispatcher {
                 received: "a request for the worlds \(Diagnosis.quote(first)) and \(Diagnosis.quote(second))",
                 "the host name, the port or the proxy's user leads to \(Diagnosis.quote(first)) alone: leave the other name "
                     + "out, or send the request to an address of the default world")
-            return problem(400, "two worlds", diagnosis)
+            return problem(400, "twoWorlds", diagnosis)
         case .unknownHost(let name):
             let diagnosis = Diagnosis(
                 received: "host \(Diagnosis.quote("\(name).localhost"))",
                 expected: "HOST.localhost, HOST.WORLD.localhost or WORLD.localhost",
                 "no such host is played, and a world whose name has a dot is reached as /~\(name)/ only")
-            return problem(404, "no such host", diagnosis)
+            return problem(404, "noSuchHost", diagnosis)
         }
     }
 
     /// What a browser's script may read of the answer stays as it was.
     static func storeFailed(_ failure: StoreFailure, instead response: Response) -> Response {
-        var refusal = problem(503, "store \(failure.kind.rawValue)", failure.diagnosis)
+        var refusal = problem(503, failure.kind.code, failure.diagnosis)
         refusal.headers += response.headers.filter { header in
             let name = header.name.lowercased()
             return name == "vary" || name.hasPrefix("access-control-")
         }
         refusal.headers.append((name: "Retry-After", value: "1"))
         return refusal
+    }
+
+    /// The answer to a request that the server itself refuses before a handler sees it, such as one that is too large to be read:
+    /// a line of text, and for calls of the control API what these answer.
+    package func refusal(_ status: Int, _ reason: String, of target: String?) -> Response {
+        let id = nextID()
+        logger.info("\(reason)", metadata: ["request": "\(id)"])
+        var response = Response(status: status, contentType: "text/plain", body: "\(reason)\n")
+        if let target, Dispatcher.isControlCall(target) {
+            response = ControlAnswer.error(status, Dispatcher.codes[status] ?? "badRequest", reason)
+        }
+        response.headers += [(name: Diagnosis.headerName, value: reason), (name: Dispatcher.requestHeader, value: id)]
+        return response
+    }
+
+    private static let codes = [413: "bodyTooLarge", 431: "headerTooLarge", 503: "busy"]
+
+    /// Whether it is one by its path, which may begin with a world's: `/~NAME`.
+    private static func isControlCall(_ target: String) -> Bool {
+        var path = target.prefix { $0 != "?" }
+        if path.hasPrefix("/~") { path = path.dropFirst().drop { $0 != "/" } }
+        return path.hasPrefix("\(Operation.controlRoot)/")
     }
 
     private static func problem(_ status: Int, _ message: String, _ diagnosis: Diagnosis) -> Response {
@@ -114,6 +136,6 @@ extension Dispatcher {
             received: "Host \(Diagnosis.quote(authority))",
             expected: "a host name or an IP address, with or without a port",
             "send the name that is connected to")
-        return problem(400, "bad host", diagnosis)
+        return problem(400, "badHost", diagnosis)
     }
 }

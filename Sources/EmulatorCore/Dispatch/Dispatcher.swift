@@ -57,13 +57,6 @@ package final class Dispatcher: Sendable {
 
     func nextID() -> String { "r\(numbers.next)" }
 
-    /// Headers for what the server refuses itself, such as a request that is too large to be read.
-    package func refusalHeaders(reason: String) -> [(name: String, value: String)] {
-        let id = nextID()
-        logger.info("\(reason)", metadata: ["request": "\(id)"])
-        return [(name: Diagnosis.headerName, value: reason), (name: Dispatcher.requestHeader, value: id)]
-    }
-
     /// A request that is being answered.
     private struct RequestContext: Sendable {
         let request: Request

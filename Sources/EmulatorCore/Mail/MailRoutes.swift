@@ -1,4 +1,5 @@
 import Synchronization
+import Time
 
 /// What a daemon does with mail beside keeping it. Whoever does it belongs to the daemon, and is known here only as long as it is
 /// there.
@@ -40,6 +41,8 @@ package struct SubmittedMail: Sendable {
     package let messages: [InboxMessage]
     /// Who doesn't get it, and why.
     package let refusals: [(recipient: String, refusal: MailRefusal)]
+    /// How much later whoever sends it is to be answered.
+    package var delay = TimeSpan.zero
 
     package init(_ messages: [InboxMessage], refusals: [(recipient: String, refusal: MailRefusal)] = []) {
         self.messages = messages

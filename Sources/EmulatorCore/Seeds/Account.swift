@@ -45,6 +45,24 @@ package struct Account: Sendable {
     /// What the providers call the person: `AccountProfile.identifiers`.
     var identifiers: [String] { profiles.flatMap(\.identifiers) }
 
+    /// What no other person has, of the profiles about which something was said: the place in the account, such as `$.example.login`.
+    var uniqueIdentifiers: [(path: String, identifier: String)] {
+        written.flatMap { profile in
+            profile.uniqueIdentifiers.map {
+                (path: "$.\(Swift.type(of: profile).name).\($0.member)", identifier: $0.identifier)
+            }
+        }
+    }
+
+    /// What it says of the seed and isn't so.
+    package func issues(in seed: Seed) -> [(path: String, message: String)] {
+        written.flatMap { profile in
+            profile.issues(in: seed).map {
+                (path: "$.\(Swift.type(of: profile).name).\($0.place)", message: $0.message)
+            }
+        }
+    }
+
     private var profiles: [any AccountProfile] { types.map { profile($0) } }
 
     private func profile<Profile: AccountProfile>(_ type: Profile.Type) -> any AccountProfile { self[type] }

@@ -10,6 +10,8 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
     /// What the provider calls the person, and the groups to which the person belongs: what it is, a colon, and the
     /// provider's own identifier, such as `example.login:ada`.
     var identifiers: [String] { get }
+    /// Those of the identifiers that no other person has, each with the profile's member that says it.
+    var uniqueIdentifiers: [(member: String, identifier: String)] { get }
     /// How one may begin to write who is meant, beside the account's ID, name and address.
     var searchNames: [String] { get }
     /// Whether a profile can have such names.
@@ -20,11 +22,17 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
 
     /// Checks what the profiles of a seed say of other parts of it.
     static func check(_ references: inout SeedReferences)
+
+    /// What the profile of a person who is added while the daemon runs says of the seed and isn't so: the place in the profile, such
+    /// as `orgs[0]`, and why.
+    func issues(in seed: Seed) -> [(place: String, message: String)]
 }
 
 extension AccountProfile {
     package var searchNames: [String] { [] }
     package static var hasSearchNames: Bool { false }
+    package var uniqueIdentifiers: [(member: String, identifier: String)] { [] }
+    package func issues(in seed: Seed) -> [(place: String, message: String)] { [] }
 
     func equals(_ other: any AccountProfile) -> Bool { self == other as? Self }
 

@@ -27,6 +27,17 @@ extension Account: Row {
 extension TableReading where Self: ~Copyable {
     package func account(_ id: String) -> Account? { find(Account.self, id) }
 
+    /// Where `account` says something of itself that another person has, and who that is. What `earlier` said already is left alone.
+    package func takenIdentifier(of account: Account, before earlier: Account? = nil) -> (path: String, owner: String)?
+    {
+        let known = Set(earlier?.uniqueIdentifiers.map(\.identifier) ?? [])
+        for (path, identifier) in account.uniqueIdentifiers where !known.contains(identifier) {
+            let owners = rows(Account.byIdentifier, identifier, limit: 2)
+            if let owner = owners.first(where: { $0.id != account.id }) { return (path: path, owner: owner.id) }
+        }
+        return nil
+    }
+
     /// Who signs in when nobody is asked: the outcome's account, the interaction's, or the first.
     package func personSigningIn(_ interaction: Interaction, _ outcome: Outcome?) -> Account? {
         (outcome?.account ?? interaction.account).map { account($0) } ?? first(Account.self)

@@ -6,12 +6,22 @@ extension MailService: MailSubmission {
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
     ) -> SubmittedMail {
         let content = ReceivedContent(raw)
-        guard let fault = world.takeFault(at: .message, from: sender, to: recipients),
-            !fault.fault.effect.onlyDelays
-        else {
+        let fault = world.takeFault(at: .message, from: sender, to: recipients)
+        var submitted: SubmittedMail
+        if let fault, !fault.fault.effect.onlyDelays {
+            submitted = carryOut(fault, for: content, from: sender, to: recipients, in: world, request: request)
+        } else {
             let delivery = deliver(content, from: sender, to: recipients, in: world, request: request)
-            return SubmittedMail(delivery.rows, refusals: delivery.refusals)
+            submitted = SubmittedMail(delivery.rows, refusals: delivery.refusals)
         }
+        submitted.delay = fault?.fault.effect.delay ?? .zero
+        return submitted
+    }
+
+    private func carryOut(
+        _ fault: AppliedFault, for content: ReceivedContent, from sender: String, to recipients: [String],
+        in world: World, request: String?
+    ) -> SubmittedMail {
         let effect = fault.fault.effect
         if let bounce = effect.bounce {
             let report = DeliveryReport(

@@ -71,7 +71,7 @@ extension Exchange {
                 tables.grants(type, for: order) { grant in order.client.map { isOf(grant, $0) } ?? true }
             )
         }
-        if grants.isEmpty, let account = order.account, let client = order.client {
+        if grants.isEmpty, isPerson, let account = order.account, let client = order.client {
             let message =
                 "account \(Diagnosis.quote(account)) hasn't authorized \(Diagnosis.quote(client)): sign in first"
             return ControlAnswer.error(409, "noGrant", message, path: "$.account")

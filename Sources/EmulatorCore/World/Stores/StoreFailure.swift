@@ -19,6 +19,9 @@ package struct StoreFailure: Error, Equatable {
         case undeclared
         /// It was lost while it was writing: whether it has isn't known.
         case unknown
+
+        /// How the control API's refusals name it: `storeFull`.
+        var code: String { "store\(rawValue.prefix(1).uppercased())\(rawValue.dropFirst())" }
     }
 
     package let kind: Kind
