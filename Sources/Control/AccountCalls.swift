@@ -94,9 +94,12 @@ extension ControlAPI {
         }
         let issues = account.issues(in: exchange.world.seed)
         guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
+        let written = (try? body(of: exchange)) ?? [:]
         let outcome = exchange.world.update { tables -> Addition in
             guard tables.account(account.id) == nil else { return .exists }
-            if let (path, owner) = tables.takenIdentifier(of: account) { return .taken(path: path, owner: owner) }
+            if let (path, owner) = tables.takenIdentifier(of: account, written: written) {
+                return .taken(path: path, owner: owner)
+            }
             tables.put(account)
             return .done
         }
@@ -131,9 +134,9 @@ extension ControlAPI {
     private func changeAccount(_ exchange: Exchange) -> Response {
         while true {
             guard let account = find(exchange) else { return noSuchAccount(exchange) }
-            let changed: Account
+            let (changed, patch): (Account, JSONValue)
             do {
-                let patch = try body(of: exchange)
+                patch = try body(of: exchange)
                 if let id = patch["id"], id != .string(account.id) {
                     return ControlAnswer.error(400, "invalidBody", "an account keeps its id", path: "$.id")
                 }
@@ -149,7 +152,7 @@ extension ControlAPI {
             // Another change that came in between is kept: this one is then made to what it left.
             let outcome = exchange.world.update { tables -> Addition in
                 guard tables.account(account.id) == account else { return .exists }
-                if let (path, owner) = tables.takenIdentifier(of: changed, before: account) {
+                if let (path, owner) = tables.takenIdentifier(of: changed, written: patch, before: account) {
                     return .taken(path: path, owner: owner)
                 }
                 tables.change(Account.self, account.id) { $0 = changed }

@@ -19,12 +19,11 @@ extension ControlAPI {
     }
 
     var snapshotCalls: [Operation] {
-        let failed = CallAnswer.refusal(503, "store", "The worlds' store has failed.")
-        return [
+        [
             .control(
                 "GET", "snapshot", "Shows all of the world, its secrets included, as JSON.",
                 answers: [
-                    .json("The world.", ControlAPI.snapshotSchema), failed,
+                    .json("The world.", ControlAPI.snapshotSchema),
                     .refusal(409, "tooLarge", "The world is too large for a snapshot."),
                 ]
             ) { await snapshot($0) },
@@ -38,7 +37,7 @@ extension ControlAPI {
                             .required("world", .string, "Which world."),
                             .required("loaded", .boolean, "Always true."),
                             .required("rows", .count, "How many rows its tables have together."),
-                        ])), failed, .refusal(400, "invalidSnapshot", "It is no snapshot, or can't be used here."),
+                        ])), .refusal(400, "invalidSnapshot", "It is no snapshot, or can't be used here."),
                     .refusal(409, "changedMeanwhile", "Other requests have changed the world at the same time."),
                     .refusal(503, "tooManySeeds", "There is no room for the snapshot's seed."),
                 ]
@@ -129,6 +128,6 @@ extension ControlAPI {
     }
 
     private static func refusal(_ failure: StoreFailure) -> Response {
-        ControlAnswer.error(503, "store", failure.diagnosis.line)
+        ControlAnswer.error(503, failure.kind.code, failure.diagnosis.line)
     }
 }

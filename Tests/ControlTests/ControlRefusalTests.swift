@@ -56,6 +56,15 @@ struct ControlRefusalTests {
         }
     }
 
+    @Test("what nobody wrote is in nobody's way")
+    func defaultIdentifier() throws {
+        // The numbers that follow from these IDs are the same.
+        for id in ["u7358", "u10404"] {
+            #expect(try call("POST", "accounts", #"{"id":"\#(id)","github":{"bio":"a"}}"#).status == 201)
+        }
+        #expect(try call("PATCH", "accounts/u10404", #"{"github":{"bio":"b","login":null}}"#).status == 200)
+    }
+
     @Test("an organization that no seed has can't be a person's")
     func organizations() throws {
         let answer = try call("POST", "accounts", #"{"id":"max","github":{"orgs":["nope"]}}"#)

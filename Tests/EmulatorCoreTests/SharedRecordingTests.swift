@@ -185,6 +185,20 @@ struct SharedRecordingTests {
         recording.stopListening(number)
     }
 
+    @Test("what is done beside a search belongs to the call that asked for it")
+    func searchingCall() async throws {
+        let recordings = try await replicas(KeptRecordings())[0].budget.recordings
+        let call = StoreCall()
+        let (isSame, isNone) = await StoreCall.$current.withValue(call) {
+            (
+                await recordings.search { StoreCall.current === call },
+                await recordings.searchAll { StoreCall.current == nil }
+            )
+        }
+        #expect(isSame && !isNone)
+        #expect(await recordings.search { StoreCall.current == nil })
+    }
+
     @Test("nobody asks for exchanges that nobody asked for")
     func idle() async throws {
         let kept = KeptRecordings()

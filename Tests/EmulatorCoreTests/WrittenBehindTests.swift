@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Synchronization
 import Testing
 import Time
@@ -194,6 +195,51 @@ struct WrittenBehindTests {
         #expect(!call.endsUnwritten())
         StoreCall.within(call) { world.store.update { $0.put(Note(key: "late")) } }
         while try world.queue.load("w").rows["test.note"] == nil { usleep(10_000) }
+    }
+
+    @Test("a world has its earlier seed again when one that it was given can't be written", arguments: [true, false])
+    func seeds(isReset: Bool) async throws {
+        let world = try World(try seed())
+        let other = try Seed(
+            [SeedSource(name: "other", text: #"{"accounts":[{"id":"zoe"}]}"#, directory: ".")],
+            format: Providers.seedFormat)
+        world.store.update { $0.put(Note(key: "a")) }
+        world.queue.changes.flush()
+        let file = try SQLiteDatabase("\(world.path)/w")
+        try file.execute("CREATE TRIGGER f BEFORE INSERT ON rows BEGIN SELECT RAISE(FAIL, 'no room'); END")
+        let call = StoreCall()
+        StoreCall.within(call) {
+            if isReset {
+                world.store.reset(to: other, putting: { $0.put(Note(key: "z")) }, also: {})
+            } else {
+                world.store.update { $0.put(Note(key: "z")) }
+                world.store.adopt(other)
+            }
+        }
+        await withCheckedContinuation { done in call.whenWritten { done.resume() } }
+        #expect(call.failure != nil)
+        try file.execute("DROP TRIGGER f")
+        world.queue.tryAgain()
+        try StoreCall.checked {
+            world.store.read { tables in
+                #expect(tables.all(Note.self).map(\.key) == ["a"])
+                #expect(tables.all(Account.self).map(\.id) == ["ada", "bob"])
+            }
+        }
+        // One that was written stays when a later change fails.
+        try StoreCall.checked { world.store.reset(to: other) }
+        try file.execute("CREATE TRIGGER f BEFORE INSERT ON rows BEGIN SELECT RAISE(FAIL, 'no room'); END")
+        #expect(throws: StoreFailure.self) {
+            try StoreCall.checked { world.store.update { $0.put(Note(key: "y")) } }
+        }
+        try file.execute("DROP TRIGGER f")
+        world.queue.tryAgain()
+        try StoreCall.checked {
+            world.store.read { tables in
+                #expect(tables.all(Note.self).isEmpty)
+                #expect(tables.all(Account.self).map(\.id) == ["zoe"])
+            }
+        }
     }
 
     @Test("who lets go of a world has written all of it", .enabled(if: TestDatabase.isAtHand))

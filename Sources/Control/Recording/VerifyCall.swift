@@ -90,12 +90,13 @@ extension ControlAPI {
 
     private func verification(_ exchange: Exchange) -> Response {
         let expectations: [Expectation]
+        let isList: Bool
         do {
             let value = try JSONValue(parsing: exchange.request.body, limits: .control)
             let json = LocatedJSON(value, file: "body")
+            isList = value["expectations"] != nil
             expectations =
-                value["expectations"] == nil
-                ? [try Expectation(checking: json)] : try Expectations(checking: json).all
+                isList ? try Expectations(checking: json).all : [try Expectation(checking: json)]
         } catch let issues as Issues {
             return ControlAnswer.error(issues.all)
         } catch {
@@ -105,7 +106,7 @@ extension ControlAPI {
             return ControlAnswer.error(400, "invalidBody", "expected at least one expectation", path: "$.expectations")
         }
         if let place = expectations.firstIndex(where: \.contradictsItself) {
-            let path = expectations.count == 1 ? "$" : "$.expectations[\(place)]"
+            let path = isList ? "$.expectations[\(place)]" : "$"
             let message = "no number of requests is what times, atLeast and atMost say together"
             return ControlAnswer.error(400, "invalidBody", message, path: path)
         }

@@ -122,6 +122,10 @@ extension Dispatcher {
     /// Whether it is one by its path, which may begin with a world's: `/~NAME`.
     private static func isControlCall(_ target: String) -> Bool {
         var path = target.prefix { $0 != "?" }
+        // The absolute form: https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2
+        if let scheme = path.firstRange(of: "://"), !path.hasPrefix("/") {
+            path = path[scheme.upperBound...].drop { $0 != "/" }
+        }
         if path.hasPrefix("/~") { path = path.dropFirst().drop { $0 != "/" } }
         return path.hasPrefix("\(Operation.controlRoot)/")
     }

@@ -45,11 +45,11 @@ package struct Account: Sendable {
     /// What the providers call the person: `AccountProfile.identifiers`.
     var identifiers: [String] { profiles.flatMap(\.identifiers) }
 
-    /// What no other person has, of the profiles about which something was said: the place in the account, such as `$.example.login`.
-    var uniqueIdentifiers: [(path: String, identifier: String)] {
+    /// What no other person has, of the profiles about which something was said, and the members that say it.
+    var uniqueIdentifiers: [(profile: String, member: String, identifier: String)] {
         written.flatMap { profile in
             profile.uniqueIdentifiers.map {
-                (path: "$.\(Swift.type(of: profile).name).\($0.member)", identifier: $0.identifier)
+                (profile: Swift.type(of: profile).name, member: $0.member, identifier: $0.identifier)
             }
         }
     }

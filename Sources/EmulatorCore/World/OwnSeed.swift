@@ -73,7 +73,11 @@ extension WorldRegistry {
         guard replace(world, with: changed) else { return false }
         changed.noteChange()
         guard let addition else {
-            changed.reset()
+            do throws(StoreFailure) { try StoreCall.checked { changed.reset() } } catch {
+                // The store has its earlier seed again.
+                _ = replace(changed, with: world)
+                return false
+            }
             return true
         }
         guard changed.takeIn(addition, after: world, keeping: stored) else {

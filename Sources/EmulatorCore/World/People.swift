@@ -27,13 +27,17 @@ extension Account: Row {
 extension TableReading where Self: ~Copyable {
     package func account(_ id: String) -> Account? { find(Account.self, id) }
 
-    /// Where `account` says something of itself that another person has, and who that is. What `earlier` said already is left alone.
-    package func takenIdentifier(of account: Account, before earlier: Account? = nil) -> (path: String, owner: String)?
-    {
+    /// Where `written`, of which `account` was made, says something that another person has, and who that is. What `earlier` said
+    /// already is left alone, and so is what follows from the rest by default.
+    package func takenIdentifier(
+        of account: Account, written: JSONValue, before earlier: Account? = nil
+    ) -> (path: String, owner: String)? {
         let known = Set(earlier?.uniqueIdentifiers.map(\.identifier) ?? [])
-        for (path, identifier) in account.uniqueIdentifiers where !known.contains(identifier) {
-            let owners = rows(Account.byIdentifier, identifier, limit: 2)
-            if let owner = owners.first(where: { $0.id != account.id }) { return (path: path, owner: owner.id) }
+        for unique in account.uniqueIdentifiers where !known.contains(unique.identifier) {
+            guard let value = written[unique.profile]?[unique.member], !value.isNull else { continue }
+            let owners = rows(Account.byIdentifier, unique.identifier, limit: 2)
+            guard let owner = owners.first(where: { $0.id != account.id }) else { continue }
+            return (path: "$.\(unique.profile).\(unique.member)", owner: owner.id)
         }
         return nil
     }

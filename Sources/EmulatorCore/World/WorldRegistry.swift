@@ -170,6 +170,11 @@ package final class WorldRegistry: Sendable {
     package func drop(_ name: String) -> Bool {
         guard name != unnamed else { return false }
         guard !stores.isShared else { return dropShared(name) }
+        stores.tryAgain()
+        if let failure = stores.health.failure {
+            StoreCall.current?.note(failure)
+            return false
+        }
         let world = state.withLock { $0.worlds.removeValue(forKey: name) }
         world?.closePorts()
         world?.forgetMail()

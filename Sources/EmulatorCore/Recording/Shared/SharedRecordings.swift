@@ -26,8 +26,9 @@ extension RecordingStore {
 
     /// Runs something that takes too long for a worker on the store's queue.
     package func search<Result: Sendable>(_ find: @escaping @Sendable () -> Result) async -> Result {
-        await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: find()) }
+        let call = StoreCall.current
+        return await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: StoreCall.within(call, find)) }
         }
     }
 

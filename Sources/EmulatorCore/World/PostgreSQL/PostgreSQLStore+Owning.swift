@@ -154,11 +154,14 @@ extension PostgreSQLStore {
             transaction[RandomSource.self] = RandomSource(seed)
             update.putting?(&transaction)
             tables.commit()
+            let (seedBefore, rowsBefore) = (state.seed, state.rowSeed)
             (state.seed, state.rowSeed, state.isReset) = (seed, seed, true)
             state.seedings += 1
             state.held = Held(
                 id: held.id, version: held.version, beginning: held.beginning, tables: tables, shared: shared)
             enqueue(&state)
+            state.earlierSeeds.add(
+                seedBefore, rows: rowsBefore, before: state.position, isSettled: stores.changes.isSettled)
             tables.beganAt = state.position
             stores.changes.note(state.position)
             update.also?()
@@ -224,5 +227,12 @@ extension PostgreSQLStore {
     }
 
     /// What was changed can't be written.
-    func drop() { state.withLock { forget(&$0) } }
+    func drop() {
+        state.withLock { state in
+            forget(&state)
+            guard let (seed, rows) = state.earlierSeeds.restored(isSettled: stores.changes.isSettled) else { return }
+            (state.seed, state.rowSeed) = (seed, rows)
+            state.seedings += 1
+        }
+    }
 }

@@ -26,6 +26,7 @@ final class PostgreSQLStore: Store {
         var seed: Seed
         /// Whose rows aren't written while they are as there.
         var rowSeed: Seed
+        var earlierSeeds = EarlierSeeds()
         var held: Held?
         /// Whether it was removed: what is changed now is lost.
         var isGone = false
@@ -169,6 +170,8 @@ final class PostgreSQLStore: Store {
         }
         guard StoreCall.current?.failure == nil else { return }
         state.withLock { state in
+            state.earlierSeeds.add(
+                state.seed, rows: state.rowSeed, before: state.position, isSettled: stores.changes.isSettled)
             state.seed = seed
             state.held?.tables.goOn(with: seed)
             state.held?.tables.beganAt = state.position

@@ -20,6 +20,7 @@ final class SQLiteStore: Store {
         var seed: Seed
         /// Whose rows aren't written while they are as there.
         var rowSeed: Seed
+        var earlierSeeds = EarlierSeeds()
         var held: Held?
         /// Whether it was removed: what is changed now is lost.
         var isGone = false
@@ -184,9 +185,12 @@ final class SQLiteStore: Store {
             transaction[RandomSource.self] = RandomSource(seed)
             putting(&transaction)
             tables.commit()
+            let (seedBefore, rowsBefore) = (state.seed, state.rowSeed)
             (state.seed, state.rowSeed, state.isReset) = (seed, seed, true)
             state.held = Held(tables: tables, shared: shared, world: held.world)
             enqueue(&state)
+            state.earlierSeeds.add(
+                seedBefore, rows: rowsBefore, before: state.position, isSettled: queue.changes.isSettled)
             tables.beganAt = state.position
             queue.changes.note(state.position)
             also()
@@ -204,6 +208,8 @@ final class SQLiteStore: Store {
         }
         state.withLock { state in
             guard let held = state.held else { return }
+            state.earlierSeeds.add(
+                state.seed, rows: state.rowSeed, before: state.position, isSettled: queue.changes.isSettled)
             state.seed = seed
             held.tables.goOn(with: seed)
             held.tables.beganAt = state.position
@@ -243,5 +249,11 @@ final class SQLiteStore: Store {
     }
 
     /// What was changed can't be written.
-    func drop() { state.withLock { letGo(&$0) } }
+    func drop() {
+        state.withLock { state in
+            letGo(&state)
+            guard let (seed, rows) = state.earlierSeeds.restored(isSettled: queue.changes.isSettled) else { return }
+            (state.seed, state.rowSeed) = (seed, rows)
+        }
+    }
 }

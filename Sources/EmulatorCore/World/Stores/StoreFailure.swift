@@ -21,7 +21,7 @@ package struct StoreFailure: Error, Equatable {
         case unknown
 
         /// How the control API's refusals name it: `storeFull`.
-        var code: String { "store\(rawValue.prefix(1).uppercased())\(rawValue.dropFirst())" }
+        package var code: String { "store\(rawValue.prefix(1).uppercased())\(rawValue.dropFirst())" }
     }
 
     package let kind: Kind

@@ -106,6 +106,9 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 
     // MARK: - Waiting
 
+    /// Whether the change at this position is written, or has failed, and is no longer on its way.
+    func isSettled(_ position: Int) -> Bool { position <= settled.load(ordering: .acquiring) }
+
     func isWritten(_ position: Int) -> Bool {
         position <= settled.load(ordering: .acquiring) && !hasFailed.load(ordering: .relaxed)
     }
