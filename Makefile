@@ -186,7 +186,7 @@ bench-growth: build
 	Benchmarks/growth $(BINARY)
 
 # The same sign-ins on each store, beside one another: what a second brings and what each costs. GRANTS="1000 100000 1000000":
-# with so many grants stored, which takes an hour to fill.
+# with so many grants stored, which takes some minutes for each store.
 bench-stores: build stores
 	$(call need,wrk)
 	Benchmarks/stores $(BINARY) $(if $(GRANTS),--grants $(GRANTS))
