@@ -31,8 +31,6 @@ struct AppleProfile: AccountProfile {
             "realUserStatus", .choice(RealUserStatus.self), default: .likelyReal,
             "What a device says of a new user.")
     }
-
-    var identifiers: [String] { [] }
 }
 
 extension Account {

@@ -6,23 +6,12 @@ extension DaemonOptions {
     func chosenControlHosts() throws -> [String] {
         let name = controlHosts.isEmpty ? "UNDERSTUDY_CONTROL_HOST" : "--control-host"
         let hosts = controlHosts.isEmpty ? Environment.list("CONTROL_HOST") : controlHosts
-        for host in hosts where !DaemonOptions.isHostName(host) {
+        for host in hosts where !HostName.isValid(host, isLocal: true) {
             throw ValidationError(
                 "\(name): \"\(host)\" can't be a host name: expected one such as \"idp.example\", without scheme, port and path."
             )
         }
         return hosts
-    }
-
-    private static func isHostName(_ text: String) -> Bool {
-        let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return text.utf8.count <= 253
-            && labels.allSatisfy { label in
-                (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
-                    && label.allSatisfy { byte in
-                        (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "-_".utf8.contains(byte)
-                    }
-            }
     }
 
     /// What callers of the control API have to show; `nil` where it takes anybody. Errors never repeat it.

@@ -96,7 +96,7 @@ extension ControlAPI {
         guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
         let written = (try? body(of: exchange)) ?? [:]
         let outcome = exchange.world.update { tables -> Addition in
-            guard tables.account(account.id) == nil else { return .exists }
+            guard tables.account(account.id) == nil else { return .notAsExpected }
             if let (path, owner) = tables.takenIdentifier(of: account, written: written) {
                 return .taken(path: path, owner: owner)
             }
@@ -106,7 +106,7 @@ extension ControlAPI {
         switch outcome {
         case .done: return ControlAnswer.ok(account.json, status: 201)
         case .taken(let path, let owner): return ControlAPI.taken(path, owner)
-        case .exists:
+        case .notAsExpected:
             let message =
                 "there is an account \(Diagnosis.quote(account.id)): change it with PATCH accounts/\(account.id)"
             return ControlAnswer.error(409, "accountExists", message, path: "$.id")
@@ -116,8 +116,8 @@ extension ControlAPI {
     /// What becomes of a person who is to be added or changed.
     private enum Addition {
         case done
-        /// There is one of this ID.
-        case exists
+        /// The person isn't as expected: there already, or changed by somebody else.
+        case notAsExpected
         case taken(path: String, owner: String)
     }
 
@@ -151,7 +151,7 @@ extension ControlAPI {
             guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
             // Another change that came in between is kept: this one is then made to what it left.
             let outcome = exchange.world.update { tables -> Addition in
-                guard tables.account(account.id) == account else { return .exists }
+                guard tables.account(account.id) == account else { return .notAsExpected }
                 if let (path, owner) = tables.takenIdentifier(of: changed, written: patch, before: account) {
                     return .taken(path: path, owner: owner)
                 }
@@ -161,7 +161,7 @@ extension ControlAPI {
             switch outcome {
             case .done: return ControlAnswer.ok(changed.json)
             case .taken(let path, let owner): return ControlAPI.taken(path, owner)
-            case .exists: continue
+            case .notAsExpected: continue
             }
         }
     }

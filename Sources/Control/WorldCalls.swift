@@ -126,19 +126,23 @@ extension ControlAPI {
                 503, "tooManyWorlds", "there are \(WorldRegistry.limit) worlds, all in use: delete some", path: "$.name"
             )
         }
+        let hadPort = world.port(.http) != nil
         var port = ports.fixed(order.name) ?? world.port(.http)
         if let listen = order.listen {
             do { port = try world.open(listen, by: ports) } catch {
-                if isNew { _ = worlds.drop(world.name) }
+                if isNew { worlds.dropUntouched(world) }
                 return refusal(error, world.name, .http)
             }
         }
         if let listen = order.smtp {
             do { _ = try world.open(listen, by: mailPorts) } catch {
-                if isNew { _ = worlds.drop(world.name) }
+                if !hadPort { world.closePort(.http) }
+                if isNew { worlds.dropUntouched(world) }
                 return refusal(error, world.name, .smtp)
             }
         }
+        // A world that somebody has a port of isn't dropped as one that was only looked at.
+        if order.listen != nil || order.smtp != nil { world.noteChange() }
         var answer = JSONObject([
             ("name", .string(world.name)), ("url", .string(url(of: world.name, port, exchange))),
         ])

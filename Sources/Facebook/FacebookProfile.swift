@@ -14,8 +14,6 @@ struct FacebookProfile: AccountProfile {
             ?? "1015\(DerivedNumber.digits(of: "facebook:\(account.id)", width: 13))"
     }
 
-    var identifiers: [String] { uniqueIdentifiers.map(\.identifier) }
-
     var uniqueIdentifiers: [(member: String, identifier: String)] { [(member: "id", identifier: "facebook.id:\(id)")] }
 
     static func check(_ references: inout SeedReferences) {

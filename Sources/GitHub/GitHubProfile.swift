@@ -122,11 +122,15 @@ struct GitHubProfile: AccountProfile {
     }
 
     func issues(in seed: Seed) -> [(place: String, message: String)] {
-        let known = seed[GitHubSection.self].organizations.map(\.login)
-        return orgs.enumerated().filter { !known.contains($0.element) }.map { place, login in
-            let hint = Spelling.hint(login, among: Array(known.prefix(Spelling.limit)))
-            return (place: "orgs[\(place)]", message: "no organization \(Diagnosis.quote(login)) in github.orgs\(hint)")
+        let known = KnownNames(seed[GitHubSection.self].organizations.map(\.login))
+        var issues: [(place: String, message: String)] = []
+        for (place, login) in orgs.enumerated() where !known.contains(login) {
+            // More issues aren't listed, and comparing words costs more than finding one.
+            let hint = issues.count < Issues.listed ? Spelling.hint(login, among: known.all) : ""
+            issues.append(
+                (place: "orgs[\(place)]", message: "no organization \(Diagnosis.quote(login)) in github.orgs\(hint)"))
         }
+        return issues
     }
 }
 

@@ -17,8 +17,6 @@ struct GoogleProfile: AccountProfile {
             "hostedDomain", .text(.nonEmpty), "The Google Workspace domain, `hd` in ID tokens.")
     }
 
-    var identifiers: [String] { uniqueIdentifiers.map(\.identifier) }
-
     var uniqueIdentifiers: [(member: String, identifier: String)] { [(member: "sub", identifier: "google.sub:\(sub)")] }
 
     static func check(_ references: inout SeedReferences) {

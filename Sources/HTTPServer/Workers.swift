@@ -183,7 +183,7 @@ final class Workers: Sendable {
         let last = ContinuousClock.now.advanced(by: .milliseconds(200))
         while inFlight.load(ordering: .relaxed) > 0, ContinuousClock.now < last {
             for transaction in suspended.withLock({ Array($0.values) }) where transaction.isWaiting {
-                transaction.resume(with: refuse(503, "the server is stopping"))
+                transaction.resume(with: refuse(503, "the server is stopping", transaction.target))
             }
             usleep(2000)
         }

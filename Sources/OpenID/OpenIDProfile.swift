@@ -23,8 +23,6 @@ struct OpenIDProfile: AccountProfile {
         self.claims = .object(JSONObject(claims.map { ($0.name, $0.value) }))
     }
 
-    var identifiers: [String] { uniqueIdentifiers.map(\.identifier) }
-
     var uniqueIdentifiers: [(member: String, identifier: String)] {
         [(member: "sub", identifier: OpenIDProfile.identifier(sub))]
     }

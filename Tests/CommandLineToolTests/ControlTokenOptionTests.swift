@@ -39,6 +39,27 @@ struct ControlTokenOptionTests {
         }
     }
 
+    @Test("what can't be a host name can't be one at which the control API answers")
+    func hosts() throws {
+        for host in [
+            "a b", "http://idp.example", "idp.example:9099", "a..b", "-a", ".", String(repeating: "a", count: 64),
+        ] {
+            for (arguments, variables) in [(["--control-host=\(host)"], [:]), ([], ["UNDERSTUDY_CONTROL_HOST": host])] {
+                // The variable holds several, with colons or blanks between them.
+                guard variables.isEmpty || !host.contains(where: { ": ".contains($0) }) else { continue }
+                let result = try Shell.run(
+                    Tool.path, ["serve", "--port", "0"] + arguments, environment: variables)
+                #expect(result.status == 64 && result.errors.contains("can't be a host name"), "\(host): \(result)")
+            }
+        }
+        for host in ["idp.example", "Idp_1", "understudy", "1234"] {
+            let daemon = try Daemon(["--port", "0", "--control-host", host])
+            let client = TestClient(port: daemon.port)
+            #expect(try client.get("/_understudy/v1/health", headers: ["Host": host]).status == 200, "\(host)")
+            _ = daemon.stop()
+        }
+    }
+
     @Test("a daemon that others reach is warned about without one") func warning() throws {
         for (token, isWarned) in [("", true), (ControlTokenOptionTests.token, false)] {
             let environment = token.isEmpty ? [:] : ["UNDERSTUDY_CONTROL_TOKEN": token]

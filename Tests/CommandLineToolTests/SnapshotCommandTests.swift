@@ -50,7 +50,7 @@ struct SnapshotCommandTests {
         try "{}".write(toFile: "\(folder.path)/empty", atomically: true, encoding: .utf8)
         for (arguments, status, words) in [
             (["save", "--world", "none"] + url + ["-"], 1, "there is no world \"none\""),
-            (["load"] + url + ["\(folder.path)/empty"], 1, "\"snapshot\" is missing"),
+            (["load"] + url + ["\(folder.path)/empty"], 1, "\(folder.path)/empty: $: \"snapshot\" is missing"),
             (["load"] + url + ["\(folder.path)/nothing"], 1, "nothing can't be read"),
             (["save", "--url", "http://127.0.0.1:1", "-"], 1, "http://127.0.0.1:1"),
             (["save", "--store", "tape:x", "-"], 1, "\"tape:x\" is no store"),

@@ -62,6 +62,48 @@ struct StoreFailureTests {
         #expect(try add(client, "b").status == 201)
     }
 
+    @Test("what is refused because it can't be written hasn't happened: seeds, mails, worlds")
+    func refused() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        let world = "/~w\(StoreFailureTests.control)"
+        #expect(try client.post("\(world)/accounts", json: ["id": "kept"]).status == 201)
+        let other = try SQLiteDatabase(folder.file)
+        let seed = Array(#"{"accounts":[{"id":"zoe"}]}"#.utf8)
+        let mail: [String: Any] = ["from": "a@example.com", "to": ["b@example.com"], "text": "x"]
+        func isAsBefore() throws {
+            #expect(try client.get("\(world)/accounts/kept").status == 200)
+            #expect(try client.get("\(world)/accounts/ada").status == 200)
+            #expect(try client.get("\(world)/accounts/zoe").status == 404)
+            #expect(try client.get("\(world)/seed").text.contains("com.example.app"))
+            #expect((try client.get("\(world)/mail").json["messages"] as? [Any])?.count == 0)
+        }
+        for order in ["PUT seed", "POST seed", "POST mail"] {
+            try other.execute("BEGIN IMMEDIATE")
+            let words = order.split(separator: " ").map(String.init)
+            let answer =
+                order == "POST mail"
+                ? try client.post("\(world)/mail", json: mail)
+                : try client.request(words[0], "\(world)/\(words[1])", body: seed)
+            #expect(answer.status == 503, "\(order): \(answer)")
+            try other.execute("ROLLBACK")
+            #expect(try health(client).status == 200)
+            try isAsBefore()
+        }
+        // A world isn't dropped while the file is known to fail.
+        try other.execute("BEGIN IMMEDIATE")
+        #expect(try add(client, "a").status == 503)
+        #expect(try client.request("DELETE", "\(StoreFailureTests.control)/worlds/w").status == 503)
+        try other.execute("ROLLBACK")
+        #expect(try health(client).status == 200)
+        try isAsBefore()
+        // All of it works when it can.
+        #expect(try client.post("\(world)/mail", json: mail).status == 200)
+        #expect(try client.request("PUT", "\(world)/seed", body: seed).status == 200)
+        #expect(try client.get("\(world)/accounts/zoe").status == 200)
+        #expect(try client.request("DELETE", "\(StoreFailureTests.control)/worlds/w").status == 204)
+    }
+
     @Test("it was moved or removed: nothing is written where nobody would find it")
     func moved() throws {
         let server = try start()

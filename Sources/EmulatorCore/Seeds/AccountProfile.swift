@@ -32,6 +32,7 @@ extension AccountProfile {
     package var searchNames: [String] { [] }
     package static var hasSearchNames: Bool { false }
     package var uniqueIdentifiers: [(member: String, identifier: String)] { [] }
+    package var identifiers: [String] { uniqueIdentifiers.map(\.identifier) }
     package func issues(in seed: Seed) -> [(place: String, message: String)] { [] }
 
     func equals(_ other: any AccountProfile) -> Bool { self == other as? Self }

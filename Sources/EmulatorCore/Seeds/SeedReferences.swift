@@ -81,24 +81,13 @@ package struct SeedReferences {
 
     /// `name`, which `json` names, can be a host that is played because of the seed.
     package mutating func checkHost(_ json: LocatedJSON, _ name: String) {
-        if !SeedReferences.isHostName(name) {
+        if !HostName.isValid(name) {
             add(json, "\"\(name)\" can't be played: expected a host name in lower case, such as \"login.corp.example\"")
         } else if reserved.hosts.contains(name) || reserved.hosts.contains("*\(name.drop { $0 != "." })") {
             add(json, "the host \"\(name)\" is another provider's")
         } else if name == "localhost" || name.hasSuffix(".localhost") || reserved.segments.contains(name) {
             add(json, "the host \"\(name)\" is the daemon's own")
         }
-    }
-
-    /// A name of the DNS, not an address: <https://www.rfc-editor.org/rfc/rfc1123#section-2.1>.
-    private static func isHostName(_ name: String) -> Bool {
-        let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        func isLetterOrDigit(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) }
-        return name.utf8.count <= 253
-            && labels.allSatisfy { label in
-                (1...63).contains(label.count) && label.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "-") }
-                    && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
-            } && !(labels.last?.allSatisfy { (0x30...0x39).contains($0) } ?? true)
     }
 
     /// For names that share one space over several lists, such as the API keys of all projects.

@@ -109,7 +109,7 @@ extension World {
 
     /// Gives it a port of its own, 0 for a free one, until it goes. It keeps the one that it has.
     package func open(_ wanted: UInt16, by ports: WorldPorts) throws(WorldPorts.Refusal) -> UInt16 {
-        let port = try state.openedPorts.withLock { (opened) throws(WorldPorts.Refusal) -> UInt16 in
+        try state.openedPorts.withLock { (opened) throws(WorldPorts.Refusal) -> UInt16 in
             if let port = ports.fixed(name) ?? opened[ports.kind]?.port.port {
                 guard wanted == 0 || wanted == port else { throw .other(port) }
                 return port
@@ -118,9 +118,11 @@ extension World {
             opened[ports.kind] = fresh
             return fresh.port.port
         }
-        // A world that somebody has a port of isn't dropped as one that was only looked at.
-        noteChange()
-        return port
+    }
+
+    /// Closes the port that it was given while the daemon runs.
+    package func closePort(_ kind: WorldPorts.Kind) {
+        state.openedPorts.withLock { $0.removeValue(forKey: kind) }?.port.close()
     }
 
     /// Closes the ports that it was given while the daemon runs.

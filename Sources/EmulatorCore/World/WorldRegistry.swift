@@ -182,6 +182,11 @@ package final class WorldRegistry: Sendable {
         return world != nil
     }
 
+    /// Drops a world that was made for a call which is refused, unless somebody has used it meanwhile.
+    package func dropUntouched(_ world: World) {
+        if world.isUntouched { _ = drop(world.name) }
+    }
+
     /// What is left to do when a world has gone, outside the lock.
     private func forget(_ world: World) {
         world.state.store.remove()
