@@ -57,6 +57,9 @@ package final class EventStream: Sendable {
     /// `whenDrained` is called on the connection's thread whenever the reader has taken everything.
     package init(whenDrained: (@Sendable () -> Void)? = nil) { self.whenDrained = whenDrained }
 
+    // One that was never sent, because its client went before or another answer was given, ends here.
+    deinit { close() }
+
     /// Bytes that the reader hasn't taken yet.
     package var backlog: Int { state.withLock { $0.backlog } }
 

@@ -20,7 +20,11 @@ package final class StreamBudget: Sendable {
     package let limit: Int
     private let held = Atomic<Int>(0)
     private let ended = Atomic<Int>(0)
-    private let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
+    private let streams = Mutex<[ObjectIdentifier: Entry]>([:])
+
+    private struct Entry {
+        weak var stream: EventStream?
+    }
 
     package init(limit: Int = 16 << 20) { self.limit = limit }
 
@@ -34,17 +38,15 @@ package final class StreamBudget: Sendable {
 
     /// Includes a stream, until its connection is closed.
     package func add(_ stream: EventStream) {
-        streams.withLock { $0[ObjectIdentifier(stream)] = stream }
-        stream.whenClosed { [weak self, weak stream] in
-            guard let self, let stream else { return }
-            streams.withLock { $0[ObjectIdentifier(stream)] = nil }
-        }
+        let id = ObjectIdentifier(stream)
+        streams.withLock { $0[id] = Entry(stream: stream) }
+        stream.whenClosed { [weak self] in self?.streams.withLock { $0[id] = nil } }
     }
 
     /// Ends the streams of the slowest readers until the others are within the limit. Returns how many.
     package func enforce() -> Int {
         guard bytes > limit else { return 0 }
-        let slowest = streams.withLock { Array($0.values) }.map { (stream: $0, backlog: $0.backlog) }
+        let slowest = streams.withLock { $0.values.compactMap(\.stream) }.map { (stream: $0, backlog: $0.backlog) }
             .filter { $0.backlog > 0 }.sorted { $0.backlog > $1.backlog }
         var count = 0
         for entry in slowest where bytes > limit {

@@ -74,7 +74,9 @@ struct ControlRefusalTests {
         #expect(refusal(changed) == ["400", "invalidBody", "$.github.orgs[0]"])
     }
 
-    @Test("what the server refuses itself is in the control API's form for its calls, and a line of text elsewhere")
+    @Test(
+        "what the server refuses itself is in the control API's form for its calls, and a line of text elsewhere",
+        .oneProcess("the balancer refuses large headers itself"))
     func forms() throws {
         let large = String(repeating: "x", count: 1_200_000)
         for path in [

@@ -70,6 +70,29 @@ struct DeliveryTests {
         #expect(!stream.send(Array("late".utf8)))
     }
 
+    @Test("whoever streams is told when the reader has gone before the answer was there")
+    func closedBefore() throws {
+        let asked = Mutex<Completion?>(nil)
+        let server = try Server(Server.Options()) { _ in .later { done in asked.withLock { $0 = done } } }
+        do {
+            let wire = try wire(to: server)
+            #expect(eventually { server.counters.held == 1 })
+            _ = wire
+        }
+        #expect(eventually { server.counters.abandoned == 1 })
+        let isClosed = Mutex(false)
+        do {
+            let stream = EventStream()
+            stream.whenClosed { isClosed.withLock { $0 = true } }
+            var response = Response(status: 200, contentType: "text/event-stream", body: "")
+            response.delivery = .stream(stream)
+            asked.withLock { $0 }?(response)
+            asked.withLock { $0 = nil }
+        }
+        #expect(eventually { isClosed.withLock { $0 } })
+        server.stop()
+    }
+
     @Test("whoever streams is told when the reader goes")
     func closed() throws {
         let stream = EventStream()
