@@ -45,19 +45,27 @@ enum AppleToken: Character {
     case access = "a"
     case refresh = "r"
 
+    /// In bytes.
+    private static let length = 63
+
     /// A new one, made of 128 random bits.
     func make(from random: inout Randomness) -> String { text(Hex.encode(random.bytes(16))) }
 
     private func text(_ hex: String) -> String {
         let digest = Digest.sha256("apple:\(rawValue):\(hex)")
-        let letters = digest.prefix(4).map { UInt8(ascii: "a") + $0 % 26 }
-        return
-            "\(rawValue)\(hex).0.\(String(decoding: letters, as: UTF8.self)).\(Base64URL.encode(Array(digest[4..<20])))"
+        var text = String(rawValue)
+        text.reserveCapacity(AppleToken.length)
+        text += hex
+        text += ".0."
+        text += String(decoding: digest.prefix(4).map { UInt8(ascii: "a") + $0 % 26 }, as: UTF8.self)
+        text += "."
+        text += Base64URL.encode(Array(digest[4..<20]))
+        return text
     }
 
     /// Whether it has the form of this kind, and its parts fit together: then it was made here.
     func fits(_ text: String) -> Bool {
-        guard text.utf8.count == 63, text.first == rawValue else { return false }
+        guard text.utf8.count == AppleToken.length, text.first == rawValue else { return false }
         return constantTimeEquals(Array(self.text(String(text.dropFirst().prefix(32))).utf8), Array(text.utf8))
     }
 

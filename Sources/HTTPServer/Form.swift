@@ -69,6 +69,7 @@ package struct Form: Sendable {
 package enum PercentCoding {
     /// An invalid sequence stays as it is; nothing is refused.
     package static func decode(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> [UInt8] {
+        guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return Array(bytes) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var place = bytes.startIndex

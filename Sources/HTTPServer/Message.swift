@@ -33,7 +33,10 @@ struct Message {
         for header in response.headers { add(header.name, header.value.isEmpty ? " " : header.value) }
     }
 
-    func add(_ name: String, _ value: String) { MHD_add_response_header(pointer, name, value) }
+    func add(_ name: String, _ value: String) {
+        // Without a copy of either, which passing texts as arguments would make.
+        _ = name.withCString { name in value.withCString { value in MHD_add_response_header(pointer, name, value) } }
+    }
 
     func queue(on connection: OpaquePointer?, status: Int) -> MHD_Result {
         understudy_queue_answer(connection, UInt32(clamping: status), pointer) == 1 ? .YES : .NO

@@ -79,9 +79,11 @@ extension StringProtocol {
 
 extension String {
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
-        utf8.count == other.utf8.count
-            && zip(utf8, other.utf8).allSatisfy { left, right in
-                left == right || (left | 0x20 == right | 0x20 && (0x61...0x7A).contains(left | 0x20))
-            }
+        guard utf8.count == other.utf8.count else { return false }
+        var (mine, others) = (utf8.makeIterator(), other.utf8.makeIterator())
+        while let left = mine.next(), let right = others.next() {
+            guard left == right || (left ^ right == 0x20 && (0x61...0x7A).contains(left | 0x20)) else { return false }
+        }
+        return true
     }
 }

@@ -39,21 +39,25 @@ package enum Base64 {
     }
 
     fileprivate static func encode(_ bytes: [UInt8], alphabet: [UInt8], padded: Bool) -> String {
-        var digits: [UInt8] = []
-        digits.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for byte in bytes {
-            buffer = buffer << 8 | UInt32(byte)
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                digits.append(alphabet[Int(buffer >> UInt32(bits) & 0x3F)])
+        String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
+            var length = 0
+            func write(_ digit: UInt8) {
+                text[length] = digit
+                length += 1
             }
+            for place in stride(from: 0, to: bytes.count, by: 3) {
+                let rest = bytes.count - place
+                let first = bytes[place]
+                let second = rest > 1 ? bytes[place + 1] : 0
+                let third = rest > 2 ? bytes[place + 2] : 0
+                write(alphabet[Int(first >> 2)])
+                write(alphabet[Int(first << 4 & 0x30 | second >> 4)])
+                if rest > 1 { write(alphabet[Int(second << 2 & 0x3C | third >> 6)]) }
+                if rest > 2 { write(alphabet[Int(third & 0x3F)]) }
+            }
+            while padded, length % 4 != 0 { write(UInt8(ascii: "=")) }
+            return length
         }
-        if bits > 0 { digits.append(alphabet[Int(buffer << UInt32(6 - bits) & 0x3F)]) }
-        while padded, digits.count % 4 != 0 { digits.append(UInt8(ascii: "=")) }
-        return String(decoding: digits, as: UTF8.self)
     }
 
     fileprivate static func decode(_ digits: some Collection<UInt8>, values: [UInt8]) -> [UInt8]? {

@@ -8,7 +8,7 @@ extension String {
     ///
     /// Short texts are cheap whatever they hold.
     package var hasEndlessMarks: Bool {
-        guard utf8.count > String.shortLength, !utf8.allSatisfy({ $0 < 0x80 }) else { return false }
+        guard utf8.count > String.shortLength, !isASCII else { return false }
         var run = 0
         for scalar in unicodeScalars {
             guard scalar.value >= 0x300, scalar.isMark else {
@@ -19,6 +19,14 @@ extension String {
             if run > 30 { return true }
         }
         return false
+    }
+}
+
+extension String {
+    /// All bytes are joined before one is looked at: the processor joins many at once.
+    private var isASCII: Bool {
+        utf8.withContiguousStorageIfAvailable { bytes in bytes.reduce(0) { $0 | $1 } < 0x80 }
+            ?? utf8.allSatisfy { $0 < 0x80 }
     }
 }
 

@@ -52,7 +52,7 @@ extension Exchange {
     package func reachable(_ url: String) -> String {
         guard address.form != .real, url.hasPrefix("https://") else { return url }
         let rest = url.dropFirst("https://".count)
-        let host = rest.prefix { !"/?#:".contains($0) }
+        let host = Substring(rest.utf8.prefix { !"/?#:".utf8.contains($0) })
         guard network.plays(host.lowercased(), in: world), !rest.dropFirst(host.count).hasPrefix(":") else {
             return url
         }

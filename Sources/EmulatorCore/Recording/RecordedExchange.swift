@@ -107,14 +107,32 @@ package final class RecordedExchange: Sendable {
 
     /// How many bytes of memory it takes: itself, what it refers to, its codes and tokens, and its entries in tables.
     var size: Int {
-        let texts = [id, parent, world, host, path, knownClient, fault, request.method, request.path, request.query]
-        let headers = request.headers + response.headers
-        let addresses = mail.map { $0.recipients + $0.messages + [$0.sender ?? "", $0.user ?? ""] } ?? []
-        return RecordedExchange.ownSize + texts.reduce(0) { $0 + RecordedExchange.allocated(by: $1) }
-            + headers.reduce(0) {
-                $0 + 32 + RecordedExchange.allocated(by: $1.name) + RecordedExchange.allocated(by: $1.value)
-            } + addresses.reduce(0) { $0 + 16 + RecordedExchange.allocated(by: $1) } + request.body.capacity
-            + response.body.capacity
+        var size = RecordedExchange.ownSize + request.body.capacity + response.body.capacity
+        func add(_ text: String?) { size += RecordedExchange.allocated(by: text) }
+        add(id)
+        add(parent)
+        add(world)
+        add(host)
+        add(path)
+        add(knownClient)
+        add(fault)
+        add(request.method)
+        add(request.path)
+        add(request.query)
+        for headers in [request.headers, response.headers] {
+            for place in headers.indices {
+                size += 32
+                add(headers[place].name)
+                add(headers[place].value)
+            }
+        }
+        if let mail {
+            for address in mail.recipients + mail.messages + [mail.sender ?? "", mail.user ?? ""] {
+                size += 16
+                add(address)
+            }
+        }
+        return size
     }
 
     /// The object with its allocations, apart from texts and bodies, rounded up: 1 kB.
