@@ -53,14 +53,9 @@ enum AppleToken: Character {
 
     private func text(_ hex: String) -> String {
         let digest = Digest.sha256("apple:\(rawValue):\(hex)")
-        var text = String(rawValue)
-        text.reserveCapacity(AppleToken.length)
-        text += hex
-        text += ".0."
-        text += String(decoding: digest.prefix(4).map { UInt8(ascii: "a") + $0 % 26 }, as: UTF8.self)
-        text += "."
-        text += Base64URL.encode(Array(digest[4..<20]))
-        return text
+        let letters = digest.prefix(4).map { UInt8(ascii: "a") + $0 % 26 }
+        return
+            "\(rawValue)\(hex).0.\(String(decoding: letters, as: UTF8.self)).\(Base64URL.encode(Array(digest[4..<20])))"
     }
 
     /// Whether it has the form of this kind, and its parts fit together: then it was made here.

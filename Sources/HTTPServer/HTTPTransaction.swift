@@ -14,7 +14,6 @@ final class HTTPTransaction: @unchecked Sendable {
     let connection: Connection
     private let watch: Watch
     // Touched by the connection's own worker only.
-    var headers: [(name: String, value: String)] = []
     var body: [UInt8] = []
     var discarded = 0
     /// Whether the body was discarded because the bodies of all requests together had reached their limit.

@@ -43,10 +43,10 @@ extension Workers {
 
     private func answer(_ transaction: HTTPTransaction, _ method: String) -> MHD_Result {
         guard gate.working(on: transaction.connection) else { return .NO }
-        let (headers, body) = (transaction.headers, transaction.body)
-        (transaction.headers, transaction.body) = ([], [])
+        let body = transaction.body
+        transaction.body = []
         let request = Request(
-            method: method, target: transaction.target, headers: headers, body: body,
+            method: method, target: transaction.target, headers: Workers.headers(of: transaction.pointer), body: body,
             isSecure: secrets != nil, label: transaction.connection.label)
         switch handler(request) {
         case .now(let response):
@@ -95,7 +95,6 @@ extension Workers {
     /// Refuses requests for what their headers say, before a body is read.
     private func refusal(of transaction: HTTPTransaction) -> Response? {
         let headers = Workers.headers(of: transaction.pointer)
-        transaction.headers = headers
         var bytes = transaction.target.utf8.count
         for header in headers { bytes += header.name.utf8.count + header.value.utf8.count + 4 }
         if bytes > options.headerLimitBytes {

@@ -20,9 +20,7 @@ extension String {
         }
         return false
     }
-}
 
-extension String {
     /// All bytes are joined before one is looked at: the processor joins many at once.
     private var isASCII: Bool {
         utf8.withContiguousStorageIfAvailable { bytes in bytes.reduce(0) { $0 | $1 } < 0x80 }

@@ -74,11 +74,9 @@ struct DeliveryTests {
     func closedBefore() throws {
         let asked = Mutex<Completion?>(nil)
         let server = try Server(Server.Options()) { _ in .later { done in asked.withLock { $0 = done } } }
-        do {
-            let wire = try wire(to: server)
-            #expect(eventually { server.counters.held == 1 })
-            _ = wire
-        }
+        var wire: Wire? = try self.wire(to: server)
+        #expect(wire != nil && eventually { server.counters.held == 1 })
+        wire = nil
         #expect(eventually { server.counters.abandoned == 1 })
         let isClosed = Mutex(false)
         do {

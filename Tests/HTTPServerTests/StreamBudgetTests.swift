@@ -1,4 +1,5 @@
 import HTTPServer
+import Synchronization
 import Testing
 
 @Suite("What streams hold for readers that are behind")
@@ -27,6 +28,20 @@ struct StreamBudgetTests {
         #expect(streams[1].send(Array("more".utf8)))
         for stream in streams { stream.end() }
         streams = []
+    }
+
+    @Test("a stream that nobody has any more is closed, and holds nothing")
+    func unsent() {
+        let budget = StreamBudget(limit: 1_000)
+        let closed = Atomic<Int>(0)
+        do {
+            let stream = EventStream()
+            budget.add(stream)
+            stream.whenClosed { closed.add(1, ordering: .relaxed) }
+            stream.send(StreamChunk(Array(repeating: 0x61, count: 600), in: budget))
+        }
+        #expect(closed.load(ordering: .relaxed) == 1)
+        #expect(budget.bytes == 0 && budget.enforce() == 0)
     }
 
     @Test("a reader that falls behind by 4 MB is let go, with all that it hadn't taken")

@@ -108,29 +108,17 @@ package final class RecordedExchange: Sendable {
     /// How many bytes of memory it takes: itself, what it refers to, its codes and tokens, and its entries in tables.
     var size: Int {
         var size = RecordedExchange.ownSize + request.body.capacity + response.body.capacity
-        func add(_ text: String?) { size += RecordedExchange.allocated(by: text) }
-        add(id)
-        add(parent)
-        add(world)
-        add(host)
-        add(path)
-        add(knownClient)
-        add(fault)
-        add(request.method)
-        add(request.path)
-        add(request.query)
+        for text in [id, parent, world, host, path, knownClient, fault, request.method, request.path, request.query] {
+            size += RecordedExchange.allocated(by: text)
+        }
+        // The lists one after the other: joining them would copy every text.
         for headers in [request.headers, response.headers] {
-            for place in headers.indices {
-                size += 32
-                add(headers[place].name)
-                add(headers[place].value)
+            for (name, value) in headers {
+                size += 32 + RecordedExchange.allocated(by: name) + RecordedExchange.allocated(by: value)
             }
         }
-        if let mail {
-            for address in mail.recipients + mail.messages + [mail.sender ?? "", mail.user ?? ""] {
-                size += 16
-                add(address)
-            }
+        for address in mail.map({ $0.recipients + $0.messages + [$0.sender ?? "", $0.user ?? ""] }) ?? [] {
+            size += 16 + RecordedExchange.allocated(by: address)
         }
         return size
     }
