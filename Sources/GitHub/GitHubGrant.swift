@@ -39,10 +39,10 @@ struct GitHubGrant: OAuthGrant {
     }
 
     static let tables = GrantTables<GitHubGrant>("github", rememberingTokens: unusedLimit, tokenIndexes: [tokensBySet])
-    static let tokensBySet = Index<Token<GitHubGrant>, TokenSet>("set") { token in
-        token.kind == .access ? TokenSet(grant: token.grant, scopes: token.details.scopes) : nil
-    }
+    static let tokensBySet = Index<Token<GitHubGrant>, TokenSet>("set") { $0.kind == .access ? $0.set : nil }
     static let tokensPerSet = 10
+    /// Ten tokens that were made in this time make GitHub ask the person again.
+    static let ratePeriod = TimeSpan.hours(1)
     /// How long a token may go unused.
     static let unusedLimit = TimeSpan.days(365)
     /// A use this soon after the one that was noted last isn't noted, so that most calls of the API change no token. Not documented:
@@ -60,11 +60,10 @@ struct GitHubGrant: OAuthGrant {
     static func key(_ account: String, client: String) -> String { "\(account) \(client)" }
 }
 
-/// When the latest tokens of a set were made, ten at most. Those that were revoked since count, too.
+/// When tokens of a set were made that were revoked within an hour, the latest ten: they count, too.
 struct TokenTimes: Row {
-    static let period = TimeSpan.hours(1)
     static let table = Table<TokenTimes>("github.tokenTimes", indexes: [byGrant]) { row in
-        row.times.last.map { $0 + period }
+        row.times.last.map { $0 + GitHubGrant.ratePeriod }
     }
     static let byGrant = Index<TokenTimes, String>("grant") { $0.tokenSet.grant }
 
@@ -72,6 +71,10 @@ struct TokenTimes: Row {
     var times: [Instant] = []
 
     var key: GitHubGrant.TokenSet { tokenSet }
+}
+
+extension Token<GitHubGrant> {
+    fileprivate var set: GitHubGrant.TokenSet { GitHubGrant.TokenSet(grant: grant, scopes: details.scopes) }
 }
 
 /// Why a token stopped working, for diagnoses.
@@ -134,10 +137,10 @@ extension TableReading where Self: ~Copyable {
     /// Whether ten tokens of these scopes were made within the last hour, which makes GitHub ask the person again.
     func exceedsTokenRate(_ grant: GitHubGrant, scopes: GitHubScopes) -> Bool {
         let set = GitHubGrant.TokenSet(grant: grant.key, scopes: scopes)
-        guard let times = find(TokenTimes.self, set)?.times, times.count >= GitHubGrant.tokensPerSet else {
-            return false
-        }
-        return times[0] > now - TokenTimes.period
+        let working = newest(GitHubGrant.tokensBySet, set, limit: GitHubGrant.tokensPerSet).map(\.details.createdAt)
+        let revoked = find(TokenTimes.self, set)?.times ?? []
+        let start = now - GitHubGrant.ratePeriod
+        return (working + revoked).count { $0 > start } >= GitHubGrant.tokensPerSet
     }
 
     /// Why a token that doesn't work doesn't, in a sentence after "the token".
@@ -162,22 +165,29 @@ extension TableReading where Self: ~Copyable {
 extension Transaction {
     /// Adds an access token; the eleventh of its scopes pushes the oldest out.
     mutating func add(_ token: Token<GitHubGrant>) {
-        let set = GitHubGrant.TokenSet(grant: token.grant, scopes: token.details.scopes)
-        var made = find(TokenTimes.self, set) ?? TokenTimes(tokenSet: set)
-        if made.times.count >= GitHubGrant.tokensPerSet { made.times.removeFirst() }
-        made.times.append(token.details.createdAt)
-        put(made)
         put(token)
-        if count(GitHubGrant.tokensBySet, set) > GitHubGrant.tokensPerSet,
-            let oldest = first(GitHubGrant.tokensBySet, set)
+        if count(GitHubGrant.tokensBySet, token.set) > GitHubGrant.tokensPerSet,
+            let oldest = first(GitHubGrant.tokensBySet, token.set)
         {
-            revoke(
-                oldest, because: "an eleventh token for the same person, app and scopes revoked it (max_for_app)")
+            // Ten newer ones were made: when this one was doesn't count any more.
+            end(oldest, because: "an eleventh token for the same person, app and scopes revoked it (max_for_app)")
         }
     }
 
-    /// Ends a token and its counterpart.
+    /// Ends a token and its counterpart. That an access token was made counts on.
     mutating func revoke(_ token: Token<GitHubGrant>, because reason: String) {
+        for text in [token.key, token.details.counterpart] {
+            guard let text, let known = find(Token<GitHubGrant>.self, text), known.kind == .access,
+                known.details.createdAt > now - GitHubGrant.ratePeriod
+            else { continue }
+            var made = find(TokenTimes.self, known.set) ?? TokenTimes(tokenSet: known.set)
+            made.times = (made.times + [known.details.createdAt]).sorted().suffix(GitHubGrant.tokensPerSet)
+            put(made)
+        }
+        end(token, because: reason)
+    }
+
+    private mutating func end(_ token: Token<GitHubGrant>, because reason: String) {
         for text in [token.key, token.details.counterpart] {
             guard let text, remove(Token<GitHubGrant>.self, text) != nil else { continue }
             put(EndedToken(key: text, reason: reason))

@@ -1,3 +1,4 @@
+import Synchronization
 import Time
 
 /// A world's time: the machine's, moved, or standing still. It never leaves the years 1970 to 9999.
@@ -48,5 +49,37 @@ package struct WorldClock: WorldValue {
     package mutating func reset() {
         offset = .zero
         frozenAt = nil
+    }
+}
+
+/// A world's clock as it was changed last, for those who needn't see a change at once: nobody waits for it.
+package final class LastClock: Sendable {
+    /// The time at which the clock stands still, or how far it is moved, in milliseconds; in the lowest bit, whether it stands still.
+    private let packed = Atomic<Int64>(LastClock.unknown)
+    private static let unknown = Int64.min
+
+    func note(_ clock: WorldClock) {
+        let value = clock.packed
+        // Workers share it: what is the same isn't written again.
+        if packed.load(ordering: .relaxed) != value { packed.store(value, ordering: .relaxed) }
+    }
+
+    /// The clock is made anew.
+    func forget() { packed.store(LastClock.unknown, ordering: .relaxed) }
+
+    /// `nil` where the clock isn't known.
+    var now: Instant? {
+        let value = packed.load(ordering: .relaxed)
+        return value == LastClock.unknown ? nil : WorldClock.now(packed: value)
+    }
+}
+
+extension WorldClock {
+    // Both numbers are less than 4e14, so that nothing is lost by the shift.
+
+    fileprivate var packed: Int64 { frozenAt.map { $0.milliseconds << 1 | 1 } ?? offset.milliseconds << 1 }
+
+    fileprivate static func now(packed: Int64) -> Instant? {
+        packed & 1 == 1 ? Instant(milliseconds: packed >> 1) : MachineClock.now + .milliseconds(packed >> 1)
     }
 }

@@ -16,20 +16,53 @@ extension GitHubProvider {
         do { request = try AuthorizationRequest(exchange.request.queryForm, directory) } catch {
             return refusal(error, exchange)
         }
-        let decision = exchange.decision(
-            provider: name, client: request.app.clientID, interaction: request.app.interaction)
+        // What is decided at once gets its code at once.
+        let (decision, code) = exchange.world.update { tables -> (Decision, String?) in
+            let decision = exchange.decision(
+                provider: name, client: request.app.clientID, interaction: request.app.interaction, in: &tables)
+            return (decision, self.code(for: request, decision, exchange, &tables))
+        }
+        if let code { return approved(exchange, request, with: code) }
         switch decision {
         case .ask: return askPerson(exchange, request)
         case .cancel: return denied(exchange, request, because: "a cancel was ordered as an outcome")
-        // The exchange of the code tells of it.
-        case .error(OAuthError.Code.unverifiedUserEmail.rawValue, let person?):
-            return approved(exchange, request, by: person.id, isUnverified: true)
-        case .error(OAuthError.Code.unverifiedUserEmail.rawValue, nil), .nobody: return Pages.nobody(exchange)
+        case .error(OAuthError.Code.unverifiedUserEmail.rawValue, _), .nobody, .approve: return Pages.nobody(exchange)
         case .error(let name, _): return failed(exchange, request, with: name)
+        }
+    }
+
+    /// `nil` where the decision isn't for a code.
+    private func code(
+        for request: AuthorizationRequest, _ decision: Decision, _ exchange: Exchange, _ tables: inout Transaction
+    ) -> String? {
+        switch decision {
         case .approve(let person, let outcome):
             let granted = outcome?.scopes.map { GitHubScopes($0.joined(separator: " ")) }
-            return approved(exchange, request, by: person.id, granting: granted)
+            return issueCode(for: request, by: person.id, granting: granted, exchange, &tables)
+        // The exchange of the code tells of it.
+        case .error(OAuthError.Code.unverifiedUserEmail.rawValue, let person?):
+            return issueCode(for: request, by: person.id, isUnverified: true, exchange, &tables)
+        default: return nil
         }
+    }
+
+    /// `granting` narrows what was asked for; people may leave scopes out.
+    private func issueCode(
+        for request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil,
+        isUnverified: Bool = false,
+        _ exchange: Exchange, _ tables: inout Transaction
+    ) -> String {
+        var scopes = request.scopes ?? tables.grant(account, to: request.app)?.scopes ?? .none
+        if let granting { scopes = scopes.intersection(granting) }
+        let grant = tables.consent(account, to: request.app, scopes: scopes)
+        let code = Hex.encode(tables.random.bytes(10))
+        tables.put(
+            AuthorizationCode<GitHubGrant>(
+                code, grant: grant.key, client: grant.client, redirectURI: request.redirectURI,
+                challenge: request.challenge, expires: tables.now + settings.codeLifetime, usedBy: exchange.spentBy,
+                details: GitHubGrant.CodeDetails(
+                    scopes: scopes, wantsRefreshToken: request.wantsRefreshToken, isUnverified: isUnverified)))
+        return code
     }
 
     /// Who is signed in, or the sign-in page first; then the consent page, unless there is nothing new to grant.
@@ -70,26 +103,17 @@ extension GitHubProvider {
 
     // MARK: - Answers
 
-    /// `granting` narrows what was asked for; people may leave scopes out.
     private func approved(
-        _ exchange: Exchange, _ request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil,
-        isUnverified: Bool = false
+        _ exchange: Exchange, _ request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil
     ) -> Response {
         let code = exchange.world.update { tables in
-            var scopes = request.scopes ?? tables.grant(account, to: request.app)?.scopes ?? .none
-            if let granting { scopes = scopes.intersection(granting) }
-            let grant = tables.consent(account, to: request.app, scopes: scopes)
-            let code = Hex.encode(tables.random.bytes(10))
-            tables.put(
-                AuthorizationCode<GitHubGrant>(
-                    code, grant: grant.key, client: grant.client, redirectURI: request.redirectURI,
-                    challenge: request.challenge, expires: tables.now + settings.codeLifetime,
-                    usedBy: exchange.spentBy,
-                    details: GitHubGrant.CodeDetails(
-                        scopes: scopes, wantsRefreshToken: request.wantsRefreshToken, isUnverified: isUnverified)))
-            return code
+            issueCode(for: request, by: account, granting: granting, exchange, &tables)
         }
-        return callback(
+        return approved(exchange, request, with: code)
+    }
+
+    private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, with code: String) -> Response {
+        callback(
             exchange, request.redirectURI,
             [Form.Field(name: "code", value: code)] + (exchange.redirectState(request.state).map { [$0] } ?? []))
     }

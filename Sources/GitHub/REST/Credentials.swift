@@ -9,12 +9,41 @@ import EmulatorCore
 // with the password x-oauth-basic. Tokens in the query were removed in 2021. The operations under /applications take
 // the app's client ID and secret by Basic only; what they say to other credentials isn't documented.
 
+/// Who calls, as far as it can be said without a look at the world.
+private enum Credentials {
+    case known(Viewer)
+    case token(String)
+}
+
 extension GitHubProvider {
-    func identify(_ exchange: Exchange, _ endpoint: RESTEndpoint) throws(RESTRefusal) -> Viewer {
+    /// Who calls, and how much of the hour's requests is used. `counts` says whether this one is.
+    func admit(
+        _ exchange: Exchange, to endpoint: RESTEndpoint, counts: Bool
+    ) throws(RESTRefusal) -> (viewer: Viewer, rate: RateStatus) {
+        let credentials = try credentials(exchange, endpoint)
+        let admitted = exchange.world.update { tables -> (viewer: Viewer, rate: RateStatus)? in
+            guard let viewer = viewer(credentials, &tables) else { return nil }
+            return (viewer: viewer, rate: counts ? spend(viewer, &tables) : rate(of: viewer, tables))
+        }
+        if let admitted { return admitted }
+        guard case .token(let text) = credentials else { throw badCredentials("nobody has them") }
+        throw badCredentials("the token \(exchange.world.read { $0.failure(of: text) })")
+    }
+
+    private func viewer(_ credentials: Credentials, _ tables: inout Transaction) -> Viewer? {
+        switch credentials {
+        case .known(let viewer): return viewer
+        case .token(let text):
+            guard let (token, account) = tables.use(text), let app = directory.apps[token.client] else { return nil }
+            return .person(account, app, token)
+        }
+    }
+
+    private func credentials(_ exchange: Exchange, _ endpoint: RESTEndpoint) throws(RESTRefusal) -> Credentials {
         let header = exchange.request.header("Authorization") ?? ""
         switch endpoint.access {
         case .app:
-            return .app(try authenticateApp(exchange, endpoint))
+            return .known(.app(try authenticateApp(exchange, endpoint)))
         case .nobody:
             guard header.isEmpty else {
                 throw RESTRefusal(
@@ -22,7 +51,7 @@ extension GitHubProvider {
                         .because(
                             "this operation takes no credentials beside those in the body: leave Authorization out"))
             }
-            return .anonymous
+            return .known(.anonymous)
         case .person where header.isEmpty:
             let reason =
                 exchange.request.queryForm["access_token"] == nil
@@ -31,25 +60,24 @@ extension GitHubProvider {
             throw RESTRefusal(
                 RESTAnswer.error(401, "Requires authentication", endpoint.documentation).because(reason))
         case .anyone where header.isEmpty:
-            return .anonymous
+            return .known(.anonymous)
         case .anyone, .person:
-            return try viewer(header, exchange, endpoint)
+            return try credentials(in: header, exchange, endpoint)
         }
     }
 
-    private func viewer(_ header: String, _ exchange: Exchange, _ endpoint: RESTEndpoint) throws(RESTRefusal) -> Viewer
-    {
+    private func credentials(
+        in header: String, _ exchange: Exchange, _ endpoint: RESTEndpoint
+    ) throws(RESTRefusal) -> Credentials {
         if let basic = BasicCredentials.read(exchange.request), let app = directory.apps[basic.user],
             basic.password == app.secret, case .anyone = endpoint.access
         {
-            return .app(app)
+            return .known(.app(app))
         }
         guard let text = GitHubProvider.token(in: header, exchange.request), !text.isEmpty else {
             throw badCredentials("Authorization must be \"Bearer\" or \"token\" and a token")
         }
-        guard let (token, account) = exchange.world.update({ $0.use(text) }), let app = directory.apps[token.client]
-        else { throw badCredentials("the token \(exchange.world.read { $0.failure(of: text) })") }
-        return .person(account, app, token)
+        return .token(text)
     }
 
     private func badCredentials(_ reason: String) -> RESTRefusal {

@@ -25,7 +25,7 @@ extension GitHubProvider {
             RESTEndpoint("GET", "/rate_limit", "rate-limit/rate-limit#get-rate-limit-status-for-the-authenticated-user")
             {
                 [self] call in
-                let rate = rate(of: call.viewer, in: call.exchange.world)
+                let rate = call.exchange.world.read { tables in self.rate(of: call.viewer, tables) }
                 let core = rate.json
                 // What these count isn't served, so nothing of it is used up.
                 let idle = RateStatus(limit: rate.limit, used: 0, resetsAt: rate.resetsAt).json

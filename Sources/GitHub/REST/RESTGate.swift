@@ -26,13 +26,13 @@ extension GitHubProvider {
         if let refusal = unsupportedType(exchange.request) {
             return context.response(to: refusal, .anonymous, rate: nil, version: version)
         }
-        let viewer: Viewer
-        do throws(RESTRefusal) { viewer = try identify(exchange, endpoint) } catch {
-            return context.response(to: error.answer, .anonymous, rate: nil, version: version)
-        }
         // The limit itself is free to ask for.
         let isFree = endpoint.path == "/rate_limit"
-        let rate = isFree ? rate(of: viewer, in: exchange.world) : spend(viewer, in: exchange.world)
+        let viewer: Viewer
+        let rate: RateStatus
+        do throws(RESTRefusal) { (viewer, rate) = try admit(exchange, to: endpoint, counts: !isFree) } catch {
+            return context.response(to: error.answer, .anonymous, rate: nil, version: version)
+        }
         if rate.isRefused {
             return context.response(to: exceeded(viewer), viewer, rate: rate, version: version)
         }

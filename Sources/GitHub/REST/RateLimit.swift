@@ -39,34 +39,29 @@ struct RequestCount: Row {
 }
 
 extension GitHubProvider {
-    func rate(of viewer: Viewer, in world: World) -> RateStatus {
-        world.read { tables in
-            let requests = requests(of: viewer, tables.find(RequestCount.self, rateKey(viewer)), at: tables.now)
-            return RateStatus(limit: rateLimit(viewer), used: requests.used, resetsAt: requests.resetsAt)
-        }
+    func rate(of viewer: Viewer, _ tables: borrowing some TableReading & ~Copyable) -> RateStatus {
+        let requests = requests(of: viewer, tables.find(RequestCount.self, rateKey(viewer)), at: tables.now)
+        return RateStatus(limit: rateLimit(viewer), used: requests.used, resetsAt: requests.resetsAt)
     }
 
     /// Counts a request, unless there is none left.
-    func spend(_ viewer: Viewer, in world: World) -> RateStatus {
-        let key = rateKey(viewer)
+    func spend(_ viewer: Viewer, _ tables: inout Transaction) -> RateStatus {
         let limit = rateLimit(viewer)
-        return world.update { tables in
-            var requests = requests(of: viewer, tables.find(RequestCount.self, key), at: tables.now)
-            let isRefused = requests.used >= limit
-            if !isRefused {
-                requests.used += 1
-                tables.put(requests)
-            }
-            return RateStatus(limit: limit, used: requests.used, resetsAt: requests.resetsAt, isRefused: isRefused)
+        var requests = requests(of: viewer, tables.find(RequestCount.self, rateKey(viewer)), at: tables.now)
+        let isRefused = requests.used >= limit
+        if !isRefused {
+            requests.used += 1
+            tables.put(requests)
         }
+        return RateStatus(limit: limit, used: requests.used, resetsAt: requests.resetsAt, isRefused: isRefused)
     }
 
     /// Takes a counted request back.
     func refund(_ viewer: Viewer, in world: World) -> RateStatus {
         world.update { tables in
             _ = tables.change(RequestCount.self, rateKey(viewer)) { $0.used = max(0, $0.used - 1) }
+            return rate(of: viewer, tables)
         }
-        return rate(of: viewer, in: world)
     }
 
     /// Those of the running hour, which begins now when the last one is over.

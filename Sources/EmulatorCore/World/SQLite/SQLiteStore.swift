@@ -49,6 +49,7 @@ final class SQLiteStore: Store {
     }
 
     let lasts = true
+    let lastClock: LastClock? = LastClock()
 
     var isKept: Bool { wasKept }
 
@@ -97,6 +98,7 @@ final class SQLiteStore: Store {
 
     private func letGo(_ state: inout State) {
         if state.held != nil { queue.noteUnread(1) }
+        lastClock?.forget()
         (state.held, state.isQueued, state.isReset) = (nil, false, false)
         isHeld.store(false, ordering: .releasing)
     }
@@ -153,6 +155,7 @@ final class SQLiteStore: Store {
             state.isQueued = true
             queue.changes.note(held.tables.seen)
         case .changed:
+            lastClock.map(held.tables.tell)
             enqueue(&state)
             held.shared.journal.place(from: count, at: state.position)
             queue.changes.note(state.position)
@@ -188,6 +191,7 @@ final class SQLiteStore: Store {
             let (seedBefore, rowsBefore) = (state.seed, state.rowSeed)
             (state.seed, state.rowSeed, state.isReset) = (seed, seed, true)
             state.held = Held(tables: tables, shared: shared, world: held.world)
+            lastClock?.forget()
             enqueue(&state)
             state.earlierSeeds.add(
                 seedBefore, rows: rowsBefore, before: state.position, isSettled: queue.changes.isSettled)

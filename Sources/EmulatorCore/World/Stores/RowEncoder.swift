@@ -84,8 +84,13 @@ final class JSONText {
         var text = text
         bytes.append(UInt8(ascii: "\""))
         text.withUTF8 { utf8 in
-            let isPlain = utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-            if isPlain { bytes.append(contentsOf: utf8) } else { for byte in utf8 { writeEscaped(byte) } }
+            // All bytes are looked at, whatever the first ones are: the processor takes many at once.
+            let escaped =
+                utf8.reduce(0) { count, byte in
+                    count | (byte < 0x20 ? 1 : 0) | (byte == UInt8(ascii: "\"") ? 1 : 0)
+                        | (byte == UInt8(ascii: "\\") ? 1 : 0)
+                } as UInt8
+            if escaped == 0 { bytes.append(contentsOf: utf8) } else { for byte in utf8 { writeEscaped(byte) } }
         }
         bytes.append(UInt8(ascii: "\""))
     }

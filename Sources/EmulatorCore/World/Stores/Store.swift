@@ -20,6 +20,9 @@ package protocol Store: Sendable {
     /// What hasn't been asked for yet is made from this seed; the rest stays.
     func adopt(_ seed: Seed)
 
+    /// The world's clock; `nil` where it is told by the tables alone.
+    var lastClock: LastClock? { get }
+
     /// Whether what is kept outlives the process.
     var lasts: Bool { get }
 
@@ -72,6 +75,7 @@ extension Store {
     package func reset(to seed: Seed, also: () -> Void = {}) { reset(to: seed, putting: { _ in }, also: also) }
 
     package var lasts: Bool { false }
+    package var lastClock: LastClock? { nil }
     package var isKept: Bool { false }
 
     package func resume(_ seed: Seed, rows: Seed) {}

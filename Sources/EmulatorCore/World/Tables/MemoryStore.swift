@@ -7,6 +7,7 @@ import Synchronization
 final class MemoryStore: Store {
     private let tables: Mutex<MemoryTables>
     private let isChecked: Bool
+    let lastClock: LastClock? = LastClock()
 
     init(_ seed: Seed, isChecked: Bool = false) {
         self.isChecked = isChecked
@@ -24,6 +25,7 @@ final class MemoryStore: Store {
     ) throws(Failure) -> Result {
         try tables.withLock { (tables) throws(Failure) -> Result in
             var transaction = Transaction(tables: tables)
+            defer { lastClock.map(tables.tell) }
             // What can't fail needs no way back.
             if Failure.self == Never.self, !isChecked { return try body(&transaction) }
             if isChecked {
@@ -53,6 +55,7 @@ final class MemoryStore: Store {
         let old = tables.withLock { tables in
             let old = tables
             tables = afresh
+            lastClock?.forget()
             also()
             return old
         }

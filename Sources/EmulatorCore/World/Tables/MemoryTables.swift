@@ -41,6 +41,8 @@ final class MemoryTables: Tables, @unchecked Sendable {
     private let rowSeed: Seed?
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyBox] = [:]
+    /// One of them, which nearly every change asks for.
+    private var clock: Box<WorldClock>?
     /// What to do to have every value as it was when the transaction began.
     private var restoring: [ObjectIdentifier: () -> Void] = [:]
     private var changed: [MemoryTable] = []
@@ -92,7 +94,10 @@ final class MemoryTables: Tables, @unchecked Sendable {
     }
 
     /// The value is read anew when it is next asked for.
-    func forgetValue(_ type: ObjectIdentifier) { values[type] = nil }
+    func forgetValue(_ type: ObjectIdentifier) {
+        values[type] = nil
+        clock = nil
+    }
 
     /// From now on, what hasn't been asked for is made from this seed.
     func goOn(with seed: Seed) { self.seed = seed }
@@ -208,7 +213,15 @@ final class MemoryTables: Tables, @unchecked Sendable {
         tableToChange(type).remove(key.keyText)?.row(type)
     }
 
-    var now: Instant { self[WorldClock.self].now }
+    var now: Instant {
+        let clock = self.clock ?? box(WorldClock.self)
+        self.clock = clock
+        see(clock.position)
+        return clock.value.now
+    }
+
+    /// Notes the clock, if anybody has asked for it yet.
+    func tell(_ last: LastClock) { if let clock { last.note(clock.value) } }
 
     subscript<V: WorldValue>(type: V.Type) -> V {
         get {
