@@ -45,6 +45,8 @@ private final class OwnStore: Store {
 
     deinit { stores.close() }
 
+    var lastClock: LastClock? { store.lastClock }
+
     func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result { try store.read(body) }

@@ -165,6 +165,24 @@ struct PageTests {
         #expect(try browser.get(path(["scope": "gist"])).redirect["code"] != nil)
     }
 
+    @Test("tokens that were revoked count among the ten")
+    func revokedInHurry() throws {
+        try browser.signIn(as: "ada")
+        var answer = try browser.submit(
+            try browser.get(path(["scope": "gist"])), ["authorize": "1"], scopes: ["gist"])
+        for _ in 0..<10 {
+            let token = try #require(try code(in: answer)["access_token"])
+            let deleted = try fixture.call(
+                "DELETE", "/applications/\(GitHubFixture.asking)/token",
+                headers: GitHubFixture.basic(GitHubFixture.asking), json: ["access_token": token])
+            #expect(deleted.status == 204)
+            answer = try browser.get(path(["scope": "gist"]))
+        }
+        #expect(answer.text.contains("Authorize Example?"))
+        try fixture.advance("61m")
+        #expect(try browser.get(path(["scope": "gist"])).redirect["code"] != nil)
+    }
+
     @Test("the settings page lists authorized apps and revokes them")
     func revoking() throws {
         let token = try fixture.token(scope: "user", client: GitHubFixture.asking)

@@ -298,7 +298,7 @@ package final class Dispatcher: Sendable {
         _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
     ) -> Response {
         StoreCall.within(context.storeCall) {
-            let time = context.world.roughlyNow
+            let time = context.world.timeToRecord
             var response = answered(response, context)
             if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
                 response = response.diagnosed(fault.diagnosis)

@@ -115,8 +115,9 @@ package final class World: Sendable {
 
     package var now: Instant { read { $0.now } }
 
-    /// The same, but that a change that is made just now may not be seen, nor whether it could be written.
-    var roughlyNow: Instant { state.store.lastClock?.now ?? now }
+    /// The time for the recording, which needn't wait for the lock. It may come from a change of the clock that isn't written yet, and
+    /// never will be when the store fails.
+    var timeToRecord: Instant { state.store.lastClock?.now ?? now }
 
     /// The same where no request waits, so that a store that fails is told here: then it is the machine's time.
     func now(orTelling consequence: String) -> Instant {

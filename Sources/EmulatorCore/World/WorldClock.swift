@@ -52,7 +52,7 @@ package struct WorldClock: WorldValue {
     }
 }
 
-/// A world's clock as it was changed last, for those who needn't see a change at once: nobody waits for it.
+/// A copy of a world's clock, which is read without the world's lock.
 package final class LastClock: Sendable {
     /// The time at which the clock stands still, or how far it is moved, in milliseconds; in the lowest bit, whether it stands still.
     private let packed = Atomic<Int64>(LastClock.unknown)
@@ -64,10 +64,10 @@ package final class LastClock: Sendable {
         if packed.load(ordering: .relaxed) != value { packed.store(value, ordering: .relaxed) }
     }
 
-    /// The clock is made anew.
+    /// The world begins afresh, or is read again: its clock isn't known until it is next noted.
     func forget() { packed.store(LastClock.unknown, ordering: .relaxed) }
 
-    /// `nil` where the clock isn't known.
+    /// The world's time; `nil` where the clock isn't known.
     var now: Instant? {
         let value = packed.load(ordering: .relaxed)
         return value == LastClock.unknown ? nil : WorldClock.now(packed: value)

@@ -21,21 +21,22 @@ extension GitHubProvider {
         _ exchange: Exchange, to endpoint: RESTEndpoint, counts: Bool
     ) throws(RESTRefusal) -> (viewer: Viewer, rate: RateStatus) {
         let credentials = try credentials(exchange, endpoint)
-        let admitted = exchange.world.update { tables -> (viewer: Viewer, rate: RateStatus)? in
-            guard let viewer = viewer(credentials, &tables) else { return nil }
-            return (viewer: viewer, rate: counts ? spend(viewer, &tables) : rate(of: viewer, tables))
-        }
-        if let admitted { return admitted }
-        guard case .token(let text) = credentials else { throw badCredentials("nobody has them") }
-        throw badCredentials("the token \(exchange.world.read { $0.failure(of: text) })")
+        // A refusal isn't thrown in there: a token that is found to be too old is removed all the same.
+        return try exchange.world.update { tables in
+            viewer(credentials, &tables).map { viewer in
+                (viewer: viewer, rate: counts ? spend(viewer, &tables) : rate(of: viewer, tables))
+            }
+        }.get()
     }
 
-    private func viewer(_ credentials: Credentials, _ tables: inout Transaction) -> Viewer? {
+    private func viewer(_ credentials: Credentials, _ tables: inout Transaction) -> Result<Viewer, RESTRefusal> {
         switch credentials {
-        case .known(let viewer): return viewer
+        case .known(let viewer): return .success(viewer)
         case .token(let text):
-            guard let (token, account) = tables.use(text), let app = directory.apps[token.client] else { return nil }
-            return .person(account, app, token)
+            guard let (token, account) = tables.use(text), let app = directory.apps[token.client] else {
+                return .failure(badCredentials("the token \(tables.failure(of: text))"))
+            }
+            return .success(.person(account, app, token))
         }
     }
 

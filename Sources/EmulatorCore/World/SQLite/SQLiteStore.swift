@@ -155,7 +155,7 @@ final class SQLiteStore: Store {
             state.isQueued = true
             queue.changes.note(held.tables.seen)
         case .changed:
-            lastClock.map(held.tables.tell)
+            held.tables.noteClock(in: lastClock)
             enqueue(&state)
             held.shared.journal.place(from: count, at: state.position)
             queue.changes.note(state.position)

@@ -20,7 +20,7 @@ package protocol Store: Sendable {
     /// What hasn't been asked for yet is made from this seed; the rest stays.
     func adopt(_ seed: Seed)
 
-    /// The world's clock; `nil` where it is told by the tables alone.
+    /// A copy of the world's clock; `nil` in stores that keep none.
     var lastClock: LastClock? { get }
 
     /// Whether what is kept outlives the process.

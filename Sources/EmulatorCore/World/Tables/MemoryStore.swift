@@ -25,7 +25,7 @@ final class MemoryStore: Store {
     ) throws(Failure) -> Result {
         try tables.withLock { (tables) throws(Failure) -> Result in
             var transaction = Transaction(tables: tables)
-            defer { lastClock.map(tables.tell) }
+            defer { tables.noteClock(in: lastClock) }
             // What can't fail needs no way back.
             if Failure.self == Never.self, !isChecked { return try body(&transaction) }
             if isChecked {

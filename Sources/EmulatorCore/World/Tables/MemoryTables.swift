@@ -220,8 +220,8 @@ final class MemoryTables: Tables, @unchecked Sendable {
         return clock.value.now
     }
 
-    /// Notes the clock, if anybody has asked for it yet.
-    func tell(_ last: LastClock) { if let clock { last.note(clock.value) } }
+    /// Notes the clock in its copy, if anybody has asked for the time yet.
+    func noteClock(in copy: LastClock?) { if let clock { copy?.note(clock.value) } }
 
     subscript<V: WorldValue>(type: V.Type) -> V {
         get {
