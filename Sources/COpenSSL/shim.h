@@ -81,4 +81,30 @@ static inline int understudy_ssl_add_chain(SSL_CTX *context, X509 *certificate) 
   return (int)SSL_CTX_add_extra_chain_cert(context, certificate);
 }
 
+// A private RSA key that signs without blinding, or NULL. OpenSSL 3 has a switch for that in its earlier interface only.
+static inline RSA *understudy_unblinded_rsa(EVP_PKEY *key) {
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  RSA *rsa = RSAPrivateKey_dup(EVP_PKEY_get0_RSA(key));
+  if (rsa != NULL) RSA_set_flags(rsa, RSA_FLAG_NO_BLINDING);
+  return rsa;
+#pragma clang diagnostic pop
+}
+
+// A signature of a SHA-256 digest by RSASSA-PKCS1-v1_5, as long as the key's modulus. 0 when there is none.
+static inline unsigned int understudy_rsa_sign_sha256(RSA *rsa, const unsigned char *digest, unsigned char *signature) {
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  unsigned int length = 0;
+  return RSA_sign(NID_sha256, digest, 32, signature, &length, rsa) == 1 ? length : 0;
+#pragma clang diagnostic pop
+}
+
+static inline void understudy_rsa_free(RSA *rsa) {
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  RSA_free(rsa);
+#pragma clang diagnostic pop
+}
+
 #endif

@@ -1,5 +1,6 @@
-import JSON
 import COpenSSL
+import JSON
+import Synchronization
 
 /// Why a key can't be used, or a signature can't be made.
 package struct KeyError: Error, CustomStringConvertible, Sendable {
@@ -26,6 +27,8 @@ package final class Key: @unchecked Sendable {
     package let isPrivate: Bool
     /// The public half as JWK members without `kid`, `use` and `alg`; empty for a secret.
     package let publicMembers: [(String, JSONValue)]
+    /// What signs RS256, made for the first signature.
+    private let unblinded = AtomicLazyReference<UnblindedRSA>()
 
     init(owning pointer: OpaquePointer, isPrivate: Bool) throws(KeyError) {
         self.pointer = pointer
@@ -60,6 +63,9 @@ package final class Key: @unchecked Sendable {
     }
 
     deinit { EVP_PKEY_free(pointer) }
+
+    /// `nil` for a key that isn't a private RSA key.
+    var unblindedRSA: UnblindedRSA? { unblinded.load() ?? UnblindedRSA(self).map { unblinded.storeIfNil($0) } }
 
     /// Reads one PEM block: `PRIVATE KEY` (PKCS#8, unencrypted) or `PUBLIC KEY` (SPKI).
     package convenience init(pem: [UInt8]) throws(KeyError) {

@@ -45,6 +45,12 @@ extension Key {
     /// HS256 make the same signature each time; PS256 and ES256 don't.
     package func sign(_ message: [UInt8], with algorithm: Algorithm) throws(KeyError) -> [UInt8] {
         guard isPrivate, suits(algorithm) else { throw KeyError("this key can't sign \(algorithm.rawValue)") }
+        if algorithm == .rs256 {
+            guard let signature = unblindedRSA?.signature(ofSHA256: Digest.sha256(message)) else {
+                throw KeyError("signing failed")
+            }
+            return signature
+        }
         guard let context = EVP_MD_CTX_new() else { throw KeyError("out of memory") }
         defer { EVP_MD_CTX_free(context) }
         var length = signatureCapacity

@@ -1,0 +1,31 @@
+import COpenSSL
+
+/// A private RSA key that signs RS256 without blinding, which takes a twentieth of the time of a signature.
+///
+/// Blinding hides from whoever can time many signatures what the key is: <https://www.openssl.org/docs/man3.0/man3/RSA_blinding_on.html>.
+/// Here that protects nothing: the daemon signs whatever it is asked to, and its keys work with nothing real. Signatures are the same
+/// to the byte.
+final class UnblindedRSA: @unchecked Sendable {
+    private let rsa: OpaquePointer
+    private let length: Int
+
+    /// `nil` when OpenSSL can't.
+    init?(_ key: Key) {
+        guard case .rsa(let bits) = key.kind, key.isPrivate, let rsa = understudy_unblinded_rsa(key.pointer) else {
+            return nil
+        }
+        self.rsa = rsa
+        length = (bits + 7) / 8
+    }
+
+    deinit { understudy_rsa_free(rsa) }
+
+    /// The signature of a SHA-256 digest of 32 bytes; `nil` when it can't be made.
+    func signature(ofSHA256 digest: [UInt8]) -> [UInt8]? {
+        guard digest.count == 32 else { return nil }
+        let signature = [UInt8](unsafeUninitializedCapacity: length) { bytes, count in
+            count = Int(understudy_rsa_sign_sha256(rsa, digest, bytes.baseAddress))
+        }
+        return signature.count == length ? signature : nil
+    }
+}
