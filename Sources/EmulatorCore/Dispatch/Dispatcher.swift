@@ -18,7 +18,7 @@ package final class Dispatcher: Sendable {
     /// Run in every new world before anything else.
     let scenarios: [ChosenScenario]
     /// What isn't recorded of the requests that show it.
-    private let controlToken: ControlToken?
+    let controlToken: ControlToken?
 
     /// `own` are the operations that belong to no provider: the daemon's pages and the control API. `controlRefusal` says
     /// why an exchange may not control the daemon.
@@ -58,7 +58,7 @@ package final class Dispatcher: Sendable {
     func nextID() -> String { "r\(numbers.next)" }
 
     /// A request that is being answered.
-    private struct RequestContext: Sendable {
+    struct RequestContext: Sendable {
         let request: Request
         let id: String
         /// The exchange for which the daemon sends itself this request.
@@ -234,18 +234,6 @@ package final class Dispatcher: Sendable {
         return written(finished, context).map { [self] in complete($0, context, fault, client: client) }
     }
 
-    /// The same reply, once what was changed for it is written. What the daemon asks itself is part of another request, which waits.
-    private func written(_ reply: Reply, _ context: RequestContext) -> Reply {
-        guard context.parent == nil, let call = context.storeCall else { return reply }
-        switch reply {
-        case .now(let response):
-            guard call.endsUnwritten() else { return reply }
-            return .later { done in call.whenWritten { done(response) } }
-        case .later(let start):
-            return .later { done in start(done.then { response in call.whenWritten { done(response) } }) }
-        }
-    }
-
     /// Waits for the operation's keys, and runs it, or carries out the fault that is ordered.
     private func serve(_ exchange: Exchange, by operation: Operation) -> Reply {
         let run: @Sendable () -> Reply = {
@@ -274,66 +262,4 @@ package final class Dispatcher: Sendable {
 
     /// Methods whose requests change nothing, unless they issue a code or token.
     private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
-
-    /// The response, or the refusal that takes its place when the world's store has failed: what was read then isn't true.
-    private func answered(_ response: Response, _ context: RequestContext) -> Response {
-        guard let failure = context.storeCall?.failure else { return response }
-        return refusal(of: failure, instead: response)
-    }
-
-    private func refusal(of failure: StoreFailure, instead response: Response) -> Response {
-        worlds.budget.notices.tell(.stores, failure.diagnosis.line)
-        return Dispatcher.storeFailed(failure, instead: response)
-    }
-
-    /// There is no such world, or it can't be had from the store.
-    private func noWorld(_ name: String) -> Response {
-        let response = Dispatcher.noWorld(name)
-        guard worlds.stores.canFail, let failure = StoreCall.current?.failure else { return response }
-        return refusal(of: failure, instead: response)
-    }
-
-    /// Adds the request's ID to the answer, and records and logs the exchange.
-    private func complete(
-        _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
-    ) -> Response {
-        StoreCall.within(context.storeCall) {
-            let time = context.world.timeToRecord
-            var response = answered(response, context)
-            if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
-                response = response.diagnosed(fault.diagnosis)
-            }
-            response = identified(response, context.request, at: context.address, id: context.id)
-            context.world.recording.add(
-                RecordedExchange(
-                    id: context.id, parent: context.parent, world: context.world.name, host: context.address.host,
-                    path: context.address.path, client: client,
-                    request: controlToken?.withheld(from: context.request) ?? context.request, response: response,
-                    time: time, began: context.began,
-                    duration: MachineClock.microseconds - context.began,
-                    fault: fault.flatMap { $0.isUsed ? $0.fault.summary : nil }))
-            return response
-        }
-    }
-
-    private func identified(_ response: Response, _ request: Request, at address: Address, id: String) -> Response {
-        var response = response
-        response.headers.append((name: Dispatcher.requestHeader, value: id))
-        if request.header("Origin") != nil { Dispatcher.expose(in: &response) }
-        let diagnosis = response.header(Diagnosis.headerName)
-        if diagnosis != nil || logger.logLevel <= .debug {
-            // Only the path is logged: queries and bodies hold codes and secrets.
-            var metadata: Logger.Metadata = [
-                "request": "\(id)", "status": "\(response.status)", "method": "\(request.method)",
-                "path": "\(Diagnosis.visible("\(address.host ?? "")\(address.path)"))",
-            ]
-            if address.world != worlds.unnamed { metadata["world"] = "\(address.world)" }
-            if let diagnosis {
-                logger.info("\(diagnosis)", metadata: metadata)
-            } else {
-                logger.debug("answered", metadata: metadata)
-            }
-        }
-        return response
-    }
 }

@@ -1,0 +1,81 @@
+import HTTPServer
+import Logging
+import Time
+
+// What becomes of an answer on its way out: it waits until what it tells is written, and is recorded and logged.
+
+extension Dispatcher {
+    /// The same reply, once what was changed for it is written. What the daemon asks itself is part of another request, which waits.
+    func written(_ reply: Reply, _ context: RequestContext) -> Reply {
+        guard context.parent == nil, let call = context.storeCall else { return reply }
+        switch reply {
+        case .now(let response):
+            guard call.endsUnwritten() else { return reply }
+            return .later { done in call.whenWritten { done(response) } }
+        case .later(let start):
+            return .later { done in start(done.then { response in call.whenWritten { done(response) } }) }
+        }
+    }
+
+    /// The response, or the refusal that takes its place when the world's store has failed: what was read then isn't true.
+    func answered(_ response: Response, _ context: RequestContext) -> Response {
+        guard let failure = context.storeCall?.failure else { return response }
+        return refusal(of: failure, instead: response)
+    }
+
+    func refusal(of failure: StoreFailure, instead response: Response) -> Response {
+        worlds.budget.notices.tell(.stores, failure.diagnosis.line)
+        return Dispatcher.storeFailed(failure, instead: response)
+    }
+
+    /// There is no such world, or it can't be had from the store.
+    func noWorld(_ name: String) -> Response {
+        let response = Dispatcher.noWorld(name)
+        guard worlds.stores.canFail, let failure = StoreCall.current?.failure else { return response }
+        return refusal(of: failure, instead: response)
+    }
+
+    /// Adds the request's ID to the answer, and records and logs the exchange.
+    func complete(
+        _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
+    ) -> Response {
+        StoreCall.within(context.storeCall) {
+            let time = context.world.timeToRecord
+            var response = answered(response, context)
+            if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
+                response = response.diagnosed(fault.diagnosis)
+            }
+            response = identified(response, context.request, at: context.address, id: context.id)
+            context.world.recording.add(
+                RecordedExchange(
+                    id: context.id, parent: context.parent, world: context.world.name, host: context.address.host,
+                    path: context.address.path, client: client,
+                    request: controlToken?.withheld(from: context.request) ?? context.request, response: response,
+                    time: time, began: context.began,
+                    duration: MachineClock.microseconds - context.began,
+                    fault: fault.flatMap { $0.isUsed ? $0.fault.summary : nil }))
+            return response
+        }
+    }
+
+    func identified(_ response: Response, _ request: Request, at address: Address, id: String) -> Response {
+        var response = response
+        response.headers.append((name: Dispatcher.requestHeader, value: id))
+        if request.header("Origin") != nil { Dispatcher.expose(in: &response) }
+        let diagnosis = response.header(Diagnosis.headerName)
+        if diagnosis != nil || logger.logLevel <= .debug {
+            // Only the path is logged: queries and bodies hold codes and secrets.
+            var metadata: Logger.Metadata = [
+                "request": "\(id)", "status": "\(response.status)", "method": "\(request.method)",
+                "path": "\(Diagnosis.visible("\(address.host ?? "")\(address.path)"))",
+            ]
+            if address.world != worlds.unnamed { metadata["world"] = "\(address.world)" }
+            if let diagnosis {
+                logger.info("\(diagnosis)", metadata: metadata)
+            } else {
+                logger.debug("answered", metadata: metadata)
+            }
+        }
+        return response
+    }
+}
