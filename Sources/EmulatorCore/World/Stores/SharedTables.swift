@@ -121,9 +121,15 @@ final class SharedTables {
     ) -> (outcome: Swift.Result<Result, Failure>, effect: Effect) {
         let count = journal.entries.count
         tables.look()
-        tables.begin()
         var transaction = Transaction(tables: tables)
         let outcome: Swift.Result<Result, Failure>
+        // What can't fail needs no way back.
+        if Failure.self == Never.self, !isRefused {
+            tables.beginSurely()
+            do throws(Failure) { outcome = .success(try body(&transaction)) } catch { outcome = .failure(error) }
+            return (outcome, journal.effect(from: count))
+        }
+        tables.begin()
         do throws(Failure) {
             outcome = .success(try body(&transaction))
             let effect = journal.effect(from: count)

@@ -6,6 +6,8 @@ final class MemoryTables: Tables, @unchecked Sendable {
     class AnyBox {
         /// The position of the last change, where answers wait for that (`WriteQueue`); otherwise 0.
         var position = 0
+        /// The last transaction that couldn't fail and in which it was noted as touched.
+        fileprivate var notedIn = 0
 
         /// The value as it is now, to be written or to be put back.
         func captured(by coder: StoredCoder) -> CapturedValue? { nil }
@@ -47,6 +49,8 @@ final class MemoryTables: Tables, @unchecked Sendable {
     private var restoring: [ObjectIdentifier: () -> Void] = [:]
     private var changed: [MemoryTable] = []
     private var canFail = false
+    /// Counts transactions that can't fail.
+    private var transaction = 0
     private let check: StoredCheck?
     /// Where others have the same tables; `nil` in a store of this process's own.
     let shared: SharedTables?
@@ -105,6 +109,9 @@ final class MemoryTables: Tables, @unchecked Sendable {
     // MARK: - Transactions that can fail
 
     func begin() { canFail = true }
+
+    /// A transaction that needs no way back.
+    func beginSurely() { transaction &+= 1 }
 
     func commit() {
         for table in changed { table.commit() }
@@ -231,9 +238,14 @@ final class MemoryTables: Tables, @unchecked Sendable {
         }
         _modify {
             let box = box(type)
-            if canFail, restoring[ObjectIdentifier(type)] == nil {
-                let old = box.value
-                restoring[ObjectIdentifier(type)] = { box.value = old }
+            if canFail {
+                if restoring[ObjectIdentifier(type)] == nil {
+                    let old = box.value
+                    restoring[ObjectIdentifier(type)] = { box.value = old }
+                    shared?.note(box)
+                }
+            } else if box.notedIn != transaction {
+                box.notedIn = transaction
                 shared?.note(box)
             }
             yield &box.value
