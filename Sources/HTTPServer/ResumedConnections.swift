@@ -1,8 +1,9 @@
+import CConnections
 import CMicrohttpd
 import Synchronization
 
-/// Suspended connections whose answers are there, and that libmicrohttpd is told of together: told one by one, its workers wake up
-/// for each.
+/// Suspended connections whose answers are there, and that libmicrohttpd is told of together: told one by one, its workers would be
+/// woken for each.
 package final class ResumedConnections: Sendable {
     @TaskLocal static var current: ResumedConnections?
 
@@ -18,7 +19,10 @@ package final class ResumedConnections: Sendable {
     package static func together(_ body: () -> Void) {
         let batch = ResumedConnections()
         $current.withValue(batch, operation: body)
-        for pointer in batch.pointers.withLock({ $0 }) { MHD_resume_connection(pointer.connection) }
+        let pointers = batch.pointers.withLock { $0 }
+        understudy_gather_wakes()
+        for pointer in pointers { MHD_resume_connection(pointer.connection) }
+        understudy_send_wakes()
     }
 
     /// The connection stays suspended until `body` has ended, so that it isn't closed before.
