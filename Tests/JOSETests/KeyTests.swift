@@ -31,6 +31,28 @@ struct KeyTests {
             "openssl",
             ["dgst", "-sha256", "-verify", "\(place)/key.pem", "-signature", "\(place)/signature", "\(place)/message"])
         #expect(result.output.contains("Verified OK"))
+        try Data(key.pem().utf8).write(to: folder.appending(path: "private.pem"))
+        _ = try Shell.run(
+            "openssl",
+            ["dgst", "-sha256", "-sign", "\(place)/private.pem", "-out", "\(place)/theirs", "\(place)/message"])
+        #expect(try Array(Data(contentsOf: folder.appending(path: "theirs"))) == signature)
+    }
+
+    @Test("many threads sign with one key, from its first signature on")
+    func manyThreads() async throws {
+        let key = try Key.generateRSA()
+        let signatures = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<32 { group.addTask { try key.sign(KeyTests.message, with: .rs256) } }
+            return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+        }
+        #expect(signatures.count == 1)
+        #expect(signatures.allSatisfy { key.verify($0, of: KeyTests.message, with: .rs256) == .valid })
+    }
+
+    @Test("a public key signs nothing")
+    func publicKey() throws {
+        let key = try Key(pem: Array(Key.generateRSA().publicPEM().utf8))
+        #expect(throws: KeyError.self) { try key.sign(KeyTests.message, with: .rs256) }
     }
 
     @Test("an ES256 signature is 64 bytes that swift-crypto verifies, and the other way round")
