@@ -40,28 +40,46 @@ enum AppleIdentifiers {
 
 /// Codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is random, and the
 /// rest follows from it, so that a token that was never issued here can be told from one that has been forgotten.
-enum AppleToken: Character {
-    case code = "c"
-    case access = "a"
-    case refresh = "r"
+enum AppleToken {
+    case code
+    case access
+    case refresh
 
     /// In bytes.
     private static let length = 63
 
     /// A new one, made of 128 random bits.
-    func make(from random: inout Randomness) -> String { text(Hex.encode(random.bytes(16))) }
+    func make(from random: inout Randomness) -> String {
+        String(decoding: text(Array(Hex.encode(random.bytes(16)).utf8)[...]), as: UTF8.self)
+    }
 
-    private func text(_ hex: String) -> String {
-        let digest = Digest.sha256("apple:\(rawValue):\(hex)")
-        let letters = digest.prefix(4).map { UInt8(ascii: "a") + $0 % 26 }
-        return
-            "\(rawValue)\(hex).0.\(String(decoding: letters, as: UTF8.self)).\(Base64URL.encode(Array(digest[4..<20])))"
+    /// What it begins with.
+    private var letter: UInt8 {
+        switch self {
+        case .code: UInt8(ascii: "c")
+        case .access: UInt8(ascii: "a")
+        case .refresh: UInt8(ascii: "r")
+        }
+    }
+
+    private func text(_ hex: ArraySlice<UInt8>) -> [UInt8] {
+        let digest = Digest.sha256(Array("apple:".utf8) + [letter, UInt8(ascii: ":")] + hex)
+        var text: [UInt8] = []
+        text.reserveCapacity(AppleToken.length)
+        text.append(letter)
+        text += hex
+        text += ".0.".utf8
+        for byte in digest[..<4] { text.append(UInt8(ascii: "a") + byte % 26) }
+        text.append(UInt8(ascii: "."))
+        text += Base64URL.encode(Array(digest[4..<20])).utf8
+        return text
     }
 
     /// Whether it has the form of this kind, and its parts fit together: then it was made here.
     func fits(_ text: String) -> Bool {
-        guard text.utf8.count == AppleToken.length, text.first == rawValue else { return false }
-        return constantTimeEquals(Array(self.text(String(text.dropFirst().prefix(32))).utf8), Array(text.utf8))
+        guard text.utf8.count == AppleToken.length else { return false }
+        let bytes = Array(text.utf8)
+        return bytes[0] == letter && constantTimeEquals(self.text(bytes[1..<33]), bytes)
     }
 
     /// What a text looks like, for a diagnosis.

@@ -32,12 +32,18 @@ package struct Form: Sendable {
     package init(parsing text: some StringProtocol) { self.init(parsing: Array(text.utf8)) }
 
     package init(parsing bytes: [UInt8]) {
-        fields = bytes.split(separator: UInt8(ascii: "&")).map { pair in
-            let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            let value = mark == pair.endIndex ? pair[mark...] : pair[pair.index(after: mark)...]
-            return Field(
-                name: PercentCoding.decode(pair[..<mark], plusIsSpace: true),
-                bytes: PercentCoding.decode(value, plusIsSpace: true))
+        fields = []
+        var start = bytes.startIndex
+        while start < bytes.endIndex {
+            let end = bytes[start...].firstPlace(of: UInt8(ascii: "&")) ?? bytes.endIndex
+            if start < end {
+                let mark = bytes[start..<end].firstPlace(of: UInt8(ascii: "=")) ?? end
+                fields.append(
+                    Field(
+                        name: PercentCoding.decode(bytes[start..<mark], plusIsSpace: true),
+                        bytes: PercentCoding.decode(bytes[min(mark + 1, end)..<end], plusIsSpace: true)))
+            }
+            start = end + 1
         }
     }
 
@@ -69,7 +75,10 @@ package struct Form: Sendable {
 package enum PercentCoding {
     /// An invalid sequence stays as it is; nothing is refused.
     package static func decode(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> [UInt8] {
-        guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return Array(bytes) }
+        let isPlain =
+            bytes.firstPlace(of: UInt8(ascii: "%")) == nil
+            && (!plusIsSpace || bytes.firstPlace(of: UInt8(ascii: "+")) == nil)
+        if isPlain { return Array(bytes) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var place = bytes.startIndex

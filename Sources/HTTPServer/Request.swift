@@ -66,6 +66,10 @@ package struct Request: Sendable {
 extension StringProtocol {
     /// A media type as headers hold it, in lower case, without parameters and white space.
     package var mediaType: String {
+        let isPlain = utf8.allSatisfy {
+            $0 > UInt8(ascii: " ") && $0 != UInt8(ascii: ";") && !(0x41...0x5A).contains($0)
+        }
+        if isPlain { return String(self) }
         var type: [UInt8] = []
         type.reserveCapacity(utf8.count)
         for byte in utf8 {
@@ -80,6 +84,8 @@ extension StringProtocol {
 extension String {
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
+        // Most are spelled alike.
+        if self == other { return true }
         var (mine, others) = (utf8.makeIterator(), other.utf8.makeIterator())
         while let left = mine.next(), let right = others.next() {
             guard left == right || (left ^ right == 0x20 && (0x61...0x7A).contains(left | 0x20)) else { return false }

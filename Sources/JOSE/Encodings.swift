@@ -40,24 +40,34 @@ package enum Base64 {
 
     fileprivate static func encode(_ bytes: [UInt8], alphabet: [UInt8], padded: Bool) -> String {
         String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
-            var length = 0
-            func write(_ digit: UInt8) {
-                text[length] = digit
-                length += 1
+            bytes.withUnsafeBufferPointer { bytes in
+                alphabet.withUnsafeBufferPointer { alphabet in write(bytes, to: text, alphabet, padded: padded) }
             }
-            for place in stride(from: 0, to: bytes.count, by: 3) {
-                let rest = bytes.count - place
-                let first = bytes[place]
-                let second = rest > 1 ? bytes[place + 1] : 0
-                let third = rest > 2 ? bytes[place + 2] : 0
-                write(alphabet[Int(first >> 2)])
-                write(alphabet[Int(first << 4 & 0x30 | second >> 4)])
-                if rest > 1 { write(alphabet[Int(second << 2 & 0x3C | third >> 6)]) }
-                if rest > 2 { write(alphabet[Int(third & 0x3F)]) }
-            }
-            while padded, length % 4 != 0 { write(UInt8(ascii: "=")) }
-            return length
         }
+    }
+
+    /// Returns how many digits there are.
+    private static func write(
+        _ bytes: UnsafeBufferPointer<UInt8>, to text: UnsafeMutableBufferPointer<UInt8>,
+        _ alphabet: UnsafeBufferPointer<UInt8>, padded: Bool
+    ) -> Int {
+        var length = 0
+        func write(_ digit: UInt8) {
+            text[length] = digit
+            length += 1
+        }
+        for place in stride(from: 0, to: bytes.count, by: 3) {
+            let rest = bytes.count - place
+            let first = bytes[place]
+            let second = rest > 1 ? bytes[place + 1] : 0
+            let third = rest > 2 ? bytes[place + 2] : 0
+            write(alphabet[Int(first >> 2)])
+            write(alphabet[Int(first << 4 & 0x30 | second >> 4)])
+            if rest > 1 { write(alphabet[Int(second << 2 & 0x3C | third >> 6)]) }
+            if rest > 2 { write(alphabet[Int(third & 0x3F)]) }
+        }
+        while padded, length % 4 != 0 { write(UInt8(ascii: "=")) }
+        return length
     }
 
     fileprivate static func decode(_ digits: some Collection<UInt8>, values: [UInt8]) -> [UInt8]? {
@@ -85,14 +95,17 @@ package enum Base64 {
 /// Lower-case hexadecimal.
 package enum Hex {
     package static func encode(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count * 2)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 0x0F)])
+        String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+            for (place, byte) in bytes.enumerated() {
+                text[place * 2] = digit(byte >> 4)
+                text[place * 2 + 1] = digit(byte & 0x0F)
+            }
+            return bytes.count * 2
         }
-        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
     }
 
     /// Decodes either case; `nil` for an odd length or another character.

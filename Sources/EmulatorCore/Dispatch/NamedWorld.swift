@@ -37,9 +37,10 @@ package struct NamedWorld: Sendable, Equatable {
         let (written, path) = NamedWorld.split(request.path)
         let connection = request.label
         let fixed = connection ?? written
-        let below = NamedWorld.nameBelowLocalhost(request)
+        var host = Address.hostName(of: request.header("Host") ?? "localhost")
+        let below = NamedWorld.nameBelowLocalhost(host)
+        if let below { host = below }
         var label: String?
-        var host = below ?? Address.hostName(of: request.header("Host") ?? "localhost")
         if let below, !plays(fixed ?? unnamed, below) {
             (host, label) = NamedWorld.split(host: below)
             if !host.isEmpty, !plays(fixed ?? label ?? unnamed, host) {
@@ -74,8 +75,7 @@ package struct NamedWorld: Sendable, Equatable {
     }
 
     /// What stands before `.localhost`.
-    private static func nameBelowLocalhost(_ request: Request) -> String? {
-        let name = Address.hostName(of: request.header("Host") ?? "localhost")
+    private static func nameBelowLocalhost(_ name: String) -> String? {
         guard name.hasSuffix(".localhost") else { return nil }
         let below = name.dropLast(".localhost".count)
         return below.isEmpty ? nil : String(below)

@@ -98,7 +98,7 @@ struct OperationTable: Sendable {
     /// The entry of the host itself, or of the pattern that matches it.
     private func find(_ name: String) -> Host? {
         if let host = hosts[name] { return host }
-        guard let dot = name.firstIndex(of: "."), dot != name.startIndex else { return nil }
+        guard let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return nil }
         return hosts["*\(name[dot...])"]
     }
 }

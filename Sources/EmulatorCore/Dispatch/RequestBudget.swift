@@ -59,14 +59,14 @@ package enum RequestBudget {
         var count = 0
         var rest = bytes[...]
         while !rest.isEmpty {
-            let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? rest.endIndex
+            let end = rest.firstPlace(of: UInt8(ascii: "&")) ?? rest.endIndex
             let pair = rest[..<end]
             rest = rest[end...].dropFirst()
             guard !pair.isEmpty else { continue }
             count += 1
             // Decoding never makes a text longer.
             guard count <= fields, pair.count > unnamed else { continue }
-            let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            let mark = pair.firstPlace(of: UInt8(ascii: "=")) ?? pair.endIndex
             guard mark - pair.startIndex <= 3 * name else { return tooLong("the name of a field", name, what) }
             let label = PercentCoding.decode(pair[..<mark], plusIsSpace: true)
             guard label.count <= name else { return tooLong("the name of a field", name, what) }
