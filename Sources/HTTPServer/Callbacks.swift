@@ -40,7 +40,8 @@ func beginCallback(
     server.inFlight.add(1, ordering: .relaxed)
     server.gate.began(opened)
     let transaction = HTTPTransaction(
-        target: target.map { String(cString: $0) } ?? "/", pointer: connection, connection: opened, watch: watch)
+        target: target.map { String(cString: $0) } ?? "/", pointer: connection, connection: opened, watch: watch,
+        suspensions: server.suspensions)
     var rest = target.flatMap { strchr($0, 0x3F) }
     while let mark = rest {
         if mark.pointee == 0x26 { mark.pointee = 0x5F }

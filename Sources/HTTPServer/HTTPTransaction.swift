@@ -13,6 +13,7 @@ final class HTTPTransaction: @unchecked Sendable {
     let pointer: OpaquePointer?
     let connection: Connection
     private let watch: Watch
+    private let suspensions: Suspensions
     // Touched by the connection's own worker only.
     var body: [UInt8] = []
     var discarded = 0
@@ -30,11 +31,14 @@ final class HTTPTransaction: @unchecked Sendable {
     /// Whether the client is watched. Only reached while the state's lock is held.
     private var isWatched = false
 
-    init(target: String, pointer: OpaquePointer?, connection: Connection, watch: Watch) {
+    init(
+        target: String, pointer: OpaquePointer?, connection: Connection, watch: Watch, suspensions: Suspensions
+    ) {
         self.target = target
         self.pointer = pointer
         self.connection = connection
         self.watch = watch
+        self.suspensions = suspensions
     }
 
     /// The answer, once it is there.
@@ -83,7 +87,11 @@ final class HTTPTransaction: @unchecked Sendable {
         }
         guard let wasWatched else { return }
         if wasWatched { watch.forget(connection.descriptor) }
-        if let batch = ResumedConnections.current { batch.add(pointer) } else { MHD_resume_connection(pointer) }
+        if let batch = ResumedConnections.current {
+            batch.add(pointer, of: suspensions)
+        } else {
+            suspensions.resume(pointer)
+        }
     }
 
     /// The client has gone: resumes the connection, so that it is closed, and cancels the work on the answer.

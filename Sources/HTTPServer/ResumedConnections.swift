@@ -1,5 +1,3 @@
-import CConnections
-import CMicrohttpd
 import Synchronization
 
 /// Suspended connections whose answers are there, and that libmicrohttpd is told of together: told one by one, its workers would be
@@ -7,11 +5,13 @@ import Synchronization
 package final class ResumedConnections: Sendable {
     @TaskLocal static var current: ResumedConnections?
 
-    private struct Pointer: @unchecked Sendable {
-        let connection: OpaquePointer?
+    /// A server's.
+    private struct Part: @unchecked Sendable {
+        let suspensions: Suspensions
+        var connections: [OpaquePointer?]
     }
 
-    private let pointers = Mutex<[Pointer]>([])
+    private let parts = Mutex<[Part]>([])
 
     private init() {}
 
@@ -19,12 +19,18 @@ package final class ResumedConnections: Sendable {
     package static func together(_ body: () -> Void) {
         let batch = ResumedConnections()
         $current.withValue(batch, operation: body)
-        let pointers = batch.pointers.withLock { $0 }
-        understudy_gather_wakes()
-        for pointer in pointers { MHD_resume_connection(pointer.connection) }
-        understudy_send_wakes()
+        for part in batch.parts.withLock({ $0 }) { part.suspensions.resume(part.connections) }
     }
 
     /// The connection stays suspended until `body` has ended, so that it isn't closed before.
-    func add(_ connection: OpaquePointer?) { pointers.withLock { $0.append(Pointer(connection: connection)) } }
+    func add(_ connection: OpaquePointer?, of suspensions: Suspensions) {
+        // Most have one server, few have more than two.
+        let part = Part(suspensions: suspensions, connections: [connection])
+        parts.withLock { parts in
+            guard let place = parts.firstIndex(where: { $0.suspensions === suspensions }) else {
+                return parts.append(part)
+            }
+            parts[place].connections += part.connections
+        }
+    }
 }

@@ -53,14 +53,16 @@ extension Workers {
             return send(response, on: transaction)
         case .later(let start):
             guard gate.hold(transaction.connection) else { return send(tooManyWait(transaction), on: transaction) }
-            suspended.withLock { $0[ObjectIdentifier(transaction)] = transaction }
+            guard suspensions.begin(transaction) else {
+                return send(refuse(503, Workers.stopping, transaction.target), on: transaction)
+            }
             start(transaction.suspend())
             return .YES
         }
     }
 
     func finished(_ transaction: HTTPTransaction) {
-        suspended.withLock { $0[ObjectIdentifier(transaction)] = nil }
+        suspensions.end(transaction)
         if let stream = transaction.stream {
             streams.withLock { $0[ObjectIdentifier(transaction)] = nil }
             stream.close()

@@ -13,7 +13,7 @@ final class Workers: Sendable {
     let isEnding = Atomic<Bool>(false)
     let secrets: CopiedTLS?
     let handler: Server.Handler
-    let suspended = Mutex<[ObjectIdentifier: HTTPTransaction]>([:])
+    let suspensions = Suspensions()
     let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
     /// The port that is listened on.
     let port: UInt16
@@ -115,7 +115,7 @@ final class Workers: Sendable {
             return true
         }
         guard isDue else { return }
-        for transaction in suspended.withLock({ Array($0.values) }) {
+        for transaction in suspensions.transactions {
             if transaction.wasSeenWaiting.exchange(true, ordering: .relaxed) { transaction.watchClient() }
         }
     }
@@ -159,6 +159,9 @@ final class Workers: Sendable {
         finish()
     }
 
+    /// Why a request is refused while the server ends.
+    static let stopping = "the server is stopping"
+
     /// Accepts no more, and ends streams.
     private func quiesce() {
         watch?.stopAccepting()
@@ -178,12 +181,14 @@ final class Workers: Sendable {
             }
             usleep(2000)
         }
-        // The worker of a resumed connection must run once more before the daemon may stop. A connection that was about to
-        // be suspended is found in the next round.
+        // Whatever a connection that is kept asks for from now on is answered at once or refused.
+        suspensions.close()
+        // The worker of a resumed connection runs once more, so that its answer is sent. A connection that was about to be
+        // suspended is found in the next round.
         let last = ContinuousClock.now.advanced(by: .milliseconds(200))
-        while inFlight.load(ordering: .relaxed) > 0, ContinuousClock.now < last {
-            for transaction in suspended.withLock({ Array($0.values) }) where transaction.isWaiting {
-                transaction.resume(with: refuse(503, "the server is stopping", transaction.target))
+        while inFlight.load(ordering: .relaxed) > 0 && ContinuousClock.now < last || !suspensions.areResumed {
+            for transaction in suspensions.transactions where transaction.isWaiting {
+                transaction.resume(with: refuse(503, Workers.stopping, transaction.target))
             }
             usleep(2000)
         }

@@ -122,7 +122,7 @@ struct ServeTests {
         defer { other.stop() }
         let inUse = try Tool.run("serve", "--port", "\(other.port)")
         #expect(inUse.status == 1)
-        #expect(inUse.errors.contains("another program has that port"))
+        #expect(inUse.errors.contains("something has that port already"))
         #expect(inUse.errors.split(separator: "\n").count == 1)
         let noSeed = try Tool.run("serve", "--port", "0", "--seed", "/nonexistent.json")
         #expect(noSeed.status == 1)
