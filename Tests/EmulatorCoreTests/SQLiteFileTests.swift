@@ -172,12 +172,33 @@ struct SQLiteFileTests {
         #expect(copy.store(of: "w", seed: seed).read { $0.all(Note.self).map(\.key) } == ["a"])
     }
 
+    @Test("a path that SQLite takes for no file is a file's")
+    func memoryByName() throws {
+        let folder = FileManager.default.currentDirectoryPath
+        let name = ":memory:"
+        defer {
+            for suffix in ["", "-lock", "-wal", "-shm"] {
+                try? FileManager.default.removeItem(atPath: "\(folder)/\(name)\(suffix)")
+            }
+        }
+        for keys in [["a"], ["a", "a2"]] {
+            let stores = try SQLiteStores(name)
+            defer { stores.close() }
+            let store = stores.store(of: "w", seed: try seed())
+            try StoreCall.checked { store.update { $0.put(Note(key: "a\(keys.count == 1 ? "" : "2")")) } }
+            #expect(store.read { $0.all(Note.self).map(\.key) } == keys)
+        }
+    }
+
     @Test("a second daemon is refused, and a seed that isn't the file's")
     func sharing() throws {
         let folder = try Folder()
         let stores = try SQLiteStores(folder.file)
         defer { stores.close() }
         #expect(failure(folder.file).contains("another understudy uses it"))
+        let link = "\(folder.path)/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.file)
+        #expect(failure(link) == "\(link): another understudy uses it: end that one, or give this one another file")
         let (one, other) = (try seed(), try seed("{}"))
         try stores.begin(with: one)
         try stores.begin(with: one)

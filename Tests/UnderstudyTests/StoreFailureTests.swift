@@ -97,6 +97,12 @@ struct StoreFailureTests {
         try other.execute("ROLLBACK")
         #expect(try health(client).status == 200)
         try isAsBefore()
+        // Nor by the call that finds out.
+        try other.execute("BEGIN IMMEDIATE")
+        #expect(try client.request("DELETE", "\(StoreFailureTests.control)/worlds/w").status == 503)
+        try other.execute("ROLLBACK")
+        #expect(try health(client).status == 200)
+        try isAsBefore()
         // All of it works when it can.
         #expect(try client.post("\(world)/mail", json: mail).status == 200)
         #expect(try client.request("PUT", "\(world)/seed", body: seed).status == 200)

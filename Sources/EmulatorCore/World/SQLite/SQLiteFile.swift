@@ -22,17 +22,23 @@ final class SQLiteFile {
         self.path = path
         // A FIFO, say, has nothing to be locked.
         var known = stat()
-        guard stat(path, &known) != 0 || known.st_mode & S_IFMT == S_IFREG else {
-            throw SQLiteStartFailure(path, "it isn't a file")
-        }
-        lock = try SQLiteFileLock(path)
+        let isThere = stat(path, &known) == 0
+        guard !isThere || known.st_mode & S_IFMT == S_IFREG else { throw SQLiteStartFailure(path, "it isn't a file") }
         // A file that may not grow any more is to be an error, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         // What it holds is nobody else's to read. SQLite gives the files beside it the same permissions.
         let made = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let failure = errno
         if made >= 0 { Platform.close(made) }
+        // By another name it is the same file. Whatever begins with a slash is a path to SQLite, which takes ":memory:" for none.
+        let place = SQLiteFile.place(of: path)
+        lock = try SQLiteFileLock(place, calling: path)
+        // SQLite would leave files beside it that can't be written either, when this one can.
+        if made < 0, isThere, [EACCES, EPERM, EROFS].contains(failure) {
+            throw SQLiteStartFailure(path, "it can't be written")
+        }
         do throws(SQLiteError) {
-            database = try SQLiteDatabase(path)
+            database = try SQLiteDatabase(place)
             database.wait(milliseconds: 5_000)
             let settings = try SQLiteFile.checked(database)
             guard settings == nil else { throw SQLiteError(code: -1, message: settings ?? "", systemError: 0) }
@@ -49,6 +55,13 @@ final class SQLiteFile {
         } catch {
             throw SQLiteStartFailure(path, error)
         }
+    }
+
+    /// The path without symbolic links; as it is where there is nothing.
+    private static func place(of path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
     }
 
     /// What keeps the file from being one of ours; `nil` when nothing does.
@@ -169,14 +182,15 @@ package struct SQLiteStartFailure: Error, CustomStringConvertible, Sendable {
 private final class SQLiteFileLock {
     private let descriptor: Int32
 
-    init(_ path: String) throws(SQLiteStartFailure) {
+    /// `name` is what the file is called in a refusal.
+    init(_ path: String, calling name: String) throws(SQLiteStartFailure) {
         descriptor = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw SQLiteStartFailure(path, "it can't be opened: \(String(cString: strerror(errno)))")
+            throw SQLiteStartFailure(name, "it can't be opened: \(String(cString: strerror(errno)))")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
-            throw SQLiteStartFailure(path, "another understudy uses it: end that one, or give this one another file")
+            throw SQLiteStartFailure(name, "another understudy uses it: end that one, or give this one another file")
         }
     }
 

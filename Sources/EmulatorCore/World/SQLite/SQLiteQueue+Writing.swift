@@ -114,10 +114,21 @@ extension SQLiteQueue: ChangeWriter {
             switch work {
             case .change(let store): store.drop()
             case .keep(let name, _): state.withLock { $0.texts[name] = nil }
-            // Whoever removed it is refused; it isn't there any more all the same.
-            case .remove: return true
+            case .remove(let world): return !restore(world)
             }
             return false
+        }
+    }
+
+    /// A world whose removal can't be written is there again, as it is in the file. `false` where another has its name by now: then
+    /// it goes with the next change.
+    private func restore(_ world: SQLiteWorld) -> Bool {
+        state.withLock { state in
+            guard let id = world.id else { return true }
+            guard state.ids[world.name] == nil, state.open[world.name]?.store == nil else { return false }
+            state.ids[world.name] = id
+            state.removed.remove(ObjectIdentifier(world))
+            return true
         }
     }
 
