@@ -78,6 +78,15 @@ struct AllWorldsTests {
         #expect(try paths().isEmpty)
     }
 
+    @Test("keeps what a world refused also when somebody had waited for that")
+    func goneAfterWaiting() throws {
+        try ask("/~a", "/nowhere/1")
+        let found = try client.get("/~a\(FaultFixture.api)/requests?wait=1m&count=1")
+        #expect((found.json["requests"] as? [Any])?.count == 1)
+        #expect(try client.request("DELETE", "\(FaultFixture.api)/worlds/a").status == 204)
+        #expect(eventually { (try? paths()) == ["a/nowhere/1"] })
+    }
+
     @Test("masks secrets")
     func masked() throws {
         var options = RunningServer.Options()

@@ -37,13 +37,16 @@ final class Waiter: Sendable {
     /// cancelled, those that there are.
     func found(after id: String?, within limit: Duration) async -> [KnownExchange] {
         let timer = Timer.after(limit) { [self] in recording.store.queue.async { [self] in settle() } }
-        return await withTaskCancellationHandler {
+        let found = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 recording.store.queue.async { [self] in begin(after: id) { continuation.resume(returning: $0) } }
             }
         } onCancel: {
             timer.fireNow()
         }
+        // It would keep the recording, and a world that goes is gone only when nothing does.
+        timer.cancel()
+        return found
     }
 
     private func begin(after id: String?, _ done: @escaping @Sendable ([KnownExchange]) -> Void) {
