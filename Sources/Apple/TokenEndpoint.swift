@@ -126,7 +126,8 @@ extension AppleProvider {
             return AppleError(
                 .invalidGrant, TokenText.expired,
                 Diagnosis(
-                    "the code isn't known any more: its grant was revoked, it expired long ago, or the world was reset")
+                    "the code isn't known here any more: its grant was revoked, it expired long ago, the world was reset, or it is "
+                        + "another world's")
             )
         case .used:
             return AppleError(
@@ -183,7 +184,8 @@ extension AppleProvider {
         guard let found else {
             throw refuse(
                 Diagnosis(
-                    "the refresh token was revoked, was issued to another client_id, or the world was reset since"))
+                    "the refresh token was revoked, was issued to another client_id, the world was reset since, or it is "
+                        + "another world's"))
         }
         // No nonce: it belonged to the authorization, and this is a later token.
         let token = IDToken(

@@ -8,12 +8,12 @@ import Time
 // POST https://oauth2.googleapis.com/token
 // https://developers.google.com/identity/protocols/oauth2/web-server#exchange-authorization-code
 //
-// Quirks: expires_in is 3599. Refresh tokens aren't replaced when they are used, and none comes without
+// Quirks: JSON and a query are read as well as a form, which isn't documented, but clients in use send them. expires_in is 3599. Refresh tokens aren't replaced when they are used, and none comes without
 // access_type=offline. An unknown client is 401 "The OAuth client was not found."
 
 extension GoogleProvider {
     func token(_ exchange: Exchange) -> Response {
-        let form = exchange.request.bodyForm
+        let form = parameters(exchange.request)
         do throws(GoogleError) {
             let client = try authenticate(exchange.request, form)
             switch form["grant_type"] {
@@ -30,6 +30,14 @@ extension GoogleProvider {
         }
     }
 
+    /// Those of the body come before those of the query.
+    private func parameters(_ request: Request) -> Form {
+        let members = request.jsonBody?.object?.members.compactMap { member in
+            member.value.string.map { Form.Field(name: member.key, value: $0) }
+        }
+        return Form(fields: (members ?? request.bodyForm.fields) + request.queryForm.fields)
+    }
+
     /// By fields of the form, or by `Authorization: Basic`.
     private func authenticate(_ request: Request, _ form: Form) throws(GoogleError) -> RegisteredClient {
         let basic = BasicCredentials.read(request)
@@ -37,8 +45,12 @@ extension GoogleProvider {
         guard let client = clients[id] else {
             throw GoogleError(
                 "invalid_client", "The OAuth client was not found.", status: 401,
-                Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(clients.hint(for: id))"))
+                id.isEmpty
+                    ? request.unreadBody
+                        ?? Diagnosis("client_id is missing: send it in the form, or by Basic authentication")
+                    : Diagnosis(
+                        received: "client_id \(Diagnosis.quote(id))",
+                        "no such client is seeded\(clients.hint(for: id))"))
         }
         let secret = form["client_secret"] ?? basic?.password ?? ""
         guard constantTimeEquals(Array(secret.utf8), Array(client.secret.utf8)) else {

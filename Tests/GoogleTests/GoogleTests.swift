@@ -118,6 +118,29 @@ struct GoogleTests {
         #expect(hybrid.redirect["access_token"] != nil)
     }
 
+    @Test("the token endpoint takes JSON, with or without its type, and a query")
+    func tokenForms() throws {
+        func fields(_ code: String?) -> [String: String] {
+            [
+                "client_id": id, "client_secret": secret, "redirect_uri": callback,
+                "grant_type": "authorization_code", "code": code ?? "",
+            ]
+        }
+        let path = "/oauth2.googleapis.com/token"
+        let typed = try fixture.client.post(path, json: fields(try authorize().redirect["code"]))
+        #expect(typed.status == 200 && typed["id_token"] != nil)
+        let body = try JSONSerialization.data(withJSONObject: fields(try authorize().redirect["code"]))
+        let untyped = try fixture.client.request(
+            "POST", path, headers: ["Content-Type": "text/plain;charset=UTF-8"], body: Array(body))
+        #expect(untyped.status == 200)
+        let query = try fixture.client.request(
+            "POST", "\(path)?\(TestClient.encode(fields(try authorize().redirect["code"])))")
+        #expect(query.status == 200)
+        let broken = try fixture.client.request(
+            "POST", path, headers: ["Content-Type": "application/json"], body: Array(#"{"client_id":"#.utf8))
+        #expect(broken.status == 401 && broken.diagnosis.contains("the JSON body can't be read"))
+    }
+
     @Test("the token endpoint's errors")
     func tokenErrors() throws {
         let used = try authorize().redirect["code"]

@@ -139,8 +139,9 @@ extension FirebaseCall {
         if let earlier {
             throw refuse(
                 "Duplicate credential received. Please try again with a new credential.",
-                "request \(earlier.request) has used this credential up, whatever came of it: get a new one, or use the updated "
-                    + "credential (pendingToken) of the refusal")
+                "request \(earlier.request) has presented this person's nonce already, which uses it up whatever came of it: get a "
+                    + "credential with a new nonce, or use the updated one (pendingToken) if that refusal has brought it"
+            )
         }
         guard comparison == .matches else {
             throw refuse(

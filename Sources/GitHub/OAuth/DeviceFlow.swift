@@ -14,7 +14,7 @@ extension GitHubProvider {
     func deviceCode(_ exchange: Exchange) -> Response {
         let format = AnswerFormat(accept: exchange.request.header("Accept"))
         let call = TokenCall(exchange.request)
-        guard let app = directory.apps[call.clientID] else { return unknownClient(call.clientID) }
+        guard let app = directory.apps[call.clientID] else { return unknownClient(call.clientID, exchange.request) }
         do throws(OAuthError) { try checkDeviceFlow(of: app) } catch { return error.answer(format, status: 400) }
         let names = (call["scope"] ?? "").split { $0 == " " || $0 == "," }
         let scopes = app.isGitHubApp ? GitHubScopes.none : GitHubScopes(call["scope"] ?? "")

@@ -18,7 +18,7 @@ extension GitHubProvider {
     func token(_ exchange: Exchange) -> Response {
         let format = AnswerFormat(accept: exchange.request.header("Accept"))
         let call = TokenCall(exchange.request)
-        guard let app = directory.apps[call.clientID] else { return unknownClient(call.clientID) }
+        guard let app = directory.apps[call.clientID] else { return unknownClient(call.clientID, exchange.request) }
         let grantType = call["grant_type"] ?? "authorization_code"
         do throws(OAuthError) {
             switch grantType {
@@ -42,10 +42,12 @@ extension GitHubProvider {
         }
     }
 
-    func unknownClient(_ id: String) -> Response {
+    func unknownClient(_ id: String, _ request: Request) -> Response {
         let diagnosis =
             id.isEmpty
-            ? Diagnosis("client_id is missing: send it in a form, in JSON, in the query or by Basic authentication")
+            ? request.unreadBody
+                ?? Diagnosis(
+                    "client_id is missing: send it in a form, in JSON, in the query or by Basic authentication")
             : Diagnosis(
                 received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(directory.hint(forClient: id))")
         return Response(
