@@ -153,7 +153,7 @@ struct FaultOrderTests {
                 "$.effect.state", "what fits there: status, delay, disconnect, error (invalid_request"
             ),
             (
-                #"{"effect":{"token":{}},"match":{"host":"github.com","path":"/login/oauth/access_token"}}"#,
+                #"{"effect":{"token":{"signature":"none"}},"match":{"host":"github.com","path":"/login/oauth/access_token"}}"#,
                 "$.effect.token", "what fits there"
             ),
             (
@@ -212,6 +212,8 @@ struct FaultOrderTests {
                 "$.faults[1].effect.state: state doesn't fit"
             ),
             (#"{"effect":{}}"#, "$.faults[1].effect: nothing would happen"),
+            (#"{"effect":{"token":{}}}"#, "$.faults[1].effect: nothing would happen"),
+            (#"{"effect":{"token":{"claims":{},"signature":"valid"}}}"#, "$.faults[1].effect: nothing would happen"),
             (#"{"effect":{"status":"x"}}"#, "$.faults[1].effect.status: found a string"),
         ])
     func badSeeds(fault: String, message: String) {

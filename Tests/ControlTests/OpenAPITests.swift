@@ -169,6 +169,7 @@ struct OpenAPITests {
         for (query, path) in [
             ("limit=0", "$.limit"), ("limit=some", "$.limit"), ("refused=yes", "$.refused"), ("status=600", "$.status"),
             ("wait=61s", "$.wait"), ("after=seven", "$.after"), ("fields=a", "$.fields"), ("format=xml", "$.format"),
+            ("host=api.github.com&host=github.com", "$"),
         ] {
             let answer = try client.get("/_understudy/v1/requests?\(query)")
             let error = answer.json["error"] as? [String: Any]

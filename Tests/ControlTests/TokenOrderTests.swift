@@ -52,6 +52,15 @@ struct TokenOrderTests {
         #expect((answer.json["header"] as? [String: Any])?["alg"] != nil)
     }
 
+    @Test("a claim's time may be later than now", arguments: ["1h", "+1h"])
+    func later(text: String) throws {
+        let answer = try fixture.client.post(
+            TokenOrderTests.path,
+            json: ["provider": "apple", "client": AppleFixture.app, "claims": ["exp": text]] as [String: Any])
+        let claims = answer.json["claims"] as? [String: Any] ?? [:]
+        #expect((claims["exp"] as? Int ?? 0) - (claims["iat"] as? Int ?? 0) == 3_600)
+    }
+
     @Test("a Firebase user's token is taken by Firebase")
     func firebase() throws {
         let client = fixture.client

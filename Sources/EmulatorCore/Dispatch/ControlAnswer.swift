@@ -78,7 +78,14 @@ extension Exchange {
 
     /// The query, whose parameters `type` declares.
     func query<Query: SchemaObject>(_ type: Query.Type) throws(ControlRefusal) -> Query {
-        let sent = type.schema.object(ofQuery: request.queryForm.fields.map { (name: $0.name, value: $0.value) })
+        let form = request.queryForm
+        if let name = form.repeatedName {
+            throw ControlRefusal(
+                ControlAnswer.error(
+                    400, "invalidQuery", "the parameter \(Diagnosis.quote(name)) occurs twice: send it once", path: "$")
+            )
+        }
+        let sent = type.schema.object(ofQuery: form.fields.map { (name: $0.name, value: $0.value) })
         do throws(Issues) { return try type.init(checking: LocatedJSON(sent, file: "query")) } catch {
             throw ControlRefusal(ControlAnswer.error(error.all, code: "invalidQuery"))
         }

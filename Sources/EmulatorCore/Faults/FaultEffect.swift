@@ -76,7 +76,7 @@ package struct FaultEffect: SchemaObject {
         rotation = FaultEffect.choice(
             fields.optional(
                 "rotateKeys", .either(.boolean, .choice(Rotation.self)),
-                "Sign with a new key from now on; keep publishing the old ones (`true`), or drop them."),
+                "Sign with a new key from now on; keep publishing the last two of the old ones (`true`), or drop all."),
             whenTrue: .keep)
         keySet = fields.optional(
             "jwks", .choice(KeySet.self), "Publish no keys, or those from before the one that signs.")

@@ -48,7 +48,7 @@ extension OperationCatalog {
         }
         let isNothing =
             value.answer == nil && value.delay == nil && value.disconnect == nil && value.error == nil
-            && value.token == nil && value.rotation == nil && value.keySet == nil && !value.isMalformed
+            && value.token?.isNothing ?? true && value.rotation == nil && value.keySet == nil && !value.isMalformed
             && value.state == nil && !value.isCodeUsed && value.reply == nil && !value.isLost && value.bounce == nil
         guard isNothing, case .object(let members) = FaultEffect.schema else { return [] }
         let names = members.fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }

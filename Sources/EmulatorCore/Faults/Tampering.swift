@@ -30,7 +30,7 @@ package struct Tampering: SchemaObject {
         claims = Tampering.object(
             fields.optional(
                 "claims", .map(of: .any),
-                "Claims to set; null removes one. Times may be relative to now: \"exp\": \"-1h\". In a text, {nonce} stands for the "
+                "Claims to set; null removes one. Times may be relative to now: \"exp\": \"-1h\" or \"+1h\". In a text, {nonce} stands for the "
                     + "claim of that name as it would have been."))
         header = Tampering.object(
             fields.optional("header", .map(of: .any), "Members of the header to set; null removes one."))
@@ -46,12 +46,20 @@ package struct Tampering: SchemaObject {
 
     private static let times = ["exp", "iat", "nbf", "auth_time"]
 
+    /// A duration, which may begin with `+`.
+    private static func span(_ text: String) -> TimeSpan? {
+        TimeSpan(text.hasPrefix("+") && !text.hasPrefix("+-") ? String(text.dropFirst()) : text)
+    }
+
+    /// Whether it leaves every token as it is.
+    var isNothing: Bool { claims.isEmpty && header.isEmpty && signature == .valid }
+
     /// `claims` changed. `now` is the world's time.
     package func apply(to claims: JSONObject, now: Instant) -> JSONObject {
         let original = claims
         var claims = claims
         for (name, value) in self.claims.members {
-            if Tampering.times.contains(name), let span = value.string.flatMap({ TimeSpan($0) }) {
+            if Tampering.times.contains(name), let span = value.string.flatMap(Tampering.span) {
                 claims[name] = .numericDate(now + span)
             } else {
                 claims[name] = value.isNull ? nil : Tampering.filled(value, name, from: original)

@@ -85,7 +85,8 @@ private struct Validation {
             } else if !known.isOpen {
                 let names = known.listed.map(\.name)
                 let hint = hint(key, among: names)
-                let rest = hint == "" ? "; known here: " + names.joined(separator: ", ") : hint ?? ""
+                let listed = names.isEmpty ? "; there are none here" : "; known here: " + names.joined(separator: ", ")
+                let rest = hint == "" ? listed : hint ?? ""
                 add(member, "unknown key \"\(Place.shortened(key, to: 100))\"" + rest)
             }
         }
