@@ -129,7 +129,7 @@ package struct Listener {
         let advice =
             switch failure {
             case EADDRINUSE:
-                "something has that port already. Choose another, or 0 for any that is free"
+                "something has that port already. Choose another with --port, or --port 0 for any that is free"
             case EACCES: "ports below 1024 need privileges; choose a higher one with --port"
             case EADDRNOTAVAIL: "this machine has no such address"
             default: String(cString: strerror(failure))

@@ -54,6 +54,7 @@ struct WorldPortTests {
         #expect(other.status == 409 && other.text.contains("\"otherPort\""))
         let taken = try fixture.client.post(WorldPortTests.worlds, json: ["name": "w2", "listen": fixture.client.port])
         #expect(taken.status == 409 && taken.text.contains("something has that port already"))
+        #expect(!taken.text.contains("--"))
         let listed = try fixture.client.get(WorldPortTests.worlds).json["worlds"] as? [[String: Any]] ?? []
         #expect(listed.first { $0["name"] as? String == "w1" }?["url"] as? String == "http://localhost:\(client.port)")
         #expect(try fixture.client.request("DELETE", "\(WorldPortTests.worlds)/w1").status == 204)

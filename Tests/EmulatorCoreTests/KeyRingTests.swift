@@ -97,7 +97,7 @@ struct KeyRingTests {
         )
         let world = WorldRegistry(seed: seed, generator: KeyGenerator()).main
         let (one, two) = (KeyOwner("issuers.one"), KeyOwner("issuers.two"))
-        await withCheckedContinuation { done in world.keys.whenReady([one, two]) { done.resume() } }
+        await withCheckedContinuation { done in world.keys.whenReady([one, two]) { _ in done.resume() } }
         #expect(world.keys[one].published.map(\.algorithm) == [.es256, .es256, .es256, .edDSA, .edDSA, .edDSA])
         let before = world.keys[two].published.map(\.id)
         let fresh = try #require(await world.keys[one].rotate())

@@ -62,6 +62,25 @@ struct StoreFailureTests {
         #expect(try add(client, "b").status == 201)
     }
 
+    @Test("keys that can't be kept are waited for by nobody, and made when they can")
+    func keys() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        #expect(try add(client, "a").status == 201)
+        let other = try SQLiteDatabase(folder.file)
+        try other.execute("BEGIN IMMEDIATE")
+        // Its issuer has no keys in the seed.
+        let jwks = "/login.corp.example/jwks"
+        let refused = try client.get(jwks)
+        #expect(refused.status == 503 && refused.diagnosis.contains("doesn't answer in time"), "\(refused)")
+        let token: [String: Any] = ["provider": "apple", "client": "com.example.app", "account": "ada"]
+        let minted = try client.post("\(StoreFailureTests.control)/tokens", json: token)
+        #expect(minted.status == 503 && minted.text.contains("storeSlow"), "\(minted)")
+        try other.execute("ROLLBACK")
+        #expect(eventually { (try? client.get(jwks).status) == 200 })
+        #expect(try client.post("\(StoreFailureTests.control)/tokens", json: token).status == 201)
+    }
+
     @Test("what is refused because it can't be written hasn't happened: seeds, mails, worlds")
     func refused() throws {
         let server = try start()

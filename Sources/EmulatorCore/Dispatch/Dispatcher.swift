@@ -241,8 +241,12 @@ package final class Dispatcher: Sendable {
             return fault.carryOut(exchange, at: operation) { operation.run(exchange) }
         }
         guard !operation.keys.isEmpty, !exchange.world.keys.areReady(operation.keys) else { return run() }
-        return .later { done in
-            exchange.world.keys.whenReady(operation.keys) { run().deliver(done) }
+        return .later { [self] done in
+            exchange.world.keys.whenReady(operation.keys) { [self] failure in
+                guard let failure else { return run().deliver(done) }
+                exchange.storeCall?.note(failure)
+                done(refusal(of: failure, instead: Response(status: 503)))
+            }
         }
     }
 

@@ -22,7 +22,7 @@ package final class KeyGenerator: Sendable {
         var initial: [NamedKey] = []
         var spares: [NamedKey] = []
         var unpublished: NamedKey?
-        var waitingForInitial: [@Sendable () -> Void] = []
+        var waitingForInitial: [@Sendable (StoreFailure?) -> Void] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
         /// Whoever came first is served first.
         var waitingForFresh: [@Sendable (NamedKey?) -> Void] = []
@@ -40,8 +40,9 @@ package final class KeyGenerator: Sendable {
             case .initial:
                 initial.append(key)
                 guard initial.count == KeyGenerator.initialCount else { return [] }
-                defer { waitingForInitial = [] }
-                return waitingForInitial
+                let waiting = waitingForInitial
+                waitingForInitial = []
+                return waiting.map { done in { done(nil) } }
             case .unpublished:
                 unpublished = key
                 defer { waitingForUnpublished = [] }
@@ -54,6 +55,13 @@ package final class KeyGenerator: Sendable {
                 let first = waitingForFresh.removeFirst()
                 return [{ first(key) }]
             }
+        }
+
+        /// The keys that worlds begin with can't be kept now: whoever needs them is refused.
+        mutating func refuse(_ failure: StoreFailure) -> [@Sendable () -> Void] {
+            let waiting = waitingForInitial
+            waitingForInitial = []
+            return waiting.map { done in { done(failure) } } + giveUp()
         }
 
         /// No key can be made: whoever can be refused waits no longer.
@@ -134,14 +142,14 @@ package final class KeyGenerator: Sendable {
         work()
     }
 
-    /// Calls back once the initial keys are there: at once, if they are.
-    func whenReady(_ algorithm: Algorithm, _ done: @escaping @Sendable () -> Void) {
+    /// Calls back once the initial keys are there: at once, if they are. Or with what keeps them from being kept for others.
+    func whenReady(_ algorithm: Algorithm, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isReady = state.withLock { state in
             guard state[algorithm].initial.count < KeyGenerator.initialCount else { return true }
             state[algorithm].waitingForInitial.append(done)
             return false
         }
-        if isReady { done() } else { work() }
+        if isReady { done(nil) } else { work() }
     }
 
     /// A key that is never published, for tokens that nobody should trust; `nil` until it was first waited for.
@@ -194,7 +202,7 @@ package final class KeyGenerator: Sendable {
         DispatchQueue.global(qos: .utility).async { [self] in
             do throws(StoreFailure) { add(try made(due.kind, due.algorithm), as: due.kind, due.algorithm) } catch {
                 warn("keys can't be shared with others: \(error.diagnosis.line)")
-                tryAgain(due.kind, due.algorithm)
+                tryAgain(due.kind, due.algorithm, error)
             }
         }
     }
@@ -214,9 +222,9 @@ package final class KeyGenerator: Sendable {
 
     /// Keys that others wouldn't know aren't used: those with which worlds begin are made later, before any other, and whoever can be
     /// refused is, rather than wait for as long as others can't be told.
-    private func tryAgain(_ kind: Kind, _ algorithm: Algorithm) {
+    private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
         guard kind == .initial else { return add([], as: kind, algorithm) }
-        let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].giveUp() } }
+        let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }
         refused.forEach { $0() }
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in
             state.withLock { $0.isWorking = false }

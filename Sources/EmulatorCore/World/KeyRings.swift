@@ -48,9 +48,10 @@ package struct KeyRings: Sendable {
 
     func areReady(_ owners: [KeyOwner]) -> Bool { owners.allSatisfy { self[$0].isReady } }
 
-    func whenReady(_ owners: [KeyOwner], _ done: @escaping @Sendable () -> Void) {
-        guard let missing = owners.first(where: { !self[$0].isReady }) else { return done() }
-        self[missing].whenReady { whenReady(owners, done) }
+    /// Calls back once the owners' keys are there, or with what keeps them from being kept.
+    func whenReady(_ owners: [KeyOwner], _ done: @escaping @Sendable (StoreFailure?) -> Void) {
+        guard let missing = owners.first(where: { !self[$0].isReady }) else { return done(nil) }
+        self[missing].whenReady { failure in failure == nil ? whenReady(owners, done) : done(failure) }
     }
 
     func reset() {
@@ -93,9 +94,9 @@ package struct KeyRing: Sendable {
     /// Whether `published` and `signing` can answer; an RSA key takes a tenth of a second to make.
     package var isReady: Bool { sequences.allSatisfy(\.isReady) }
 
-    package func whenReady(_ done: @escaping @Sendable () -> Void) {
-        guard let missing = sequences.first(where: { !$0.isReady }) else { return done() }
-        missing.whenReady { whenReady(done) }
+    package func whenReady(_ done: @escaping @Sendable (StoreFailure?) -> Void) {
+        guard let missing = sequences.first(where: { !$0.isReady }) else { return done(nil) }
+        missing.whenReady { failure in failure == nil ? whenReady(done) : done(failure) }
     }
 
     /// The published keys, of each algorithm the oldest first. Empty only while they are being made.

@@ -82,8 +82,8 @@ final class KeySequence: Sendable {
 
     var isReady: Bool { !own.isEmpty || generator.initial(algorithm) != nil }
 
-    func whenReady(_ done: @escaping @Sendable () -> Void) {
-        if isReady { done() } else { generator.whenReady(algorithm, done) }
+    func whenReady(_ done: @escaping @Sendable (StoreFailure?) -> Void) {
+        if isReady { done(nil) } else { generator.whenReady(algorithm, done) }
     }
 
     /// What the world begins with.

@@ -98,7 +98,8 @@ package final class WorldPorts: Sendable {
         guard let listen = state.withLock({ $0.listen }) else { throw .notServed }
         guard let lease = allowance.take() else { throw .tooMany }
         do throws(ListenError) { return Opened(try listen(port, world), lease) } catch {
-            throw .cannotListen(error.description)
+            // A call has no options.
+            throw .cannotListen(error.description.replacing(#/ with --[a-z-]*port|--[a-z-]*port /#, with: ""))
         }
     }
 }
