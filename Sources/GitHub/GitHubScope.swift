@@ -125,7 +125,8 @@ struct GitHubScopes: Hashable, Sendable {
     /// Names separated by spaces or commas. Unknown ones are dropped without a word; how GitHub treats them isn't
     /// documented.
     init(_ text: String) {
-        self.init(text.split { $0 == " " || $0 == "," }.compactMap { GitHubScope(rawValue: String($0)) })
+        let names = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
+        self.init(names.compactMap { GitHubScope(rawValue: String(Substring($0))) })
     }
 
     /// In alphabetical order.

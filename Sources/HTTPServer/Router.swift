@@ -11,13 +11,19 @@ package struct Router<Endpoint: Sendable>: Sendable {
         let path: String
         let pattern: [String]
         let hasParameters: Bool
-        var endpoints: [(method: String, endpoint: Endpoint)]
+        /// What is served by which method; apart, so that methods are compared as what they are, texts.
+        private(set) var methods: [String] = []
+        private(set) var endpoints: [Endpoint] = []
 
-        init(path: String, endpoints: [(method: String, endpoint: Endpoint)]) {
+        init(path: String) {
             self.path = path
-            self.endpoints = endpoints
             pattern = Router.segments(of: path)
             hasParameters = pattern.contains { $0.hasPrefix(":") }
+        }
+
+        mutating func add(_ method: String, _ endpoint: Endpoint) {
+            methods.append(method)
+            endpoints.append(endpoint)
         }
     }
 
@@ -28,35 +34,23 @@ package struct Router<Endpoint: Sendable>: Sendable {
     package init() {}
 
     package mutating func add(_ method: String, _ pattern: String, _ endpoint: Endpoint) {
-        if let place = places[pattern] {
-            routes[place].endpoints.append((method: method, endpoint: endpoint))
-        } else {
-            add(Route(path: pattern, endpoints: [(method, endpoint)]))
+        let place = places[pattern] ?? routes.count
+        if place == routes.count {
+            places[pattern] = place
+            routes.append(Route(path: pattern))
         }
-    }
-
-    private mutating func add(_ route: Route) {
-        places[route.path] = routes.count
-        routes.append(route)
+        routes[place].add(method, endpoint)
     }
 
     /// Adds what another router serves.
     package mutating func merge(_ other: Router) {
-        for route in other.routes {
-            if let place = places[route.path] {
-                routes[place].endpoints += route.endpoints
-            } else {
-                add(route)
-            }
-        }
+        for served in other.served { add(served.method, served.path, served.endpoint) }
     }
 
     /// What is served, method by path, in the order in which it was added.
     package var served: [(method: String, path: String, endpoint: Endpoint)] {
         routes.flatMap { route in
-            route.endpoints.map { served in
-                (method: served.method, path: route.path, endpoint: served.endpoint)
-            }
+            zip(route.methods, route.endpoints).map { (method: $0, path: route.path, endpoint: $1) }
         }
     }
 
@@ -79,10 +73,10 @@ package struct Router<Endpoint: Sendable>: Sendable {
     }
 
     private func choose(_ place: Int, _ method: String, _ parameters: [String: String]) -> Match {
-        for number in routes[place].endpoints.indices where routes[place].endpoints[number].method == method {
-            return .found(routes[place].endpoints[number].endpoint, parameters: parameters)
+        let methods = routes[place].methods
+        if let number = methods.firstIndex(of: method) {
+            return .found(routes[place].endpoints[number], parameters: parameters)
         }
-        let methods = routes[place].endpoints.map(\.method)
         return .methodNotAllowed(methods + (methods.contains("GET") ? ["HEAD"] : []) + ["OPTIONS"])
     }
 

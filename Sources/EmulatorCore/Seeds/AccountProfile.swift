@@ -35,7 +35,10 @@ extension AccountProfile {
     package var identifiers: [String] { uniqueIdentifiers.map(\.identifier) }
     package func issues(in seed: Seed) -> [(place: String, message: String)] { [] }
 
-    func equals(_ other: any AccountProfile) -> Bool { self == other as? Self }
+    func equals(_ other: any AccountProfile) -> Bool {
+        guard let other = other as? Self else { return false }
+        return self == other
+    }
 
     package static func check(_ references: inout SeedReferences) {}
 }

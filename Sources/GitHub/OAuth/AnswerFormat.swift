@@ -14,8 +14,8 @@ enum AnswerFormat: Sendable {
     /// The first type in `Accept` that is known decides; weights are ignored, as no client sends them here.
     init(accept: String?) {
         self = .form
-        for type in (accept ?? "").split(separator: ",") {
-            switch type.mediaType {
+        for type in (accept ?? "").utf8.split(separator: UInt8(ascii: ",")) {
+            switch Substring(type).mediaType {
             case "application/json", "text/json":
                 self = .json
                 return

@@ -29,8 +29,8 @@ struct RESTEndpoint: Sendable {
     /// Where it is documented, below https://docs.github.com/rest/.
     let documentation: String
     let access: Access
-    /// The scopes that `X-Accepted-OAuth-Scopes` lists.
-    let accepted: [GitHubScope]
+    /// What `X-Accepted-OAuth-Scopes` lists.
+    let accepted: String
     let run: @Sendable (RESTCall) -> RESTAnswer
 
     init(
@@ -42,13 +42,9 @@ struct RESTEndpoint: Sendable {
         self.documentation = documentation
         self.access = access
         self.run = run
-        if let accepted {
-            self.accepted = accepted
-        } else if case .person(let scopes, _, _) = access {
-            self.accepted = scopes
-        } else {
-            self.accepted = []
-        }
+        var scopes = accepted ?? []
+        if accepted == nil, case .person(let needed, _, _) = access { scopes = needed }
+        self.accepted = scopes.map(\.rawValue).sorted().joined(separator: ", ")
     }
 }
 

@@ -74,7 +74,9 @@ extension GitHubProvider {
 
     /// JSON in any of its names will do.
     private func unsupportedType(_ request: Request) -> RESTAnswer? {
-        let types = (request.header("Accept") ?? "*/*").split(separator: ",").map(\.mediaType)
+        let types = (request.header("Accept") ?? "*/*").utf8.split(separator: UInt8(ascii: ",")).map {
+            Substring($0).mediaType
+        }
         let isServed = types.contains { type in
             ["*/*", "application/*", "application/json", ""].contains(type)
                 || type.hasPrefix("application/vnd.github") || type.hasSuffix("+json")
@@ -212,10 +214,9 @@ struct RESTContext: Sendable {
     private func appendIdentity(of viewer: Viewer, to headers: inout [(name: String, value: String)]) {
         guard case .person(_, let app, let token) = viewer else { return }
         if !app.isGitHubApp {
-            let accepted = endpoint?.accepted.map(\.rawValue).sorted().joined(separator: ", ") ?? ""
             headers += [
                 (name: "X-OAuth-Scopes", value: token.details.scopes.joined(by: ", ")),
-                (name: "X-Accepted-OAuth-Scopes", value: accepted),
+                (name: "X-Accepted-OAuth-Scopes", value: endpoint?.accepted ?? ""),
             ]
         }
         headers.append((name: "X-OAuth-Client-Id", value: app.clientID))
@@ -233,12 +234,26 @@ enum HTTPDate {
 
     /// From RFC 3339 in UTC, to the second.
     static func text(_ timestamp: String) -> String {
-        let parts = timestamp.utf8.split { !(0x30...0x39).contains($0) }.map { String(Substring($0)) }
-        guard parts.count >= 6, let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2]),
-            (1...12).contains(month), (0...9999).contains(year)
+        let bytes = Array(timestamp.utf8.prefix(19))
+        func number(_ range: Range<Int>) -> Int? {
+            var number = 0
+            for byte in bytes[range] {
+                guard (0x30...0x39).contains(byte) else { return nil }
+                number = number * 10 + Int(byte - 0x30)
+            }
+            return number
+        }
+        guard bytes.count == 19, let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            (1...12).contains(month)
         else { return timestamp }
-        return "\(weekday(year, month, day)), \(parts[2]) \(months[month - 1]) \(parts[0]) "
-            + "\(parts[3]):\(parts[4]):\(parts[5]) GMT"
+        var text = Array("\(weekday(year, month, day)), ".utf8)
+        text += bytes[8..<10]
+        text += " \(months[month - 1]) ".utf8
+        text += bytes[..<4]
+        text.append(UInt8(ascii: " "))
+        text += bytes[11..<19]
+        text += " GMT".utf8
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// By Sakamoto's congruence, for the Gregorian calendar.

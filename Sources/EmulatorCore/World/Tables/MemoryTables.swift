@@ -212,8 +212,9 @@ final class MemoryTables: Tables, @unchecked Sendable {
 
     func put<R: Row>(_ row: R) {
         let table = tableToChange(R.self)
-        let row = check?.copy(row) ?? row
-        table.put(Stored(row), now: table.rules.droppedAt == nil ? .first : now)
+        // Without an optional row, whose type would have to be looked up for each.
+        let stored = if let check { Stored(check.copy(row)) } else { Stored(row) }
+        table.put(stored, now: table.rules.droppedAt == nil ? .first : now)
     }
 
     func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? {
