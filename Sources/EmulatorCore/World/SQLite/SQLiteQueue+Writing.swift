@@ -124,9 +124,9 @@ extension SQLiteQueue: ChangeWriter {
     /// it goes with the next change.
     private func restore(_ world: SQLiteWorld) -> Bool {
         state.withLock { state in
-            guard let id = world.id else { return true }
-            guard state.ids[world.name] == nil, state.open[world.name]?.store == nil else { return false }
-            state.ids[world.name] = id
+            let isOnlyOne = state.ids[world.name] == nil && state.open[world.name]?.store == nil
+            guard isOnlyOne || world.id == nil else { return false }
+            if let id = world.id { state.ids[world.name] = id }
             state.removed.remove(ObjectIdentifier(world))
             return true
         }
