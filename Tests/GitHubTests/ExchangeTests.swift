@@ -48,6 +48,21 @@ struct ExchangeTests {
         #expect(try fixture.client.get(path).status == 404)
     }
 
+    @Test(
+        "a body in which no client is found is told what keeps it from being read",
+        arguments: [
+            ("application/json", #"{"client_id":"#, "the JSON body can't be read"),
+            ("application/json", "[]", "isn't an object"),
+            ("text/plain", #"{"client_id":"x"}"#, "expected Content-Type: application/json"),
+            ("text/plain", "client_id=x", "expected application/x-www-form-urlencoded or application/json"),
+            ("application/x-www-form-urlencoded", "code=x", "client_id is missing"),
+        ])
+    func unread(type: String, body: String, reason: String) throws {
+        let answer = try fixture.client.request(
+            "POST", path, headers: ["Content-Type": type], body: Array(body.utf8))
+        #expect(answer.status == 404 && answer.diagnosis.contains(reason), "\(answer)")
+    }
+
     @Test("a failed authentication doesn't use the code up, as clients try Basic first")
     func twoTries() throws {
         let code = try fixture.code()
