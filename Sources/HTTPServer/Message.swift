@@ -46,10 +46,7 @@ struct Message {
     func release() { MHD_destroy_response(pointer) }
 
     private static func copy(_ body: [UInt8]) -> OpaquePointer? {
-        body.withUnsafeBytes { bytes in
-            MHD_create_response_from_buffer(
-                bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
-        }
+        body.withUnsafeBytes { understudy_copied_response($0.baseAddress, $0.count) }
     }
 
     private static func read(by reader: BodyReader, size: UInt64) -> OpaquePointer? {

@@ -39,4 +39,31 @@ struct ManyAtOnceTests {
             for wire in wires { #expect(try wire.receive().status == 204) }
         }
     }
+
+    @Test("get bodies of every size whole, though they are read late", arguments: [1, 2])
+    func bodies(workers: Int) throws {
+        var options = Server.Options()
+        options.workers = workers
+        let server = try Server(options) { request in
+            .now(Response(status: 200, body: ManyAtOnceTests.body(of: request.path)))
+        }
+        defer { server.stop() }
+        let sizes = [0, 1, 959, 960, 961, 4_000, 8_191, 8_192, 8_193, 100_000]
+        let wires = try (0..<40).map { _ in try Wire(port: Int(server.port)) }
+        let paths = wires.indices.map { wire in
+            (0..<30).map { "/\(wire * 31 + $0)/\(sizes[(wire + $0) % sizes.count])" }
+        }
+        for (wire, paths) in zip(wires, paths) {
+            wire.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined())
+        }
+        for (wire, paths) in zip(wires, paths) {
+            for path in paths { #expect(try wire.receive().body == ManyAtOnceTests.body(of: path)) }
+        }
+    }
+
+    /// As long as the path's second part says, and other bytes for each first part.
+    private static func body(of path: String) -> [UInt8] {
+        let numbers = path.split(separator: "/").compactMap { Int($0) }
+        return (0..<numbers[1]).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ numbers[0]) }
+    }
 }
