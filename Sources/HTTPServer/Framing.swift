@@ -2,6 +2,8 @@
 /// differently is refused, because libmicrohttpd takes the first of several values.
 struct Framing {
     private(set) var declaredLength = 0
+    /// Whether a body may follow.
+    private(set) var announcesBody = false
     private(set) var issue: String?
 
     init(_ headers: [(name: String, value: String)]) {
@@ -16,6 +18,7 @@ struct Framing {
             if header.name.equalsIgnoringASCIICase("Host") { hosts += 1 }
         }
         declaredLength = lengths.first.flatMap { Int($0) } ?? 0
+        announcesBody = declaredLength != 0 || !codings.isEmpty
         if !names {
             issue = "the request has a header whose name holds white space or other characters that names can't"
         } else if hosts > 1 {

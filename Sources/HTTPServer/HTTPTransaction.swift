@@ -16,6 +16,8 @@ final class HTTPTransaction: @unchecked Sendable {
     private let suspensions: Suspensions
     // Touched by the connection's own worker only.
     var body: [UInt8] = []
+    /// The header's fields, where they are kept until the answer: only when no body has to be waited for.
+    var headers: [(name: String, value: String)]?
     var discarded = 0
     /// Whether the body was discarded because the bodies of all requests together had reached their limit.
     var hadNoRoom = false

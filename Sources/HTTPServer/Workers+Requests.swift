@@ -44,10 +44,12 @@ extension Workers {
     private func answer(_ transaction: HTTPTransaction, _ method: String) -> MHD_Result {
         guard gate.working(on: transaction.connection) else { return .NO }
         let body = transaction.body
+        let headers = transaction.headers ?? Workers.headers(of: transaction.pointer)
         transaction.body = []
+        transaction.headers = nil
         let request = Request(
-            method: method, target: transaction.target, headers: Workers.headers(of: transaction.pointer), body: body,
-            isSecure: secrets != nil, label: transaction.connection.label)
+            method: method, target: transaction.target, headers: headers, body: body, isSecure: secrets != nil,
+            label: transaction.connection.label)
         switch handler(request) {
         case .now(let response):
             return send(response, on: transaction)
@@ -105,6 +107,7 @@ extension Workers {
         }
         let framing = Framing(headers)
         if let issue = framing.issue { return refuse(400, issue, transaction.target) }
+        if !framing.announcesBody { transaction.headers = headers }
         return framing.declaredLength > transaction.bodyLimit ? tooLarge(transaction) : nil
     }
 
