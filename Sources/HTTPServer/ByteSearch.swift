@@ -8,4 +8,16 @@ extension ArraySlice<UInt8> {
             return startIndex + (UnsafeRawPointer(found) - start)
         }
     }
+
+    /// Whether they are a text's UTF-8.
+    package func are(_ text: String) -> Bool {
+        guard count == text.utf8.count else { return false }
+        return withUnsafeBytes { bytes in
+            guard let begin = bytes.baseAddress else { return true }
+            let isSame = text.utf8.withContiguousStorageIfAvailable { text in
+                text.baseAddress.map { memcmp(begin, $0, bytes.count) == 0 } ?? true
+            }
+            return isSame ?? text.utf8.elementsEqual(bytes)
+        }
+    }
 }

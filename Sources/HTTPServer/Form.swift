@@ -8,20 +8,34 @@ package struct Form: Sendable {
         /// UTF-8, each malformed sequence replaced by U+FFFD. U+FFFD alone in place of a text with more combining marks in a row
         /// than people write, because comparing such texts takes quadratic time.
         package let value: String
+        /// What was sent, where the value isn't the same.
+        private let sent: [UInt8]?
+
         /// The bytes that were sent, for values that must come back as they are.
-        package let bytes: [UInt8]
+        package var bytes: [UInt8] { sent ?? Array(value.utf8) }
 
         package init(name: String, value: String) {
             self.name = name
             self.value = value
-            bytes = Array(value.utf8)
+            sent = nil
         }
 
-        fileprivate init(name: [UInt8], bytes: [UInt8]) {
-            self.name = String(decoding: name, as: UTF8.self)
-            let value = String(decoding: bytes, as: UTF8.self)
-            self.value = value.hasEndlessMarks ? "\u{FFFD}" : value
-            self.bytes = bytes
+        fileprivate init(name: ArraySlice<UInt8>, value bytes: ArraySlice<UInt8>) {
+            self.name = String(decoding: PercentCoding.decodedForm(name), as: UTF8.self)
+            let decoded = PercentCoding.decodedForm(bytes)
+            let text = String(decoding: decoded, as: UTF8.self)
+            value = text.hasEndlessMarks ? "\u{FFFD}" : text
+            sent = decoded.are(value) ? nil : Array(decoded)
+        }
+
+        fileprivate func append(to output: inout [UInt8]) {
+            PercentCoding.encodeForm(name.utf8, to: &output)
+            output.append(UInt8(ascii: "="))
+            if let sent {
+                PercentCoding.encodeForm(sent, to: &output)
+            } else {
+                PercentCoding.encodeForm(value.utf8, to: &output)
+            }
         }
     }
 
@@ -38,10 +52,7 @@ package struct Form: Sendable {
             let end = bytes[start...].firstPlace(of: UInt8(ascii: "&")) ?? bytes.endIndex
             if start < end {
                 let mark = bytes[start..<end].firstPlace(of: UInt8(ascii: "=")) ?? end
-                fields.append(
-                    Field(
-                        name: PercentCoding.decode(bytes[start..<mark], plusIsSpace: true),
-                        bytes: PercentCoding.decode(bytes[min(mark + 1, end)..<end], plusIsSpace: true)))
+                fields.append(Field(name: bytes[start..<mark], value: bytes[min(mark + 1, end)..<end]))
             }
             start = end + 1
         }
@@ -65,9 +76,13 @@ package struct Form: Sendable {
 
     /// Serialized: space is `+`, everything but `A-Z a-z 0-9 * - . _` is percent-encoded.
     package var encoded: String {
-        fields.map { field in
-            PercentCoding.encodeForm(Array(field.name.utf8)) + "=" + PercentCoding.encodeForm(field.bytes)
-        }.joined(separator: "&")
+        var output: [UInt8] = []
+        output.reserveCapacity(fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 })
+        for field in fields {
+            if !output.isEmpty { output.append(UInt8(ascii: "&")) }
+            field.append(to: &output)
+        }
+        return String(decoding: output, as: UTF8.self)
     }
 }
 
@@ -75,10 +90,7 @@ package struct Form: Sendable {
 package enum PercentCoding {
     /// An invalid sequence stays as it is; nothing is refused.
     package static func decode(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> [UInt8] {
-        let isPlain =
-            bytes.firstPlace(of: UInt8(ascii: "%")) == nil
-            && (!plusIsSpace || bytes.firstPlace(of: UInt8(ascii: "+")) == nil)
-        if isPlain { return Array(bytes) }
+        if isPlain(bytes, plusIsSpace: plusIsSpace) { return Array(bytes) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var place = bytes.startIndex
@@ -99,21 +111,34 @@ package enum PercentCoding {
         return output
     }
 
-    /// For a query: unreserved characters (RFC 3986 §2.3) stay, a space is `%20`.
-    package static func encode(_ bytes: [UInt8]) -> String {
-        encode(bytes, spaceIsPlus: false, keeping: UInt8(ascii: "~"))
+    private static func isPlain(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool) -> Bool {
+        bytes.firstPlace(of: UInt8(ascii: "%")) == nil
+            && (!plusIsSpace || bytes.firstPlace(of: UInt8(ascii: "+")) == nil)
     }
 
-    static func encodeForm(_ bytes: [UInt8]) -> String {
-        encode(bytes, spaceIsPlus: true, keeping: UInt8(ascii: "*"))
+    /// The same bytes, not copied, where there is nothing to decode.
+    fileprivate static func decodedForm(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        isPlain(bytes, plusIsSpace: true) ? bytes : decode(bytes, plusIsSpace: true)[...]
+    }
+
+    /// For a query: unreserved characters (RFC 3986 §2.3) stay, a space is `%20`.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count + 16)
+        encode(bytes, spaceIsPlus: false, keeping: UInt8(ascii: "~"), to: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    fileprivate static func encodeForm(_ bytes: some Sequence<UInt8>, to output: inout [UInt8]) {
+        encode(bytes, spaceIsPlus: true, keeping: UInt8(ascii: "*"), to: &output)
     }
 
     private static let digits = Array("0123456789ABCDEF".utf8)
 
     /// Letters, digits, `-._` and one more character stay.
-    private static func encode(_ bytes: [UInt8], spaceIsPlus: Bool, keeping other: UInt8) -> String {
-        var output: [UInt8] = []
-        output.reserveCapacity(bytes.count + 16)
+    private static func encode(
+        _ bytes: some Sequence<UInt8>, spaceIsPlus: Bool, keeping other: UInt8, to output: inout [UInt8]
+    ) {
         for byte in bytes {
             switch byte {
             case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), other: output.append(byte)
@@ -125,7 +150,6 @@ package enum PercentCoding {
                 output.append(digits[Int(byte & 0x0F)])
             }
         }
-        return String(decoding: output, as: UTF8.self)
     }
 
     private static func hexValue(_ digit: UInt8) -> UInt8? {
