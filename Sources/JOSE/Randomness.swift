@@ -23,8 +23,6 @@ package enum Randomness: Codable, Sendable {
     package mutating func bytes(_ count: Int) -> [UInt8] {
         switch self {
         case .system(var generator):
-            // Taken out here and put back below, so that drawing from the pool doesn't copy it.
-            self = .system(SystemGenerator())
             let bytes = generator.bytes(count)
             self = .system(generator)
             return bytes
@@ -39,6 +37,7 @@ package enum Randomness: Codable, Sendable {
     package mutating func text(_ count: Int, from alphabet: [UInt8]) -> String {
         let limit = 256 - 256 % alphabet.count
         var characters: [UInt8] = []
+        characters.reserveCapacity(count)
         while characters.count < count {
             for byte in bytes(count - characters.count) where Int(byte) < limit {
                 characters.append(alphabet[Int(byte) % alphabet.count])
@@ -56,20 +55,26 @@ package struct SystemGenerator: Codable, Sendable {
     }
 
     private static let poolSize = 1024
+    /// It isn't changed, so that copies of this value share it.
     private var pool: [UInt8] = []
+    /// How many bytes of the pool have been handed out.
+    private var drawn = 0
     private(set) var isUsed = false
 
     package init() {}
 
     package mutating func bytes(_ count: Int) -> [UInt8] {
         isUsed = true
-        if pool.count < count {
+        if pool.count - drawn < count {
             OpenSSL.prepare()
-            pool = [UInt8](repeating: 0, count: max(SystemGenerator.poolSize, count))
-            pool.withUnsafeMutableBufferPointer { _ = RAND_bytes($0.baseAddress, Int32($0.count)) }
+            pool = [UInt8](unsafeUninitializedCapacity: max(SystemGenerator.poolSize, count)) { bytes, size in
+                size = bytes.count
+                _ = RAND_bytes(bytes.baseAddress, Int32(bytes.count))
+            }
+            drawn = 0
         }
-        defer { pool.removeLast(count) }
-        return Array(pool.suffix(count))
+        defer { drawn += count }
+        return Array(pool[drawn..<drawn + count])
     }
 }
 

@@ -72,6 +72,20 @@ struct RandomnessTests {
         #expect(other.bytes(100) != bytes)
     }
 
+    @Test("no byte of the system's is handed out twice, however many are asked for")
+    func drawnOnce() {
+        var random = Randomness(seed: nil)
+        let pieces = (0..<3_000).map { random.bytes(8 + $0 % 40) } + [random.bytes(3_000), random.bytes(8)]
+        var windows: Set<UInt64> = []
+        var (window, count) = (UInt64(0), 0)
+        for byte in pieces.joined() {
+            window = window << 8 | UInt64(byte)
+            count += 1
+            if count >= 8 { windows.insert(window) }
+        }
+        #expect(windows.count == count - 7)
+    }
+
     @Test("the system's bytes differ, and a text draws from its alphabet only")
     func system() {
         var random = Randomness(seed: nil)

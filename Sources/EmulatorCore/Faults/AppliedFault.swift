@@ -82,7 +82,9 @@ extension Exchange {
             details.error = error
             return Outcome(id: appliedFault.fault.id, provider: provider, kind: .error, details: details)
         }
-        if let ordered = state.outcomes.take(provider: provider, client: client, account: account) {
+        if !state.value(OutcomeQueue.self).queued.isEmpty,
+            let ordered = state.outcomes.take(provider: provider, client: client, account: account)
+        {
             world.noteChange()
             return ordered
         }

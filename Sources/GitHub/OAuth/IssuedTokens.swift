@@ -22,7 +22,7 @@ extension GitHubProvider {
         let refresh =
             app.hasExpiringTokens || withRefreshToken
             ? GitHubToken.make(.refresh, from: &tables.random, isGenuine: isGenuine) : nil
-        let id = tables[LastTokenID.self].next()
+        let id = tables.change(LastTokenID.self) { $0.next() }
         func details(counterpart: String?) -> GitHubGrant.TokenDetails {
             GitHubGrant.TokenDetails(
                 id: id, scopes: scopes, createdAt: now, counterpart: counterpart, isFromDevice: isFromDevice,

@@ -1,3 +1,4 @@
+import JOSE
 import Time
 
 @testable import EmulatorCore
@@ -72,6 +73,13 @@ final class SharedMemoryTables: Tables {
     }
 
     var now: Instant { self[WorldClock.self].now }
+
+    var random: Randomness {
+        get { self[RandomSource.self].generator }
+        set { self[RandomSource.self].generator = newValue }
+    }
+
+    func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result { body(&self[type]) }
 
     subscript<V: WorldValue>(value: V.Type) -> V {
         get { contents.values[V.name] as? V ?? V(seed) }

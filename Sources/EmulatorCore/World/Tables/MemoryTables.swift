@@ -1,3 +1,4 @@
+import JOSE
 import Time
 
 /// The tables by the type of their rows, made empty on first use. Only reached while the store's lock is held, which is what
@@ -11,6 +12,24 @@ final class MemoryTables: Tables, @unchecked Sendable {
 
         /// The value as it is now, to be written or to be put back.
         func captured(by coder: StoredCoder) -> CapturedValue? { nil }
+
+        fileprivate func putBack(_ kept: Kept) {}
+    }
+
+    /// A value as it was.
+    fileprivate class Kept {}
+
+    private final class KeptValue<V: WorldValue>: Kept {
+        let value: V
+        init(_ value: V) { self.value = value }
+    }
+
+    /// A value as it was when a transaction, or the part of one that is being made, touched it first.
+    fileprivate struct Restoring {
+        let box: AnyBox
+        let kept: Kept
+
+        func restore() { box.putBack(kept) }
     }
 
     struct CapturedValue {
@@ -35,6 +54,8 @@ final class MemoryTables: Tables, @unchecked Sendable {
                 encode: { () throws(StoreFailure) in try coder.encode(value) },
                 putBack: { (self.value, self.written) = (value, value) })
         }
+
+        fileprivate override func putBack(_ kept: Kept) { value = unsafeDowncast(kept, to: KeptValue<V>.self).value }
     }
 
     /// What values are made from that nobody has asked for.
@@ -43,10 +64,11 @@ final class MemoryTables: Tables, @unchecked Sendable {
     private let rowSeed: Seed?
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyBox] = [:]
-    /// One of them, which nearly every change asks for.
+    /// Two of them, which nearly every change asks for.
     private var clock: Box<WorldClock>?
-    /// What to do to have every value as it was when the transaction began.
-    private var restoring: [ObjectIdentifier: () -> Void] = [:]
+    private var randomSource: Box<RandomSource>?
+    /// Values as they were when the transaction began, each once.
+    private var restoring: [Restoring] = []
     private var changed: [MemoryTable] = []
     private var canFail = false
     /// Counts transactions that can't fail.
@@ -101,6 +123,7 @@ final class MemoryTables: Tables, @unchecked Sendable {
     func forgetValue(_ type: ObjectIdentifier) {
         values[type] = nil
         clock = nil
+        randomSource = nil
     }
 
     /// From now on, what hasn't been asked for is made from this seed.
@@ -120,13 +143,13 @@ final class MemoryTables: Tables, @unchecked Sendable {
 
     func undo() {
         for table in changed { table.undo() }
-        for restore in restoring.values { restore() }
+        for value in restoring { value.restore() }
         end()
     }
 
     private func end() {
-        changed = []
-        restoring = [:]
+        changed.removeAll(keepingCapacity: true)
+        restoring.removeAll(keepingCapacity: true)
         canFail = false
     }
 
@@ -135,23 +158,26 @@ final class MemoryTables: Tables, @unchecked Sendable {
     /// A place in a transaction to which it can be taken back.
     struct Savepoint {
         fileprivate let marks: [MemoryTable.Mark]
-        fileprivate let restoring: [ObjectIdentifier: () -> Void]
+        fileprivate let restoring: [Restoring]
     }
 
     func savepoint() -> Savepoint {
-        defer { restoring = [:] }
+        defer { restoring = [] }
         return Savepoint(marks: changed.map { $0.mark }, restoring: restoring)
     }
 
     /// What has been done since stays, as a part of the transaction.
-    func release(_ savepoint: Savepoint) { restoring.merge(savepoint.restoring) { $1 } }
+    func release(_ savepoint: Savepoint) {
+        let since = restoring.filter { value in !savepoint.restoring.contains { $0.box === value.box } }
+        restoring = savepoint.restoring + since
+    }
 
     /// What has been done since is undone.
     func undo(to savepoint: Savepoint) {
         for table in changed.dropFirst(savepoint.marks.count) { table.undo() }
         changed.removeLast(changed.count - savepoint.marks.count)
         for (table, mark) in zip(changed, savepoint.marks) { table.undo(to: mark) }
-        for restore in restoring.values { restore() }
+        for value in restoring { value.restore() }
         restoring = savepoint.restoring
     }
 
@@ -239,18 +265,38 @@ final class MemoryTables: Tables, @unchecked Sendable {
         }
         _modify {
             let box = box(type)
-            if canFail {
-                if restoring[ObjectIdentifier(type)] == nil {
-                    let old = box.value
-                    restoring[ObjectIdentifier(type)] = { box.value = old }
-                    shared?.note(box)
-                }
-            } else if box.notedIn != transaction {
-                box.notedIn = transaction
-                shared?.note(box)
-            }
+            touch(box)
+            defer { if let check { box.value = check.copy(box.value) } }
             yield &box.value
-            if let check { box.value = check.copy(box.value) }
         }
+    }
+
+    func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result {
+        let box = box(type)
+        touch(box)
+        defer { if let check { box.value = check.copy(box.value) } }
+        return body(&box.value)
+    }
+
+    var random: Randomness {
+        get {
+            let box = randomSource ?? box(RandomSource.self)
+            randomSource = box
+            see(box.position)
+            return box.value.generator
+        }
+        set { change(RandomSource.self) { $0.generator = newValue } }
+    }
+
+    /// Before a value is changed.
+    private func touch<V: WorldValue>(_ box: Box<V>) {
+        if canFail {
+            guard !restoring.contains(where: { $0.box === box }) else { return }
+            restoring.append(Restoring(box: box, kept: KeptValue(box.value)))
+        } else {
+            guard box.notedIn != transaction else { return }
+            box.notedIn = transaction
+        }
+        shared?.note(box)
     }
 }

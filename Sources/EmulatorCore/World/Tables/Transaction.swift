@@ -20,8 +20,11 @@ package protocol Tables: AnyObject {
     func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R?
 
     subscript<V: WorldValue>(value: V.Type) -> V { get set }
+    /// Changes a value in its place.
+    func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result
     /// The world's time.
     var now: Instant { get }
+    var random: Randomness { get set }
 }
 
 /// What both a snapshot and a transaction can be asked.
@@ -116,6 +119,11 @@ extension Transaction {
         return true
     }
 
+    /// Changes a value, and returns what `body` does.
+    package mutating func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result {
+        tables.change(type, body)
+    }
+
     package subscript<V: WorldValue>(type: V.Type) -> V {
         get { tables[type] }
         _modify { yield &tables[type] }
@@ -123,8 +131,8 @@ extension Transaction {
 
     /// The world's generator: all that is random comes from it, so that it can be repeated.
     package var random: Randomness {
-        get { tables[RandomSource.self].generator }
-        _modify { yield &tables[RandomSource.self].generator }
+        get { tables.random }
+        set { tables.random = newValue }
     }
 
     package var clock: WorldClock {
