@@ -8,7 +8,7 @@ package final class RecordingStore: Sendable {
     package static let standardLimit = 64_000_000
 
     /// One world's exchanges, in the order in which they were answered.
-    private struct Log {
+    private final class Log {
         var entries: [(exchange: RecordedExchange, size: Int, place: Int)] = []
         /// The index of the first exchange that is still there.
         var first = 0
@@ -23,7 +23,12 @@ package final class RecordingStore: Sendable {
 
         var isOverfull: Bool { count > Recording.countLimit || (size > Recording.sizeLimit && count > 1) }
 
-        mutating func removeFirst() -> (exchange: RecordedExchange, size: Int, place: Int)? {
+        func append(_ exchange: RecordedExchange, _ size: Int, at place: Int) {
+            entries.append((exchange: exchange, size: size, place: place))
+            self.size += size
+        }
+
+        func removeFirst() -> (exchange: RecordedExchange, size: Int, place: Int)? {
             guard first < entries.count else { return nil }
             let entry = entries[first]
             size -= entry.size
@@ -32,7 +37,7 @@ package final class RecordingStore: Sendable {
             return entry
         }
 
-        mutating func compact() {
+        func compact() {
             guard first > 256 || first == entries.count else { return }
             entries.removeFirst(first)
             first = 0
@@ -50,8 +55,8 @@ package final class RecordingStore: Sendable {
 
         /// Takes the oldest exchange out of a log.
         mutating func removeFirst(of log: Int, into removed: inout [RecordedExchange]) {
-            guard let entry = logs[log]?.removeFirst() else { return }
-            logs[log]?.compact()
+            guard let log = logs[log], let entry = log.removeFirst() else { return }
+            log.compact()
             order.remove(entry.place)
             size -= entry.size
             removed.append(entry.exchange)
@@ -59,9 +64,16 @@ package final class RecordingStore: Sendable {
 
         mutating func append(_ exchange: RecordedExchange, _ size: Int, to log: Int) {
             let place = order.append(log)
-            logs[log, default: Log()].entries.append((exchange: exchange, size: size, place: place))
-            logs[log]?.size += size
+            self.log(log).append(exchange, size, at: place)
             self.size += size
+        }
+
+        /// Makes it when it isn't there yet.
+        private mutating func log(_ number: Int) -> Log {
+            if let log = logs[number] { return log }
+            let log = Log()
+            logs[number] = log
+            return log
         }
 
         mutating func removeOverfull(_ log: Int, into removed: inout [RecordedExchange]) {
@@ -70,7 +82,8 @@ package final class RecordingStore: Sendable {
 
         /// Empties a log. What was refused goes to the log of worlds that are gone.
         mutating func retire(_ log: Int, into removed: inout [RecordedExchange]) {
-            while let entry = logs[log]?.removeFirst() {
+            let retired = logs[log]
+            while let entry = retired?.removeFirst() {
                 order.remove(entry.place)
                 size -= entry.size
                 if entry.exchange.diagnosis == nil {
@@ -79,7 +92,7 @@ package final class RecordingStore: Sendable {
                     append(entry.exchange, entry.size, to: goneLog)
                 }
             }
-            logs[log]?.compact()
+            retired?.compact()
             removeOverfull(goneLog, into: &removed)
         }
     }
@@ -138,7 +151,7 @@ package final class RecordingStore: Sendable {
             var removed: [RecordedExchange] = []
             if keepsRefusals, !forgetting { ledger.retire(log, into: &removed) }
             while ledger.logs[log]?.count ?? 0 > 0 { ledger.removeFirst(of: log, into: &removed) }
-            if let position = ledger.logs[log]?.position { ledger.logs[log]?.cleared = position }
+            if let log = ledger.logs[log] { log.cleared = log.position }
             return removed
         }
     }
