@@ -114,7 +114,7 @@ struct GitHubScopes: Hashable, Sendable {
 
     private init(normalizing bits: UInt64) {
         var kept = bits
-        for place in GitHubScopes.places(bits) { kept &= ~GitHubScopes.below[place] }
+        for place in Places(bits) { kept &= ~GitHubScopes.below[place] }
         self.bits = kept
     }
 
@@ -126,15 +126,22 @@ struct GitHubScopes: Hashable, Sendable {
     /// documented.
     init(_ text: String) {
         let names = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
-        self.init(names.compactMap { GitHubScope(rawValue: String(Substring($0))) })
+        self.init(names.lazy.compactMap { GitHubScope(rawValue: String(Substring($0))) })
     }
 
     /// In alphabetical order.
-    var scopes: [GitHubScope] { GitHubScopes.places(bits).map { GitHubScopes.all[$0] } }
+    var scopes: [GitHubScope] { Places(bits).map { GitHubScopes.all[$0] } }
 
     var isEmpty: Bool { bits == 0 }
 
-    func joined(by separator: String) -> String { scopes.map(\.rawValue).joined(separator: separator) }
+    func joined(by separator: String) -> String {
+        var text = ""
+        for place in Places(bits) {
+            if !text.isEmpty { text += separator }
+            text += GitHubScopes.names[place]
+        }
+        return text
+    }
 
     func union(_ other: GitHubScopes) -> GitHubScopes { GitHubScopes(normalizing: bits | other.bits) }
 
@@ -151,11 +158,25 @@ struct GitHubScopes: Hashable, Sendable {
         scopes.contains { effective & GitHubScopes.bit(of: $0) != 0 }
     }
 
-    private var effective: UInt64 { GitHubScopes.places(bits).reduce(bits) { $0 | GitHubScopes.below[$1] } }
+    private var effective: UInt64 { Places(bits).reduce(bits) { $0 | GitHubScopes.below[$1] } }
 
     // MARK: - Bits
 
+    /// The numbers of the bits that are set, from the lowest.
+    private struct Places: Sequence, IteratorProtocol {
+        private var rest: UInt64
+
+        init(_ bits: UInt64) { rest = bits }
+
+        mutating func next() -> Int? {
+            guard rest != 0 else { return nil }
+            defer { rest &= rest - 1 }
+            return rest.trailingZeroBitCount
+        }
+    }
+
     private static let all = GitHubScope.allCases.sorted { $0.rawValue < $1.rawValue }
+    private static let names = all.map(\.rawValue)
     private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
     /// For each scope, all those within it.
     private static let below: [UInt64] = all.map { below($0) }
@@ -164,16 +185,6 @@ struct GitHubScopes: Hashable, Sendable {
 
     private static func below(_ scope: GitHubScope) -> UInt64 {
         scope.children.reduce(0) { $0 | bit(of: $1) | below($1) }
-    }
-
-    private static func places(_ bits: UInt64) -> [Int] {
-        var rest = bits
-        var places: [Int] = []
-        while rest != 0 {
-            places.append(rest.trailingZeroBitCount)
-            rest &= rest - 1
-        }
-        return places
     }
 }
 

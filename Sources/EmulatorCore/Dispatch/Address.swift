@@ -94,10 +94,25 @@ package struct Address: Sendable, Equatable {
     /// Where `host` is found, in this request's form and world, without a trailing slash.
     package func base(of host: String) -> String {
         switch form {
-        case .prefix, .alias: "\(scheme)://\(authority)\(worldPrefix)/\(host)"
-        case .subdomain: subdomainBase(of: host)
-        case .real: "https://\(host)\(portSuffix)\(worldPrefix)"
+        case .prefix, .alias: return prefixBase(of: host)
+        case .subdomain: return subdomainBase(of: host)
+        case .real: return "https://\(host)\(portSuffix)\(worldPrefix)"
         }
+    }
+
+    /// Many of these are made for each answer, so that each is put together in one piece of memory.
+    private func prefixBase(of host: String) -> String {
+        let (scheme, world) = (scheme, worldPrefix)
+        var base = ""
+        base.reserveCapacity(
+            scheme.utf8.count + authority.utf8.count + world.utf8.count + host.utf8.count + "://".utf8.count + 1)
+        base += scheme
+        base += "://"
+        base += authority
+        base += world
+        base += "/"
+        base += host
+        return base
     }
 
     /// The URL of a path at `host`, in this request's form and world: by the short address, if the request came by one

@@ -10,7 +10,7 @@ package enum BasicCredentials {
 
     /// The same from a header's value.
     package static func read(header: String) -> (user: String, password: String)? {
-        guard header.lowercased().hasPrefix("basic "),
+        guard String(Substring(header.utf8.prefix(6))).equalsIgnoringASCIICase("basic "),
             let bytes = Base64.decode(header.dropFirst(6).filter { $0 != " " })
         else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)

@@ -5,25 +5,25 @@ import JSON
 /// The parameters of a call to the token or device endpoint: of the query, and of a form or JSON. The client's also come
 /// by Basic authentication.
 struct TokenCall: Sendable {
-    private let fields: [String: String]
+    /// The last of those that have one name counts.
+    private let fields: [(name: String, value: String)]
     private let basic: (user: String, password: String)?
 
     init(_ request: Request) {
-        var fields: [String: String] = [:]
-        for field in request.queryForm.fields { fields[field.name] = field.value }
+        var fields = request.queryForm.fields.map { (name: $0.name, value: $0.value) }
         if request.hasJSONBody {
             for member in (try? JSONValue(parsing: request.body))?.object?.members ?? [] {
-                if let text = member.value.string { fields[member.key] = text }
+                if let text = member.value.string { fields.append((name: member.key, value: text)) }
             }
         } else {
-            for field in request.bodyForm.fields { fields[field.name] = field.value }
+            fields += request.bodyForm.fields.lazy.map { (name: $0.name, value: $0.value) }
         }
         self.fields = fields
         basic = BasicCredentials.read(request)
     }
 
-    subscript(name: String) -> String? { fields[name] }
+    subscript(name: String) -> String? { fields.last { $0.name == name }?.value }
 
-    var clientID: String { fields["client_id"] ?? basic?.user ?? "" }
-    var clientSecret: String? { fields["client_secret"] ?? basic?.password }
+    var clientID: String { self["client_id"] ?? basic?.user ?? "" }
+    var clientSecret: String? { self["client_secret"] ?? basic?.password }
 }
