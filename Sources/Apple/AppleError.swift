@@ -79,7 +79,8 @@ extension AppleProvider {
     static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(
             status: status, contentType: "application/json;charset=UTF-8",
-            headers: [(name: "Cache-Control", value: "no-store"), (name: "Pragma", value: "no-cache")], body: value.text
+            headers: [(name: "Cache-Control", value: "no-store"), (name: "Pragma", value: "no-cache")],
+            body: value.serialized()
         )
     }
 }

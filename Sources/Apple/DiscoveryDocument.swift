@@ -57,6 +57,6 @@ extension AppleProvider {
     }
 
     private static func publicJSON(_ value: JSONValue) -> Response {
-        Response(status: 200, contentType: "application/json;charset=UTF-8", body: value.text)
+        Response(status: 200, contentType: "application/json;charset=UTF-8", body: value.serialized())
     }
 }

@@ -113,6 +113,7 @@ package struct FacebookProvider: Provider {
     static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(
             status: status, contentType: "application/json; charset=UTF-8",
-            headers: [(name: "Cache-Control", value: "private, no-cache, no-store, must-revalidate")], body: value.text)
+            headers: [(name: "Cache-Control", value: "private, no-cache, no-store, must-revalidate")],
+            body: value.serialized())
     }
 }

@@ -84,7 +84,7 @@ package struct FirebaseProvider: Provider {
         Response(
             status: status, contentType: "application/json; charset=UTF-8",
             headers: [(name: "Cache-Control", value: "no-cache, no-store, max-age=0, must-revalidate")],
-            body: value.text)
+            body: value.serialized())
     }
 
     // MARK: - Serving a method

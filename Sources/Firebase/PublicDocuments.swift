@@ -48,6 +48,6 @@ extension FirebaseProvider {
         Response(
             status: 200, contentType: "application/json; charset=UTF-8",
             headers: [(name: "Cache-Control", value: "public, max-age=19800, must-revalidate, no-transform")],
-            body: value.text)
+            body: value.serialized())
     }
 }

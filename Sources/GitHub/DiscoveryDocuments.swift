@@ -29,6 +29,6 @@ extension GitHubProvider {
     static func keySet() -> Response { json(["keys": []]) }
 
     private static func json(_ value: JSONValue) -> Response {
-        Response(status: 200, contentType: "application/json; charset=utf-8", body: value.text)
+        Response(status: 200, contentType: "application/json; charset=utf-8", body: value.serialized())
     }
 }

@@ -52,6 +52,6 @@ extension GoogleProvider {
         Response(
             status: 200, contentType: "application/json; charset=UTF-8",
             headers: [(name: "Cache-Control", value: "public, max-age=19800, must-revalidate, no-transform")],
-            body: value.text)
+            body: value.serialized())
     }
 }

@@ -128,7 +128,7 @@ package struct GoogleProvider: Provider {
         Response(
             status: status, contentType: "application/json; charset=utf-8",
             headers: [(name: "Cache-Control", value: "no-cache, no-store, max-age=0, must-revalidate")],
-            body: value.text)
+            body: value.serialized())
     }
 
     /// The `iss` of what is minted for this request.

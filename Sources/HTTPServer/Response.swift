@@ -23,8 +23,11 @@ package struct Response: Sendable {
     }
 
     package init(status: Int, contentType: String, headers: [(name: String, value: String)] = [], body: String) {
-        self.init(
-            status: status, headers: [(name: "Content-Type", value: contentType)] + headers, body: Array(body.utf8))
+        self.init(status: status, contentType: contentType, headers: headers, body: Array(body.utf8))
+    }
+
+    package init(status: Int, contentType: String, headers: [(name: String, value: String)] = [], body: [UInt8]) {
+        self.init(status: status, headers: [(name: "Content-Type", value: contentType)] + headers, body: body)
     }
 
     package static func redirect(to location: String, status: Int = 302) -> Response {

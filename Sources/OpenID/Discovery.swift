@@ -18,6 +18,6 @@ extension Issuer {
         document["userinfo_signing_alg_values_supported"] = algorithms
         document["backchannel_logout_supported"] = true
         document["backchannel_logout_session_supported"] = true
-        return Response(status: 200, contentType: "application/json", body: JSONValue.object(document).text)
+        return Response(status: 200, contentType: "application/json", body: JSONValue.object(document).serialized())
     }
 }

@@ -5,7 +5,7 @@ import JSON
 /// Answers of the control API: JSON, and errors as `{"error":{"code","message","path"}}`.
 package enum ControlAnswer {
     package static func ok(_ value: JSONValue, status: Int = 200) -> Response {
-        Response(status: status, contentType: "application/json", body: value.text + "\n")
+        Response(status: status, contentType: "application/json", body: value.serialized() + "\n".utf8)
     }
 
     package static func error(_ status: Int, _ code: String, _ message: String, path: String? = nil) -> Response {

@@ -132,7 +132,7 @@ extension Dispatcher {
 
     private static func problem(_ status: Int, _ message: String, _ diagnosis: Diagnosis) -> Response {
         let body: JSONValue = ["error": ["code": .string(message), "message": .string(diagnosis.line)]]
-        return Response(status: status, contentType: "application/json", body: body.text).diagnosed(diagnosis)
+        return Response(status: status, contentType: "application/json", body: body.serialized()).diagnosed(diagnosis)
     }
 
     static func badHost(_ authority: String) -> Response {

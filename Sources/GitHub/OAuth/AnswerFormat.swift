@@ -45,7 +45,7 @@ enum AnswerFormat: Sendable {
         case .json:
             return Response(
                 status: status, contentType: "application/json; charset=utf-8", headers: headers,
-                body: JSONValue.object(JSONObject(fields.map { ($0.name, $0.value) })).text)
+                body: JSONValue.object(JSONObject(fields.map { ($0.name, $0.value) })).serialized())
         case .xml:
             let elements = fields.map { "  <\($0.name)>\(HTML.escape(text($0.value)))</\($0.name)>\n" }.joined()
             return Response(

@@ -116,6 +116,6 @@ extension Inspector {
         }
         return Response(
             status: 200, contentType: "application/json", headers: Inspector.protection,
-            body: JSONValue.array(people).text)
+            body: JSONValue.array(people).serialized())
     }
 }

@@ -47,7 +47,8 @@ package struct OAuthRefusal: Error, Sendable {
     package static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(
             status: status, contentType: "application/json",
-            headers: [(name: "Cache-Control", value: "no-store"), (name: "Pragma", value: "no-cache")], body: value.text
+            headers: [(name: "Cache-Control", value: "no-store"), (name: "Pragma", value: "no-cache")],
+            body: value.serialized()
         )
     }
 

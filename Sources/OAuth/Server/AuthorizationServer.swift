@@ -53,7 +53,7 @@ extension AuthorizationServer {
 
     /// The key set endpoint: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
     package func keySet(_ exchange: Exchange) -> Response {
-        Response(status: 200, contentType: "application/json", body: exchange.keySet(owner).text)
+        Response(status: 200, contentType: "application/json", body: exchange.keySet(owner).serialized())
     }
 
     /// The name by which rows tell clients of several servers apart.
