@@ -196,6 +196,6 @@ extension GitHubScopes: Codable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(scopes)
+        try container.encode(Places(bits).map { GitHubScopes.names[$0] })
     }
 }

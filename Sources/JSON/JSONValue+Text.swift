@@ -41,13 +41,7 @@ extension JSONValue {
         bytes.append(UInt8(ascii: "\""))
         // Most strings hold nothing to escape, and are copied whole.
         let isPlain = string.utf8.withContiguousStorageIfAvailable { text in
-            // All bytes are looked at before it is decided: the processor looks at many at once.
-            let escaped = text.reduce(into: UInt8(0)) { found, byte in
-                found |= byte < 0x20 ? 1 : 0
-                found |= byte == UInt8(ascii: "\"") ? 1 : 0
-                found |= byte == UInt8(ascii: "\\") ? 1 : 0
-            }
-            guard escaped == 0 else { return false }
+            guard text.isPlainInJSON else { return false }
             bytes.append(contentsOf: text)
             return true
         }

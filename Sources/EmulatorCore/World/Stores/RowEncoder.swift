@@ -1,3 +1,5 @@
+import JSON
+
 /// Writes values as JSON, in one go.
 ///
 /// It is what `JSONEncoder` writes, but that makes a tree first, which costs several times what the rest of a change in a store does.
@@ -51,6 +53,8 @@ final class JSONText {
     }
 
     fileprivate func write<Value: Encodable>(_ value: Value) throws {
+        // Lists of texts are written often, and would ask for an encoder for each text.
+        if Value.self == [String].self { return write(unsafeBitCast(value, to: [String].self)) }
         let (count, depth) = (bytes.count, open.count)
         try value.encode(to: ValueEncoder(text: self, outer: depth))
         // Whoever has nothing to say is an object without members.
@@ -76,6 +80,15 @@ final class JSONText {
         bytes.append(contentsOf: text.hasSuffix(".0") ? text.utf8.dropLast(2) : text.utf8[...])
     }
 
+    private func write(_ texts: [String]) {
+        bytes.append(UInt8(ascii: "["))
+        for (place, text) in texts.enumerated() {
+            if place > 0 { bytes.append(UInt8(ascii: ",")) }
+            write(text)
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
     private func write(ascii text: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
@@ -84,13 +97,11 @@ final class JSONText {
         var text = text
         bytes.append(UInt8(ascii: "\""))
         text.withUTF8 { utf8 in
-            // All bytes are looked at, whatever the first ones are: the processor takes many at once.
-            let escaped =
-                utf8.reduce(0) { count, byte in
-                    count | (byte < 0x20 ? 1 : 0) | (byte == UInt8(ascii: "\"") ? 1 : 0)
-                        | (byte == UInt8(ascii: "\\") ? 1 : 0)
-                } as UInt8
-            if escaped == 0 { bytes.append(contentsOf: utf8) } else { for byte in utf8 { writeEscaped(byte) } }
+            if utf8.isPlainInJSON {
+                bytes.append(contentsOf: utf8)
+            } else {
+                for byte in utf8 { writeEscaped(byte) }
+            }
         }
         bytes.append(UInt8(ascii: "\""))
     }
