@@ -12,6 +12,9 @@ package enum Base64URL {
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         Base64.decode(text.utf8, values: values)
     }
+
+    /// The same from the bytes of a text.
+    package static func decode(_ digits: ArraySlice<UInt8>) -> [UInt8]? { Base64.decode(digits, values: values) }
 }
 
 /// Base64 with the standard alphabet (RFC 4648 §4).

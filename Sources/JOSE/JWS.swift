@@ -21,7 +21,8 @@ package struct JWS: Sendable {
         guard text.utf8.count <= JWS.maximumLength else {
             throw Malformed(description: "it is \(text.utf8.count) bytes long; \(JWS.maximumLength) are read at most")
         }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        let bytes = Array(text.utf8)
+        let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3 else {
             throw Malformed(
                 description: "it has \(parts.count) dot-separated part\(parts.count == 1 ? "" : "s"), not 3")
@@ -36,10 +37,10 @@ package struct JWS: Sendable {
             throw Malformed(description: "its signature isn't base64url without padding")
         }
         self.signature = signature
-        signingInput = Array(text.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
+        signingInput = Array(bytes[..<parts[1].endIndex])
     }
 
-    private static func decodeObject(_ part: Substring, name: String) throws(Malformed) -> JSONObject {
+    private static func decodeObject(_ part: ArraySlice<UInt8>, name: String) throws(Malformed) -> JSONObject {
         guard let bytes = Base64URL.decode(part) else {
             throw Malformed(description: "its \(name) isn't base64url without padding")
         }

@@ -54,7 +54,8 @@ package struct SystemGenerator: Codable, Sendable {
         case isUsed
     }
 
-    private static let poolSize = 1024
+    /// With what stands before it in memory, less than 1,024 bytes: those are what makes glibc look for more than small pieces.
+    private static let poolSize = 960
     /// It isn't changed, so that copies of this value share it.
     private var pool: [UInt8] = []
     /// How many bytes of the pool have been handed out.

@@ -5,15 +5,18 @@ import Time
 // What becomes of an answer on its way out: it waits until what it tells is written, and is recorded and logged.
 
 extension Dispatcher {
-    /// The same reply, once what was changed for it is written. What the daemon asks itself is part of another request, which waits.
-    func written(_ reply: Reply, _ context: RequestContext) -> Reply {
-        guard context.parent == nil, let call = context.storeCall else { return reply }
+    /// What `finish` makes of the reply's response, once what was changed for it is written. What the daemon asks itself is part of
+    /// another request, which waits.
+    func written(
+        _ reply: Reply, _ context: RequestContext, finish: @escaping @Sendable (Response) -> Response
+    ) -> Reply {
+        guard context.parent == nil, let call = context.storeCall else { return reply.map(finish) }
         switch reply {
         case .now(let response):
-            guard call.endsUnwritten() else { return reply }
-            return .later { done in call.whenWritten { done(response) } }
+            guard call.endsUnwritten() else { return .now(finish(response)) }
+            return .later { done in call.whenWritten { done(finish(response)) } }
         case .later(let start):
-            return .later { done in start(done.then { response in call.whenWritten { done(response) } }) }
+            return .later { done in start(done.then { response in call.whenWritten { done(finish(response)) } }) }
         }
     }
 

@@ -208,7 +208,7 @@ package final class Dispatcher: Sendable {
             return .now(complete(refusal, context, nil, client: nil))
         }
         guard operation.traits != nil else {
-            return written(serve(exchange, by: operation), context).map { [self] response in
+            return written(serve(exchange, by: operation), context) { [self] response in
                 // What has found out about the store by itself says more of it.
                 let answer = operation.isControl && response.status == 503 ? response : answered(response, context)
                 return identified(answer, request, at: address, id: context.id)
@@ -225,13 +225,13 @@ package final class Dispatcher: Sendable {
         let fault = exchange.appliedFault
         let reply = serve(exchange, by: operation)
         guard let fault else {
-            return written(reply, context).map { [self] in complete($0, context, nil, client: client) }
+            return written(reply, context) { [self] in complete($0, context, nil, client: client) }
         }
         let finished = reply.map { response in
             StoreCall.within(context.storeCall) { context.world.finish(fault) }
             return response
         }
-        return written(finished, context).map { [self] in complete($0, context, fault, client: client) }
+        return written(finished, context) { [self] in complete($0, context, fault, client: client) }
     }
 
     /// Waits for the operation's keys, and runs it, or carries out the fault that is ordered.

@@ -126,8 +126,9 @@ extension FirebaseCall {
             FirebaseError("MISSING_OR_INVALID_NONCE", detail, because: diagnosis)
         }
         let comparison = NonceComparison(tokenNonce: nonce, rawNonce: rawNonce)
-        let explanation = comparison.explanation(provider: title)
-        guard let rawNonce else { throw refuse("Nonce is missing in the request.", explanation) }
+        guard let rawNonce else {
+            throw refuse("Nonce is missing in the request.", comparison.explanation(provider: title))
+        }
         let use = SpentNonce(
             key: SpentNonce.Key(pool: pool, providerId: id, subject: subject, nonce: nonce), request: exchange.id
         )
@@ -146,7 +147,7 @@ extension FirebaseCall {
         guard comparison == .matches else {
             throw refuse(
                 "The nonce in ID Token \"\(nonce)\" does not match the SHA256 hash of the raw nonce \"\(rawNonce)\" in the "
-                    + "request.", explanation)
+                    + "request.", comparison.explanation(provider: title))
         }
         return nonce
     }

@@ -41,11 +41,11 @@ struct SharedChange: @unchecked Sendable {
         self.firstPlace = firstPlace
         var known: [OutcomeKey: Int] = [:]
         var touched: Set<ObjectIdentifier> = []
-        let entries = shared.journal.take()
-        known.reserveCapacity(entries.count)
-        outcomes.reserveCapacity(entries.count)
-        steps.reserveCapacity(entries.count)
-        for entry in entries {
+        let count = shared.journal.entries.count
+        known.reserveCapacity(count)
+        outcomes.reserveCapacity(count)
+        steps.reserveCapacity(count)
+        for entry in shared.journal.entries {
             switch entry {
             case .touched(let box):
                 guard touched.insert(ObjectIdentifier(box)).inserted else { continue }
@@ -60,6 +60,7 @@ struct SharedChange: @unchecked Sendable {
                 steps.append(.removed(key, from: table))
             }
         }
+        shared.journal.clear()
         for place in outcomes.indices { outcomes[place].kind = outcomes[place].table.kind(of: outcomes[place].key) }
     }
 

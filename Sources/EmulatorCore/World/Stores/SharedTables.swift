@@ -180,7 +180,7 @@ final class SharedTables {
         case .remove(_, let key): _ = table.remove(key)
         case .reset, .value: break
         }
-        for entry in journal.take() { SharedTables.follow(entry, at: place) }
+        for entry in journal.entries { SharedTables.follow(entry, at: place) }
     }
 
     /// Notes which entries of indexes stand elsewhere than their rows.

@@ -78,7 +78,9 @@ final class MemoryIndex: @unchecked Sendable {
             if let before { take(before, slot) }
             if let after { add(after, slot) }
         case .many(let values):
-            let (before, after) = (Set(values(old)), Set(values(row)))
+            let (earlier, later) = (values(old), values(row))
+            guard earlier != later else { return }
+            let (before, after) = (Set(earlier), Set(later))
             for value in before.subtracting(after) { take(value, slot) }
             for value in after.subtracting(before) { add(value, slot) }
         }

@@ -31,8 +31,10 @@ final class TableJournal {
             case .one(let value):
                 if let after = value(row), after != value(old) { gained.append((index: place, value: after)) }
             case .many(let values):
-                let before = Set(values(old))
-                for value in Set(values(row)) where !before.contains(value) {
+                let (earlier, later) = (values(old), values(row))
+                guard earlier != later else { continue }
+                let before = Set(earlier)
+                for value in Set(later) where !before.contains(value) {
                     gained.append((index: place, value: value))
                 }
             }
@@ -76,9 +78,14 @@ final class TableJournal {
     /// Forgets all but the first ones.
     func cut(to count: Int) { entries.removeLast(entries.count - count) }
 
-    /// What was noted, which is forgotten.
-    func take() -> [Entry] {
-        defer { entries = [] }
-        return entries
+    /// Forgets all. The room for a few hundred entries is kept: the next change needs as much.
+    func clear() {
+        if entries.capacity > TableJournal.keptCapacity {
+            entries = []
+        } else {
+            entries.removeAll(keepingCapacity: true)
+        }
     }
+
+    private static let keptCapacity = 500
 }
