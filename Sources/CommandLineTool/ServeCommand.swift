@@ -49,6 +49,7 @@ struct ServeCommand: ParsableCommand {
         }
         output.flush()
         ResidentMemory.releaseCodeLater()
+        FreedMemory.giveBackFromNowOn()
         let signal = signals.wait()
         if drain > 0 {
             server.announceEnd()

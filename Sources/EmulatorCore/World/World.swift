@@ -1,5 +1,6 @@
 import JOSE
 import JSON
+import Platform
 import Synchronization
 import Time
 
@@ -111,6 +112,7 @@ package final class World: Sendable {
         state.inboxSize.set(0)
         forgetMail()
         inboxListeners.tell()
+        FreedMemory.giveBackSoon()
     }
 
     package var now: Instant { read { $0.now } }

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// What stays of a world when its seed is replaced or extended.
@@ -29,6 +30,8 @@ final class WorldState: Sendable {
         self.store = store
         mayHaveFaults = Atomic(!seed.faults.isEmpty)
     }
+
+    deinit { FreedMemory.giveBackSoon() }
 
     var keyStore: KeyStore { KeyStore(tables: store, isShared: isShared) }
 
