@@ -11,7 +11,7 @@ package enum BasicCredentials {
     /// The same from a header's value.
     package static func read(header: String) -> (user: String, password: String)? {
         guard String(Substring(header.utf8.prefix(6))).equalsIgnoringASCIICase("basic "),
-            let bytes = Base64.decode(header.dropFirst(6).filter { $0 != " " })
+            let bytes = Base64.decode(Substring(header.utf8.dropFirst(6)).filter { $0 != " " })
         else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
         guard !text.hasEndlessMarks else { return nil }
