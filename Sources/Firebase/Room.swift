@@ -185,9 +185,14 @@ extension Exchange {
         guard tenant != nil || !project.isSeeded else { return }
         let allowance = world.budget.projects
         guard !world.admit(UserPool(project: project.id, tenant: tenant), counting: allowance) else { return }
+        let isWorldFull = allowance.count < allowance.limit
+        if isWorldFull { allowance.noteRefusal() }
         world.budget.notices.tell(
             .projects,
-            "there are \(allowance.count) Firebase projects that no seed holds, in all worlds: no more are made here")
+            isWorldFull
+                ? "a world has \(UnseededPool.limit) Firebase projects that no seed holds: no more are made in it"
+                : "there are \(allowance.count) Firebase projects that no seed holds, in all worlds: no more are made here"
+        )
         throw .quotaExceeded(
             "Exceeded the number of projects.",
             Diagnosis(

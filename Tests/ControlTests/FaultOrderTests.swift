@@ -175,7 +175,7 @@ struct FaultOrderTests {
         let error = answer.json["error"] as? [String: Any]
         #expect(answer.status == 400)
         #expect(error?["path"] as? String == path)
-        #expect((error?["message"] as? String ?? "").contains(advice), "\(error ?? [:])")
+        #expect((error?["message"] as? String)?.contains(advice) == true, "\(error ?? [:])")
         #expect(!answer.diagnosis.isEmpty)
         #expect(try fixture.faults().isEmpty)
     }

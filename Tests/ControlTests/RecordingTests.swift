@@ -17,6 +17,14 @@ struct RecordingTests {
         return answer.json["requests"] as? [[String: Any]] ?? []
     }
 
+    @Test("no call of the control API is in it, mistyped ones neither, but what an app asks for at no provider's host")
+    func controlCalls() throws {
+        #expect(try fixture.client.get("/_understudy/v1/typo").status == 404)
+        #expect(try fixture.client.request("PUT", "/_understudy/v1/clock").status == 405)
+        #expect(try fixture.client.get("/login/oauth/authorize").status == 404)
+        #expect(try requests().map { $0["path"] as? String } == ["/login/oauth/authorize"])
+    }
+
     @Test("a request, its answer, headers, bodies, decoded tokens and the diagnosis")
     func whole() throws {
         let answer = try Site.signIn(at: "apple", fixture.client)
@@ -28,7 +36,7 @@ struct RecordingTests {
         #expect(record["diagnosis"] == nil)
         let request = record["request"] as? [String: Any]
         #expect(request?["target"] as? String == "/appleid.apple.com/auth/token")
-        #expect((request?["body"] as? String ?? "").contains("grant_type=authorization_code"))
+        #expect((request?["body"] as? String)?.contains("grant%5Ftype=authorization%5Fcode") == true)
         let headers = request?["headers"] as? [[String: String]] ?? []
         // A balancer may write names of headers in small letters.
         let contentType = headers.first { $0["name"]?.lowercased() == "content-type" }
@@ -230,7 +238,7 @@ struct RecordingTests {
             ] {
                 #expect(request[name] != nil)
             }
-            #expect((request["url"] as? String ?? "").hasPrefix("https://appleid.apple.com/auth/"))
+            #expect((request["url"] as? String)?.hasPrefix("https://appleid.apple.com/auth/") == true)
             let response = entry["response"] as? [String: Any] ?? [:]
             for name in ["status", "statusText", "httpVersion", "cookies", "headers", "content", "redirectURL"] {
                 #expect(response[name] != nil)
@@ -241,7 +249,7 @@ struct RecordingTests {
             #expect(abs(parser.date(from: date)?.timeIntervalSinceNow ?? 1000) < 60, "\(date)")
         }
         let post = (entries.last?["request"] as? [String: Any])?["postData"] as? [String: Any]
-        #expect((post?["text"] as? String ?? "").contains("grant_type"))
+        #expect((post?["text"] as? String)?.contains("grant%5Ftype=") == true)
     }
 
     @Test("masked, no secret is in the recording, the stream, the HAR file or on the inspector's pages")
@@ -374,8 +382,8 @@ struct RecordingTests {
         #expect(unmet.status == 409)
         let error = unmet.json["error"] as? [String: Any]
         #expect(error?["code"] as? String == "unmet")
-        #expect((error?["message"] as? String ?? "").contains("expected exactly 1"))
-        #expect((error?["message"] as? String ?? "").contains("found 0"))
+        #expect((error?["message"] as? String)?.contains("expected exactly 1") == true)
+        #expect((error?["message"] as? String)?.contains("found 0") == true)
         let near = (unmet.json["expectations"] as? [[String: Any]])?.first?["near"] as? [[String: Any]]
         #expect(near?.first?["differences"] as? [String] == ["method: expected GET, was POST"])
         #expect(!unmet.diagnosis.isEmpty)

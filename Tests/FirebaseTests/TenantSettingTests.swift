@@ -103,7 +103,7 @@ struct TenantSettingTests {
             ])
         #expect(sent.status == 200, "\(sent)")
         let mail = try fixture.mail("new@corp.example", scope: "/tenants/corp")
-        #expect((mail["oobLink"] as? String ?? "").contains("tenantId=corp"))
+        #expect((mail["oobLink"] as? String)?.contains("tenantId=corp") == true)
         let body = ["email": "new@corp.example", "oobCode": mail["oobCode"] as? String ?? ""]
         #expect(try fixture.v1("signInWithEmailLink", body).message == "INVALID_OOB_CODE")
         let signedIn = try fixture.v1("signInWithEmailLink", body.merging(["tenantId": "corp"]) { $1 })
@@ -119,7 +119,7 @@ struct TenantSettingTests {
         #expect(changed["email"] == "new@corp.example", "\(changed)")
         let mail = try fixture.mail("grace@corp.example", scope: "/tenants/corp")
         #expect(mail["requestType"] as? String == "RECOVER_EMAIL")
-        #expect((mail["oobLink"] as? String ?? "").hasSuffix("&tenantId=corp"))
+        #expect((mail["oobLink"] as? String)?.hasSuffix("&tenantId=corp") == true)
         let body = ["oobCode": mail["oobCode"] as? String ?? ""]
         #expect(try fixture.v1("update", body).message == "INVALID_OOB_CODE")
         let recovered = try fixture.v1("update", body.merging(["tenantId": "corp"]) { $1 })

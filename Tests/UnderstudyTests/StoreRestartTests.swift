@@ -41,6 +41,24 @@ struct StoreRestartTests {
         try client.post("\(StoreRestartTests.control)/\(call)", json: body)
     }
 
+    @Test("gives requests IDs that none before had, for what an earlier one has redeemed names it")
+    func numbers() throws {
+        func id(_ answer: Answer) throws -> Int {
+            let id = try #require(answer.header("Understudy-Request"))
+            return try #require(Int(id.dropFirst()))
+        }
+        var last = 0
+        for _ in 0..<3 {
+            try run { client in
+                for _ in 0..<20 {
+                    let next = try id(get(client, "clock"))
+                    #expect(next > last)
+                    last = next
+                }
+            }
+        }
+    }
+
     @Test("has its orders, clock, keys, people and worlds")
     func going() throws {
         let calls = ["outcomes", "faults", "accounts", "clock"]

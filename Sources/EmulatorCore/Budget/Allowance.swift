@@ -22,6 +22,9 @@ package final class Allowance: Sendable {
         return Lease(of: self)
     }
 
+    /// One was refused for another reason than that none is left.
+    package func noteRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
+
     /// Gives the place back when the last reference to it is gone.
     package final class Lease: Sendable {
         private let allowance: Allowance

@@ -31,7 +31,7 @@ package final class Dispatcher: Sendable {
         controlToken = nil
         self.providers = providers
         self.worlds = worlds
-        numbers = ExchangeNumbers(replica: worlds.stores.replica)
+        numbers = ExchangeNumbers(of: worlds.stores)
         self.scenarios = scenarios
         self.logger = logger
     }
@@ -45,7 +45,7 @@ package final class Dispatcher: Sendable {
         operations = played.operations
         providers = played.providers
         self.worlds = worlds
-        numbers = ExchangeNumbers(replica: worlds.stores.replica)
+        numbers = ExchangeNumbers(of: worlds.stores)
         self.scenarios = scenarios
         self.logger = logger
     }
@@ -179,6 +179,9 @@ package final class Dispatcher: Sendable {
             let entry = operations.first(of: methods, at: address)
             let refusal = request.method == "OPTIONS" ? nil : entry?.provider?.notServed(exchange(context))
             let response = refusal ?? notAllowed(request, methods, cors: entry?.operation.cors ?? .none)
+            if entry?.operation.isControl ?? false {
+                return .now(identified(response, request, at: address, id: context.id))
+            }
             return .now(complete(response, context, nil, client: nil))
         case .notFound:
             if address.host == nil, let page = operations.refusePage?(exchange(context), .nothingThere) {
@@ -186,7 +189,12 @@ package final class Dispatcher: Sendable {
             }
             let providers = operations.providers(at: address.host)
             let refusal = providers.isEmpty ? nil : refusal(of: exchange(context), by: providers)
-            return .now(complete(refusal ?? notFound(request, address), context, nil, client: nil))
+            let response = refusal ?? notFound(request, address)
+            // A mistyped call controls the daemon as little as any other is an exchange with a provider.
+            if address.host == nil, address.path.hasPrefix(Operation.controlRoot + "/") {
+                return .now(identified(response, request, at: address, id: context.id))
+            }
+            return .now(complete(response, context, nil, client: nil))
         }
     }
 

@@ -3,25 +3,31 @@ import Time
 
 /// The numbers in the IDs of exchanges.
 ///
-/// A daemon that shares its worlds with nobody counts from 1. Replicas take numbers that rise with the time at all of them, and that none
-/// of them takes twice, not after it has started again either: tenths of milliseconds since 2026, followed by the replica's number in
-/// four digits. One that needs more than ten thousand a second takes those of the near future.
+/// A daemon that keeps its worlds in memory counts from 1. Where they outlive it, codes and tokens name requests of earlier daemons and
+/// of other replicas; so numbers rise with the time at all of them, and none is taken twice: tenths of milliseconds since 2026, followed
+/// by the replica's number in four digits. One that needs more than ten thousand a second takes those of the near future.
 final class ExchangeNumbers: Sendable {
     /// 2026-01-01, in microseconds since 1970.
     private static let beginning: Int64 = 1_767_225_600_000_000
     private static let replicas = 10_000
 
     private let replica: Int
+    private let riseWithTime: Bool
     private let last: Atomic<Int>
 
     /// `replica` is 0 where worlds aren't shared, and below 10,000.
-    init(replica: Int) {
+    init(replica: Int, outlivesProcess: Bool) {
         self.replica = replica
+        riseWithTime = outlivesProcess
         last = Atomic(0)
     }
 
+    convenience init(of stores: any WorldStores) {
+        self.init(replica: stores.replica, outlivesProcess: stores.sharedTexts != nil)
+    }
+
     var next: Int {
-        guard replica > 0 else { return last.wrappingAdd(1, ordering: .relaxed).newValue }
+        guard riseWithTime else { return last.wrappingAdd(1, ordering: .relaxed).newValue }
         let now = Int(clamping: max(0, MachineClock.microseconds - ExchangeNumbers.beginning) / 100)
         var known = last.load(ordering: .relaxed)
         while true {

@@ -87,7 +87,8 @@ package struct OperationCatalog: Sendable {
             return [
                 Issue(
                     place["host"] ?? place,
-                    "no such host is played" + (hint.isEmpty ? ": \(hosts.joined(separator: ", "))" : hint))
+                    "no such host is played: \(Diagnosis.quote(match.host ?? ""))"
+                        + (hint.isEmpty ? "; these are: \(hosts.joined(separator: ", "))" : hint))
             ]
         }
         let atPath = atHost.filter { entry in match.path.map { entry.takes(path: $0) } ?? true }

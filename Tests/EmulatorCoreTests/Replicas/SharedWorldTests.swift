@@ -159,10 +159,10 @@ struct SharedWorldTests {
         }
         #expect(numbers.map { $0 % 10_000 } == [a, b, b, a, b].map(\.worlds.stores.replica))
         #expect(Set(numbers).count == numbers.count)
-        let one = ExchangeNumbers(replica: 7)
+        let one = ExchangeNumbers(replica: 7, outlivesProcess: true)
         let many = (0..<2_000).map { _ in one.next }
         #expect(many == many.sorted() && Set(many).count == many.count)
-        let alone = ExchangeNumbers(replica: 0)
+        let alone = ExchangeNumbers(replica: 0, outlivesProcess: false)
         #expect((0..<3).map { _ in alone.next } == [1, 2, 3])
     }
 }
