@@ -79,9 +79,9 @@ __attribute__((visibility("default"))) enum MHD_Result MHD_queue_response(
 }
 #endif
 
-void understudy_send_now(struct MHD_Connection *connection, const void *bytes, size_t count) {
+int understudy_send_ahead(struct MHD_Connection *connection, const void *bytes, size_t count) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  if (info == NULL) return;
+  if (info == NULL) return -1;
   int descriptor = info->connect_fd;
   info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
   void *session = info == NULL ? NULL : info->tls_session;
@@ -92,6 +92,12 @@ void understudy_send_now(struct MHD_Connection *connection, const void *bytes, s
     tls_send_function tls_send = (tls_send_function)dlsym(RTLD_DEFAULT, "gnutls_record_send");
     if (tls_send != NULL) tls_send(session, bytes, count);
   }
+  return descriptor;
+}
+
+void understudy_send_now(struct MHD_Connection *connection, const void *bytes, size_t count) {
+  int descriptor = understudy_send_ahead(connection, bytes, count);
+  if (descriptor < 0) return;
   // Closing a socket that has unread bytes would discard what was sent.
   shutdown(descriptor, SHUT_WR);
   char unread[16384];

@@ -4,6 +4,8 @@ struct Framing {
     private(set) var declaredLength = 0
     /// Whether a body may follow.
     private(set) var announcesBody = false
+    /// Whether the client waits for leave to send the body, some time at least (RFC 9110 section 10.1.1).
+    private(set) var expectsContinue = false
     private(set) var issue: String?
 
     init(_ headers: [(name: String, value: String)]) {
@@ -16,6 +18,7 @@ struct Framing {
             if header.name.equalsIgnoringASCIICase("Content-Length") { lengths.append(header.value) }
             if header.name.equalsIgnoringASCIICase("Transfer-Encoding") { codings.append(header.value) }
             if header.name.equalsIgnoringASCIICase("Host") { hosts += 1 }
+            if header.name.equalsIgnoringASCIICase("Expect") { expectsContinue = true }
         }
         declaredLength = lengths.first.flatMap { Int($0) } ?? 0
         announcesBody = declaredLength != 0 || !codings.isEmpty

@@ -21,6 +21,8 @@ final class HTTPTransaction: @unchecked Sendable {
     var discarded = 0
     /// Whether the body was discarded because the bodies of all requests together had reached their limit.
     var hadNoRoom = false
+    /// Whether it was refused before its body came.
+    var isRefused = false
     var isStarted = false
     /// How many bytes its body may have.
     var bodyLimit = 0

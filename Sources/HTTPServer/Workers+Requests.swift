@@ -10,13 +10,14 @@ extension Workers {
         guard transaction.isStarted else {
             transaction.isStarted = true
             transaction.bodyLimit = options.bodyLimitBytesOf(method, transaction.target) ?? options.bodyLimitBytes
-            if let refusal = refusal(of: transaction) { return send(refusal, on: transaction) }
-            return .YES
+            return admit(transaction)
         }
         if size > 0, let data {
             defer { size = 0 }
             return read(UnsafeRawBufferPointer(start: data, count: size), of: transaction)
         }
+        // Its answer has been sent.
+        if transaction.isRefused { return .NO }
         if let response = transaction.response { return send(response, on: transaction) }
         if transaction.isWaiting { return .YES }
         if transaction.discarded > 0 {
@@ -27,7 +28,7 @@ extension Workers {
 
     private func read(_ part: UnsafeRawBufferPointer, of transaction: HTTPTransaction) -> MHD_Result {
         let isShort = transaction.body.count + part.count <= transaction.bodyLimit
-        if transaction.discarded == 0, isShort {
+        if transaction.discarded == 0, !transaction.isRefused, isShort {
             if gate.received(part.count, on: transaction.connection) {
                 transaction.body.append(contentsOf: part)
                 return .YES
@@ -97,18 +98,34 @@ extension Workers {
     }
 
     /// Refuses requests for what their headers say, before a body is read.
-    private func refusal(of transaction: HTTPTransaction) -> Response? {
+    private func admit(_ transaction: HTTPTransaction) -> MHD_Result {
         let headers = Workers.headers(of: transaction.pointer)
         var bytes = transaction.target.utf8.count
         for header in headers { bytes += header.name.utf8.count + header.value.utf8.count + 4 }
         if bytes > options.headerLimitBytes {
-            return refuse(
+            let refusal = refuse(
                 431, "the request's header is larger than \(options.headerLimitBytes) bytes", transaction.target)
+            return send(refusal, on: transaction)
         }
         let framing = Framing(headers)
-        if let issue = framing.issue { return refuse(400, issue, transaction.target) }
+        if let issue = framing.issue { return send(refuse(400, issue, transaction.target), on: transaction) }
+        if framing.declaredLength > transaction.bodyLimit { return refuseBody(transaction, framing) }
         if !framing.announcesBody { transaction.headers = headers }
-        return framing.declaredLength > transaction.bodyLimit ? tooLarge(transaction) : nil
+        return .YES
+    }
+
+    /// Refuses a body that is announced too large. Most clients send it all the same, and would meet a closed connection before they
+    /// look for the answer: so the answer goes ahead, and the body is read and thrown away, up to a limit.
+    private func refuseBody(_ transaction: HTTPTransaction, _ framing: Framing) -> MHD_Result {
+        let refusal = tooLarge(transaction)
+        guard !framing.expectsContinue, framing.declaredLength <= options.bodyLimitBytes * 16 else {
+            return send(refusal, on: transaction)
+        }
+        let bytes = MicrohttpdRefusal.bytes(of: refusal)
+        let descriptor = bytes.withUnsafeBytes { understudy_send_ahead(transaction.pointer, $0.baseAddress, $0.count) }
+        guard descriptor >= 0 else { return .NO }
+        transaction.isRefused = true
+        return .YES
     }
 
     // MARK: - Answers

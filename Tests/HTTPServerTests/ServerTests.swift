@@ -91,6 +91,33 @@ struct ServerTests {
         #expect(try TestClient(port: port).request("POST", "/", body: [UInt8](repeating: 1, count: 1000)).status == 200)
     }
 
+    @Test(
+        "a client that sends a body over the limit whole before it reads gets the refusal", arguments: [1_001, 16_000])
+    func refusedBody(size: Int) throws {
+        let server = try start { $0.bodyLimitBytes = 1000 }
+        for _ in 0..<20 {
+            let wire = try Wire(port: Int(server.port))
+            wire.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n")
+            for _ in 0..<10 {
+                wire.send([UInt8](repeating: 1, count: size / 10))
+                usleep(2_000)
+            }
+            wire.send([UInt8](repeating: 1, count: size % 10))
+            #expect(try wire.receive().status == 413)
+            // Nothing follows.
+            #expect(wire.closes)
+        }
+        #expect(try TestClient(port: Int(server.port)).get("/").status == 200)
+    }
+
+    @Test("a body over the limit for which leave is asked isn't wanted")
+    func expectedBody() throws {
+        let server = try start { $0.bodyLimitBytes = 1000 }
+        let wire = try Wire(port: Int(server.port))
+        wire.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\nExpect: 100-continue\r\n\r\n")
+        #expect(try wire.receive().status == 413)
+    }
+
     @Test("a chunked body without end is cut off")
     func endlessBody() throws {
         let server = try start { $0.bodyLimitBytes = 1000 }

@@ -32,7 +32,11 @@ void understudy_replace_next_answer(understudy_refuse refuse, void *context, con
 // Queues an answer of our own: never replaced.
 int understudy_queue_answer(struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response);
 
-// Sends a whole response past libmicrohttpd, through TLS where the connection has it. As much as fits the socket at once.
+// Sends a whole response past libmicrohttpd, through TLS where the connection has it, before the request has come in whole. As much
+// as fits the socket at once. Returns the connection's descriptor; -1 when there is none.
+int understudy_send_ahead(struct MHD_Connection *connection, const void *bytes, size_t count);
+
+// The same, and nothing more is sent or read on the connection.
 void understudy_send_now(struct MHD_Connection *connection, const void *bytes, size_t count);
 
 #endif
