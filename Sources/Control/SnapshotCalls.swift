@@ -67,7 +67,7 @@ extension ControlAPI {
                 return ControlAnswer.error(
                     409, "tooLarge",
                     "the world takes \(bytes.count) bytes as a snapshot, and none may have more than \(WorldSnapshot.sizeLimit): "
-                        + "remove what it needn't hold, or copy the file of --store sqlite: whole")
+                        + "remove what it needn't hold, or copy the store itself, where it is a file or a database")
             }
             return Response(
                 status: 200,

@@ -54,7 +54,7 @@ package struct SystemGenerator: Codable, Sendable {
         case isUsed
     }
 
-    /// With what stands before it in memory, less than 1,024 bytes: those are what makes glibc look for more than small pieces.
+    /// With its header, the array takes less than 1,024 bytes: `CConnections/bodies.c` says what larger pieces cost.
     private static let poolSize = 960
     /// It isn't changed, so that copies of this value share it.
     private var pool: [UInt8] = []
@@ -68,10 +68,8 @@ package struct SystemGenerator: Codable, Sendable {
         isUsed = true
         if pool.count - drawn < count {
             OpenSSL.prepare()
-            pool = [UInt8](unsafeUninitializedCapacity: max(SystemGenerator.poolSize, count)) { bytes, size in
-                size = bytes.count
-                _ = RAND_bytes(bytes.baseAddress, Int32(bytes.count))
-            }
+            pool = [UInt8](repeating: 0, count: max(SystemGenerator.poolSize, count))
+            pool.withUnsafeMutableBufferPointer { _ = RAND_bytes($0.baseAddress, Int32($0.count)) }
             drawn = 0
         }
         defer { drawn += count }

@@ -2,8 +2,8 @@ import CPlatform
 import Dispatch
 import Synchronization
 
-/// Gives memory back to the system that was freed with much that the process held. The C library keeps it otherwise: a daemon
-/// whose worlds are reset would stay as large as it once was.
+/// Gives freed memory back to the system. The C library keeps it otherwise: a daemon whose worlds are reset would stay as large as
+/// it once was.
 package enum FreedMemory {
     private static let isGivenBack = Atomic<Bool>(false)
     private static let isDue = Atomic<Bool>(false)

@@ -96,7 +96,7 @@ struct RoomTests {
         }
         let memory = try fixture.client.get("\(FirebaseFixture.control)/health").json["memory"] as? [String: Any]
         let projects = memory?["projects"] as? [String: Any]
-        #expect(projects?["count"] as? Int == UnseededPool.limit)
+        #expect(projects?["count"] as? Int == UnseededPool.limit && projects?["refused"] as? Int == 1)
         _ = try fixture.client.request("POST", "\(FirebaseFixture.control)/reset")
         #expect(try fixture.v1("signUp", [:], key: "demo-project-x").status == 200)
     }

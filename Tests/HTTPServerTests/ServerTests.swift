@@ -91,22 +91,19 @@ struct ServerTests {
         #expect(try TestClient(port: port).request("POST", "/", body: [UInt8](repeating: 1, count: 1000)).status == 200)
     }
 
-    @Test(
-        "a client that sends a body over the limit whole before it reads gets the refusal", arguments: [1_001, 16_000])
-    func refusedBody(size: Int) throws {
-        let server = try start { $0.bodyLimitBytes = 1000 }
-        for _ in 0..<20 {
-            let wire = try Wire(port: Int(server.port))
-            wire.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n")
-            for _ in 0..<10 {
-                wire.send([UInt8](repeating: 1, count: size / 10))
-                usleep(2_000)
-            }
-            wire.send([UInt8](repeating: 1, count: size % 10))
-            #expect(try wire.receive().status == 413)
-            // Nothing follows.
-            #expect(wire.closes)
-        }
+    @Test("a client that sends a body over the limit whole before it reads gets the refusal")
+    func refusedBody() throws {
+        let server = try start { $0.bodyLimitBytes = 1 << 20 }
+        // It fails where the connection is closed while it sends.
+        let script = """
+            import http.client, sys
+            for _ in range(5):
+                connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+                connection.request("POST", "/", b"x" * (15 << 20))
+                print(connection.getresponse().status)
+            """
+        let result = try Shell.run("python3", ["-c", script, "\(server.port)"])
+        #expect(result.output == String(repeating: "413\n", count: 5), "\(result.errors)")
         #expect(try TestClient(port: Int(server.port)).get("/").status == 200)
     }
 

@@ -190,7 +190,7 @@ package final class Dispatcher: Sendable {
             let providers = operations.providers(at: address.host)
             let refusal = providers.isEmpty ? nil : refusal(of: exchange(context), by: providers)
             let response = refusal ?? notFound(request, address)
-            // A mistyped call controls the daemon as little as any other is an exchange with a provider.
+            // Calls of the control API aren't recorded, mistyped ones neither.
             if address.host == nil, address.path.hasPrefix(Operation.controlRoot + "/") {
                 return .now(identified(response, request, at: address, id: context.id))
             }

@@ -78,7 +78,7 @@ final class TableJournal {
     /// Forgets all but the first ones.
     func cut(to count: Int) { entries.removeLast(entries.count - count) }
 
-    /// Forgets all. The room for a few hundred entries is kept: the next change needs as much.
+    /// Forgets all. The room for some entries is kept, in each world: the next change needs as much.
     func clear() {
         if entries.capacity > TableJournal.keptCapacity {
             entries = []
@@ -87,5 +87,5 @@ final class TableJournal {
         }
     }
 
-    private static let keptCapacity = 500
+    private static let keptCapacity = 128
 }

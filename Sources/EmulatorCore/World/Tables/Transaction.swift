@@ -24,6 +24,7 @@ package protocol Tables: AnyObject {
     func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result
     /// The world's time.
     var now: Instant { get }
+    /// The world's generator.
     var random: Randomness { get set }
 }
 
