@@ -77,9 +77,9 @@ extension Token<GitHubGrant> {
     fileprivate var set: GitHubGrant.TokenSet { GitHubGrant.TokenSet(grant: grant, scopes: details.scopes) }
 }
 
-/// Why a token stopped working, for diagnoses.
+/// Why a token stopped working, for diagnoses. That it has is written at once; this may be lost with a daemon that is killed.
 struct EndedToken: Row {
-    static let table = Table<EndedToken>("github.endedToken", limit: 1_000)
+    static let table = Table<EndedToken>("github.endedToken", limit: 1_000, isWrittenBehind: true)
 
     /// The token itself.
     let key: String

@@ -175,6 +175,55 @@ struct WrittenBehindTests {
         #expect(!call.endsUnwritten())
     }
 
+    @Test("what is written behind is written also while other changes keep coming")
+    func meanwhile() throws {
+        let world = try World(try seed())
+        world.store.update { $0.put(Tally(key: "t", count: 1)) }
+        var number = 0
+        while try world.queue.load("w").rows["test.tally"] == nil {
+            number += 1
+            try StoreCall.checked { world.store.update { $0.put(Note(key: "\(number)")) } }
+        }
+        #expect(number > 0)
+    }
+
+    @Test("what is written behind is left out until it is due, and then written as it is at last")
+    func due() throws {
+        let world = try World(try seed())
+        world.store.update { tables in
+            tables.put(Note(key: "a"))
+            tables.put(Tally(key: "kept", count: 1))
+        }
+        world.queue.changes.flush()
+        try world.queue.file.withLock { _ in
+            for count in 2...4 {
+                world.store.update { tables in
+                    tables.put(Note(key: "b", topic: "\(count)"))
+                    tables.put(Tally(key: "kept", count: count))
+                    tables.put(Tally(key: "short", count: count))
+                }
+                world.store.update { tables in _ = tables.remove(Tally.self, "short") }
+                let rows = try #require(world.store.takeChange(isDue: false)).change.summary().rows
+                #expect(rows.map(\.key) == ["b"])
+            }
+            let rows = try #require(world.store.takeChange(isDue: true)).change.summary().rows
+            #expect(rows.filter { $0.kind != nil }.map(\.key) == ["kept"])
+            let kept = try #require(rows.first { $0.key == "kept" })
+            #expect(try JSONDecoder().decode(Tally.self, from: Data(kept.value)).count == 4)
+            #expect(try #require(world.store.takeChange(isDue: true)).change.summary().rows.isEmpty)
+        }
+    }
+
+    @Test("what is written behind isn't kept without a bound")
+    func bound() throws {
+        let world = try World(try seed())
+        try world.queue.file.withLock { _ in
+            world.store.update { tables in for count in 1...20_000 { tables.put(Tally(key: "t", count: count)) } }
+            let rows = try #require(world.store.takeChange(isDue: false)).change.summary().rows
+            #expect(rows.map(\.key) == ["t"])
+        }
+    }
+
     @Test("what is written behind is there after a proper end")
     func end() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "behind-\(UUID().uuidString)").path

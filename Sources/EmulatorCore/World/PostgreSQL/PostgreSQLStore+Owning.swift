@@ -23,7 +23,8 @@ extension PostgreSQLStore {
             let isTaken = state.withLock { state in
                 guard let held = state.held, held.id == id, held.version == version, !state.isGone else { return false }
                 held.shared.journal.isOpen = true
-                (state.isOwned, state.isLettingGo, state.isReset, state.isQueued) = (true, false, false, false)
+                (state.isOwned, state.isLettingGo, state.isReset) = (true, false, false)
+                (state.isQueued, state.isQueuedBehind) = (false, false)
                 isOwned.store(true, ordering: .releasing)
                 return true
             }
@@ -65,9 +66,8 @@ extension PostgreSQLStore {
     /// What is in memory isn't so any more.
     func forget(_ state: inout State) {
         if state.isOwned, let id = state.held?.id { stores.ownership.remove(id) }
-        (state.held, state.isOwned, state.isLettingGo, state.isReset, state.isQueued) = (
-            nil, false, false, false, false
-        )
+        (state.held, state.isOwned, state.isLettingGo, state.isReset) = (nil, false, false, false)
+        (state.isQueued, state.isQueuedBehind) = (false, false)
         isOwned.store(false, ordering: .releasing)
     }
 
@@ -96,8 +96,7 @@ extension PostgreSQLStore {
         switch effect {
         case .none, .refused: break
         case .changedBehind:
-            stores.changes.addBehind(state.isQueued ? nil : .change(self))
-            state.isQueued = true
+            enqueueBehind(&state)
         case .changed:
             enqueue(&state)
             held.shared.journal.place(from: count, at: state.position)
@@ -137,6 +136,12 @@ extension PostgreSQLStore {
     private func enqueue(_ state: inout State) {
         state.position = stores.changes.add(state.isQueued ? nil : .change(self))
         state.isQueued = true
+    }
+
+    private func enqueueBehind(_ state: inout State) {
+        guard !state.isQueuedBehind else { return }
+        stores.changes.addBehind(.change(self))
+        state.isQueuedBehind = true
     }
 
     /// Begins the world afresh, if it is owned.
@@ -187,10 +192,13 @@ extension PostgreSQLStore {
 
     // MARK: - Writing
 
-    /// What was changed since this was last asked. Only the queue asks.
-    func takeWrite() throws(StoreFailure) -> OwnedWrite? {
+    /// What was changed since this was last asked; what nobody waits for only if it is due. Only the queue asks.
+    func takeWrite(isDue: Bool) throws(StoreFailure) -> OwnedWrite? {
         let (taken, lost) = state.withLock { state -> ((held: Held, change: SharedChange)?, StoreFailure?) in
+            // Who lets go of the world writes all of it.
+            let isDue = isDue || state.isLettingGo
             defer { (state.isQueued, state.lost) = (false, nil) }
+            if isDue { state.isQueuedBehind = false }
             guard state.isOwned, let held = state.held else { return (nil, state.lost) }
             if state.isReset {
                 held.shared.note(held.tables.box(WorldClock.self))
@@ -198,8 +206,9 @@ extension PostgreSQLStore {
             }
             let change = SharedChange(
                 of: held.tables, held.shared, at: (held.version + 1) * PostgreSQLSchema.placesOfVersion,
-                isReset: state.isReset)
+                isReset: state.isReset, isDue: isDue)
             change.settle()
+            if !held.shared.journal.behind.isEmpty { enqueueBehind(&state) }
             state.isReset = false
             return ((held: held, change: change), nil)
         }

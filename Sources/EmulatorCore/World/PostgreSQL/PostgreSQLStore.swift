@@ -40,6 +40,8 @@ final class PostgreSQLStore: Store {
         var isReset = false
         /// Whether the queue knows that there is something to write.
         var isQueued = false
+        /// Whether they know that there is something to write for which nobody waits.
+        var isQueuedBehind = false
         /// Of the last change in the queue.
         var position = 0
         /// Why something that was to be written can't be; `nil` when there is no such thing.

@@ -23,14 +23,17 @@ final class PostgreSQLWriter: ChangeWriter {
 
     private static let attempts = 3
 
-    func write(_ works: [Work]) throws(StoreFailure) {
+    func write(_ works: [Work], due: [Work]) throws(StoreFailure) {
         var writes: [OwnedWrite] = []
         var calls: [PostgreSQLCall] = []
-        for work in works {
+        // A world that is in both is taken once: what is done meanwhile comes next time.
+        var taken: Set<ObjectIdentifier> = []
+        for (work, isDue) in due.map({ ($0, true) }) + works.map({ ($0, false) }) {
             switch work {
             case .remove(let id): calls += PostgreSQLSchema.removal(of: id)
             case .change(let store):
-                guard let write = try store.takeWrite() else { continue }
+                guard due.isEmpty || taken.insert(ObjectIdentifier(store)).inserted else { continue }
+                guard let write = try store.takeWrite(isDue: isDue) else { continue }
                 writes.append(write)
                 calls += write.calls(writer)
             }

@@ -33,35 +33,52 @@ struct SharedChange: @unchecked Sendable {
     private var values: [(captured: MemoryTables.CapturedValue, written: [UInt8]?)] = []
     private var outcomes: [Outcome] = []
 
-    /// What is in the journal, which is emptied.
-    init(of tables: MemoryTables, _ shared: SharedTables, at firstPlace: Int64, isReset: Bool = false) {
+    /// What is in the journal, which is emptied. What nobody waits for is left there unless it `isDue`.
+    init(
+        of tables: MemoryTables, _ shared: SharedTables, at firstPlace: Int64, isReset: Bool = false, isDue: Bool = true
+    ) {
         self.tables = tables
         coder = shared.coder
         self.isReset = isReset
         self.firstPlace = firstPlace
         var known: [OutcomeKey: Int] = [:]
         var touched: Set<ObjectIdentifier> = []
-        let count = shared.journal.entries.count
+        let leavesBehind = !isDue && !shared.journal.leavesTooMuch
+        let left = leavesBehind ? [] : shared.journal.behind
+        let count = left.count + shared.journal.entries.count
         known.reserveCapacity(count)
         outcomes.reserveCapacity(count)
         steps.reserveCapacity(count)
+        for entry in left { note(entry, shared, &known, &touched) }
         for entry in shared.journal.entries {
-            switch entry {
-            case .touched(let box):
-                guard touched.insert(ObjectIdentifier(box)).inserted else { continue }
-                guard let captured = box.captured(by: shared.coder) else { continue }
-                values.append((captured: captured, written: shared.written(captured.name)))
-            case .put(let row, let table, let manner):
-                note(row, table, manner, &known)
-                steps.append(.put(row, in: table, manner, shared.encoder(of: table)))
-            case .removed(let key, let table):
-                let place = outcome(of: key, table, &known)
-                (outcomes[place].step, outcomes[place].moved, outcomes[place].addedAt) = (steps.count, [], nil)
-                steps.append(.removed(key, from: table))
+            if leavesBehind, entry.isWrittenBehind {
+                shared.journal.leaveBehind(entry)
+            } else {
+                note(entry, shared, &known, &touched)
             }
         }
         shared.journal.clear()
+        if !leavesBehind { shared.journal.clearBehind() }
         for place in outcomes.indices { outcomes[place].kind = outcomes[place].table.kind(of: outcomes[place].key) }
+    }
+
+    private mutating func note(
+        _ entry: TableJournal.Entry, _ shared: SharedTables, _ known: inout [OutcomeKey: Int],
+        _ touched: inout Set<ObjectIdentifier>
+    ) {
+        switch entry {
+        case .touched(let box):
+            guard touched.insert(ObjectIdentifier(box)).inserted else { return }
+            guard let captured = box.captured(by: shared.coder) else { return }
+            values.append((captured: captured, written: shared.written(captured.name)))
+        case .put(let row, let table, let manner):
+            note(row, table, manner, &known)
+            steps.append(.put(row, in: table, manner, shared.encoder(of: table)))
+        case .removed(let key, let table):
+            let place = outcome(of: key, table, &known)
+            (outcomes[place].step, outcomes[place].moved, outcomes[place].addedAt) = (steps.count, [], nil)
+            steps.append(.removed(key, from: table))
+        }
     }
 
     private mutating func outcome(of key: String, _ table: MemoryTable, _ known: inout [OutcomeKey: Int]) -> Int {

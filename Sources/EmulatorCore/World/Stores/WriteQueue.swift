@@ -11,8 +11,8 @@ protocol ChangeWriter<Work>: AnyObject, Sendable {
     /// Runs `body` while nobody reads what is written.
     func exclusively<Result>(_ body: () -> Result) -> Result
 
-    /// All of it or nothing.
-    func write(_ works: [Work]) throws(StoreFailure)
+    /// All of it or nothing. `due` is what is written behind, and is to be written now.
+    func write(_ works: [Work], due: [Work]) throws(StoreFailure)
 
     /// Nothing of this is written, nor will be. Returns what is to be done all the same.
     func giveUp(_ works: [Work]) -> [Work]
@@ -37,8 +37,12 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         /// All up to this one are written, or have failed.
         var settled = 0
         var works: [Work] = []
-        /// Whether the thread that writes looks within a second for work of which it wasn't told.
-        var isWatched = false
+        /// Work for which nobody waits.
+        var later: [Work] = []
+        /// When that is due; `nil` when there is none.
+        var laterIsDue: DispatchTime?
+        /// Whether it is due at once.
+        var isFlushed = false
         /// Whether the thread that writes was told to look for work, and hasn't yet.
         var isTold = false
         var waiters: [Waiter] = []
@@ -81,13 +85,11 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         return position
     }
 
-    /// Something has been changed for which nobody will wait. It is written with the next change, or within a second.
-    func addBehind(_ work: Work?) {
-        let isWatched = state.withLock { state in
-            if let work { state.works.append(work) }
-            return state.isWatched
-        }
-        if !isWatched { tell() }
+    /// Something has been changed for which nobody will wait. It is written within a second, with all that has gathered meanwhile.
+    func addBehind(_ work: Work) {
+        let isNews = state.withLock { $0.add(later: [work]) }
+        // It has to know when it is due.
+        if isNews { tell() }
     }
 
     /// The thread that writes is to look for work.
@@ -137,7 +139,10 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
     }
 
     /// Waits until all that was changed before is written, or has failed.
-    func flush() { _ = waitUntilWritten(add(nil)) }
+    func flush() {
+        state.withLock { $0.isFlushed = true }
+        _ = waitUntilWritten(add(nil))
+    }
 
     /// Writes what is left, and then nothing more.
     func close() {
@@ -157,18 +162,12 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 
     private func run(_ writer: some ChangeWriter<Work>) {
         var isBusy = false
-        var deadline = DispatchTime.distantFuture
         while true {
-            let isDue = wake.wait(timeout: deadline) == .timedOut
-            if isBusy, !isDue { usleep(WriteQueue.gathering) }
-            let (batch, isWatched, isClosed) = state.withLock { $0.take(isDue: isDue) }
-            if let batch { isBusy = process(batch.works, upTo: batch.position, writer) }
+            let deadline = state.withLock { $0.laterIsDue } ?? .distantFuture
+            if wake.wait(timeout: deadline) == .success, isBusy { usleep(WriteQueue.gathering) }
+            let (batch, isClosed) = state.withLock { (batch: $0.take(at: .now()), isClosed: $0.isClosed) }
+            if let batch { isBusy = process(batch, writer) }
             if isClosed { break }
-            if !isWatched {
-                deadline = .distantFuture
-            } else if batch != nil || deadline == .distantFuture {
-                deadline = .now() + .seconds(1)
-            }
         }
         writer.end()
         let stopped = StoreFailure(.gone, "the daemon has stopped")
@@ -184,12 +183,12 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
     }
 
     /// Returns whether several answers waited for it.
-    private func process(_ works: [Work], upTo position: Int, _ writer: some ChangeWriter<Work>) -> Bool {
+    private func process(_ batch: State.Batch, _ writer: some ChangeWriter<Work>) -> Bool {
         let (done, failure) = writer.exclusively { () -> ([Waiter], StoreFailure?) in
             do throws(StoreFailure) {
-                try writer.write(works)
-                return (settle(position), nil)
-            } catch { return (fail(works, error, writer), error) }
+                try writer.write(batch.works, due: batch.due)
+                return (settle(batch.position), nil)
+            } catch { return (fail(batch.works + batch.due, error, writer), error) }
         }
         guard let failure else {
             ResumedConnections.together { for waiter in done { waiter.done(nil) } }
@@ -222,7 +221,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
                     return nil
                 }
                 state.fail(failure)
-                state.works = left
+                _ = state.add(later: left)
                 settled.store(state.settled, ordering: .releasing)
                 return state.takeWaiters()
             }
@@ -232,18 +231,31 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 }
 
 extension WriteQueue.State {
-    /// What is to be written now; `isDue` for what nobody waits for, too.
-    fileprivate mutating func take(
-        isDue: Bool
-    ) -> (batch: (works: [Work], position: Int)?, isWatched: Bool, isClosed: Bool) {
+    /// What is written at once, as far as this position.
+    fileprivate struct Batch {
+        let works: [Work]
+        let due: [Work]
+        let position: Int
+    }
+
+    /// What is to be written now; `nil` for nothing.
+    fileprivate mutating func take(at time: DispatchTime) -> Batch? {
         isTold = false
-        guard position > settled || !works.isEmpty && (isDue || isClosed) else {
-            isWatched = !works.isEmpty || isWatched && !isDue
-            return (nil, isWatched, isClosed)
+        let isDue = isClosed || isFlushed || laterIsDue.map { $0 <= time } ?? false
+        guard position > settled || isDue && !later.isEmpty else { return nil }
+        defer {
+            works = []
+            if isDue { (later, laterIsDue, isFlushed) = ([], nil, false) }
         }
-        defer { works = [] }
-        isWatched = true
-        return ((works: works, position: position), true, isClosed)
+        return Batch(works: works, due: isDue ? later : [], position: position)
+    }
+
+    /// Work for which nobody waits. Returns whether it is the first.
+    fileprivate mutating func add(later works: [Work]) -> Bool {
+        later += works
+        guard laterIsDue == nil, !works.isEmpty else { return false }
+        laterIsDue = .now() + .seconds(1)
+        return true
     }
 
     private static var failedLimit: Int { 1_000 }
