@@ -1,3 +1,4 @@
+import Foundation
 import JOSE
 import JSON
 import Synchronization
@@ -101,6 +102,45 @@ struct StoreComparisonTests {
             let (expected, found) = (memory.read { all($0) }, other.read { all($0) })
             try #require(expected == found)
             if random.bytes(1)[0] % 16 == 0 { for store in [memory, other] { store.reset(to: seed) {} } }
+        }
+    }
+
+    @Test("whatever is done, written and read again", arguments: 0..<12)
+    func readingAgain(run: Int) throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "again-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let (memory, start) = (MemoryStore(seed), try #require(Instant(seconds: 2_000_000_000)))
+        var stores = try SQLiteStores("\(path)/w")
+        defer { stores.close() }
+        var kept = stores.store(of: "w", seed: seed)
+        for store in [memory, kept] as [any Store] {
+            store.update { tables in
+                tables.clock.set(start)
+                tables.clock.freeze(true)
+            }
+        }
+        var random = Randomness(seed: "again-\(run)")
+        for _ in 0..<60 {
+            let bytes = random.bytes(3)
+            let choices = random
+            for store in [memory, kept] as [any Store] {
+                if bytes[0] % 16 == 0 { store.reset(to: seed) {} }
+                try? store.update { (tables) throws(Refusal) in
+                    var random = choices
+                    change(&tables, &random, start)
+                    if bytes[0] % 3 == 0 { throw Refusal() }
+                }
+            }
+            _ = random.bytes(7)
+            // Several changes are written together, or each by itself.
+            if bytes[1] % 3 == 0 { _ = stores.worlds }
+            if bytes[2] % 3 == 0 {
+                stores.close()
+                stores = try SQLiteStores("\(path)/w")
+                kept = stores.store(of: "w", seed: seed)
+            }
+            try #require(memory.read { all($0) } == kept.read { all($0) })
         }
     }
 

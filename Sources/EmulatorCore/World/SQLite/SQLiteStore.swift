@@ -57,13 +57,16 @@ final class SQLiteStore: Store {
 
     // MARK: - Loading
 
-    private func hold(_ world: SQLiteWorld, _ shared: SharedTables) {
+    private func hold(
+        _ world: SQLiteWorld, _ shared: SharedTables, _ rows: [String: [SharedTables.WrittenRow]] = [:]
+    ) {
         state.withLock { state in
             guard state.held == nil, !state.isGone else { return }
             let tables = MemoryTables(state.seed, rows: state.rowSeed, shared: shared)
             // Now rather than while somebody waits for the lock.
             tables.readAll(state.seed.format.stored)
             guard shared.failure == nil else { return }
+            world.notePlaces(of: rows, in: tables.seededTables)
             shared.journal.isOpen = true
             state.held = Held(tables: tables, shared: shared, world: world)
             isHeld.store(true, ordering: .releasing)
@@ -84,7 +87,7 @@ final class SQLiteStore: Store {
                 let profiles = state.withLock { $0.seed.format.profiles }
                 let (world, rows, values) = try queue.load(name)
                 let shared = SharedTables(StoredCoder(profiles: profiles), rows: rows, values: values)
-                hold(world, shared)
+                hold(world, shared, rows)
                 if let failure = shared.failure { throw failure }
             } catch { StoreCall.current?.note(error) }
         }

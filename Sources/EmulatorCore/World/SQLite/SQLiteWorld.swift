@@ -8,7 +8,7 @@ final class SQLiteWorld: @unchecked Sendable {
     private(set) var id: Int64?
     /// The place of the next operation among all that are ever done to the world.
     private(set) var nextPlace: Int64 = 0
-    /// The rows' places, by tables and keys.
+    /// The rows' places, by tables and keys, of tables that begin with seeded rows. Rows of others know their places.
     private var places: [String: [String: Int64]] = [:]
     private var values: [String: [UInt8]] = [:]
 
@@ -35,7 +35,6 @@ final class SQLiteWorld: @unchecked Sendable {
                 return false
             }
             let (key, moved) = (row.text(3), row.utf8(5))
-            places[table, default: [:]][key] = place
             nextPlace = place + 1
             // Where a seeded row was removed, its key is its value.
             let value = kind == .removed ? Array(key.utf8) : row.utf8(4)
@@ -54,6 +53,13 @@ final class SQLiteWorld: @unchecked Sendable {
             nextPlace = max(nextPlace, place)
         }
         return (rows, values)
+    }
+
+    /// Takes note of the places of rows that were read. `tables` are those that begin with seeded rows.
+    func notePlaces(of rows: [String: [SharedTables.WrittenRow]], in tables: Set<String>) {
+        for (table, rows) in rows where tables.contains(table) {
+            places[table] = Dictionary(rows.map { ($0.key, $0.place) }, uniquingKeysWith: { _, last in last })
+        }
     }
 
     /// Entries of indexes may stand after the last of the rows: this is where the next ones stand.
@@ -105,11 +111,11 @@ final class SQLiteWorld: @unchecked Sendable {
 
     private func write(_ row: SharedChange.Row, _ id: Int64, _ file: SQLiteFile) throws(SQLiteError) {
         let first = SQLiteSchema.numbers(of: id).lowerBound
-        let known = places[row.table]?[row.key]
+        let known = row.mayBeSeeded ? places[row.table]?[row.key] : row.before
         guard let kind = row.kind else {
             guard let known else { return }
             try file.statements.removeRow.run(.integer(first + known))
-            places[row.table]?[row.key] = nil
+            if row.mayBeSeeded { places[row.table]?[row.key] = nil }
             return
         }
         let value: [UInt8] = kind == .removed ? [] : row.value
@@ -118,12 +124,14 @@ final class SQLiteWorld: @unchecked Sendable {
                 .integer(kind.rawValue), .utf8(value), .utf8(row.moved), .integer(first + known))
         }
         if let known { try file.statements.removeRow.run(.integer(first + known)) }
-        let place = row.place ?? nextPlace
+        guard let place = row.place else {
+            throw SQLiteError(code: 11, message: "where a row stands isn't known", systemError: 0)
+        }
         let table = try file.number(ofTable: row.table)
         try file.statements.putRow.run(
             .integer(first + place), .integer(table), .integer(kind.rawValue), .text(row.key), .utf8(value),
             .utf8(row.moved))
-        places[row.table, default: [:]][row.key] = place
+        if row.mayBeSeeded { places[row.table, default: [:]][row.key] = place }
     }
 
     private func clear(_ id: Int64, _ file: SQLiteFile) throws(SQLiteError) {

@@ -2,7 +2,7 @@
 /// it once it is written.
 struct SharedChange: @unchecked Sendable {
     private enum Step {
-        case put(StoredRow, in: MemoryTable, TableJournal.Manner, (StoredRow) throws(StoreFailure) -> [UInt8])
+        case put(StoredRow, in: MemoryTable)
         case removed(String, from: MemoryTable)
     }
 
@@ -10,12 +10,20 @@ struct SharedChange: @unchecked Sendable {
     private struct Outcome {
         let table: MemoryTable
         let key: String
+        /// The place of the row that there was before, as far as it is known.
+        let before: Int64?
+        /// Whether it was put, and not removed since.
+        var isThere = false
         var kind: StoredRowKind?
         /// The last step that put or removed it.
         var step = 0
         /// The step that added it; `nil` where it stays in its place.
         var addedAt: Int?
         var moved: [MovedEntry]
+
+        mutating func settleKind() {
+            kind = table.base == nil ? isThere ? .own : nil : table.kind(of: key)
+        }
     }
 
     private struct OutcomeKey: Hashable {
@@ -29,6 +37,8 @@ struct SharedChange: @unchecked Sendable {
     let isReset: Bool
     /// The place of the first operation among all that were ever done to the world.
     let firstPlace: Int64
+    /// Its number among those of the journal.
+    private let number: Int
     private var steps: [Step] = []
     private var values: [(captured: MemoryTables.CapturedValue, written: [UInt8]?)] = []
     private var outcomes: [Outcome] = []
@@ -41,61 +51,73 @@ struct SharedChange: @unchecked Sendable {
         coder = shared.coder
         self.isReset = isReset
         self.firstPlace = firstPlace
+        number = shared.journal.nextChange()
         var known: [OutcomeKey: Int] = [:]
-        var touched: Set<ObjectIdentifier> = []
         let leavesBehind = !isDue && !shared.journal.leavesTooMuch
         let left = leavesBehind ? [] : shared.journal.behind
         let count = left.count + shared.journal.entries.count
-        known.reserveCapacity(count)
         outcomes.reserveCapacity(count)
         steps.reserveCapacity(count)
-        for entry in left { note(entry, shared, &known, &touched) }
+        for entry in left { note(entry, shared, &known) }
         for entry in shared.journal.entries {
             if leavesBehind, entry.isWrittenBehind {
                 shared.journal.leaveBehind(entry)
             } else {
-                note(entry, shared, &known, &touched)
+                note(entry, shared, &known)
             }
         }
         shared.journal.clear()
         if !leavesBehind { shared.journal.clearBehind() }
-        for place in outcomes.indices { outcomes[place].kind = outcomes[place].table.kind(of: outcomes[place].key) }
+        for place in outcomes.indices { outcomes[place].settleKind() }
     }
 
     private mutating func note(
-        _ entry: TableJournal.Entry, _ shared: SharedTables, _ known: inout [OutcomeKey: Int],
-        _ touched: inout Set<ObjectIdentifier>
+        _ entry: TableJournal.Entry, _ shared: SharedTables, _ known: inout [OutcomeKey: Int]
     ) {
         switch entry {
         case .touched(let box):
-            guard touched.insert(ObjectIdentifier(box)).inserted else { return }
+            guard box.change != number else { return }
+            box.change = number
             guard let captured = box.captured(by: shared.coder) else { return }
             values.append((captured: captured, written: shared.written(captured.name)))
         case .put(let row, let table, let manner):
             note(row, table, manner, &known)
-            steps.append(.put(row, in: table, manner, shared.encoder(of: table)))
-        case .removed(let key, let table):
-            let place = outcome(of: key, table, &known)
+            steps.append(.put(row, in: table))
+        case .removed(let key, let kept, let table):
+            let place = outcome(of: key, kept, table, &known)
             (outcomes[place].step, outcomes[place].moved, outcomes[place].addedAt) = (steps.count, [], nil)
+            outcomes[place].isThere = false
             steps.append(.removed(key, from: table))
         }
     }
 
-    private mutating func outcome(of key: String, _ table: MemoryTable, _ known: inout [OutcomeKey: Int]) -> Int {
-        let id = OutcomeKey(table: ObjectIdentifier(table), key: key)
-        if let place = known[id] { return place }
-        outcomes.append(Outcome(table: table, key: key, moved: table.moved[key] ?? []))
-        known[id] = outcomes.count - 1
+    /// The place of what becomes of a row.
+    ///
+    /// Rows tell by themselves whether they were a part of this change before. Only where there are seeded ones, which worlds share,
+    /// it is looked up by the key.
+    private mutating func outcome(
+        of key: String, _ kept: KeptRow?, _ table: MemoryTable, _ known: inout [OutcomeKey: Int]
+    ) -> Int {
+        let id = table.base.map { _ in OutcomeKey(table: ObjectIdentifier(table), key: key) }
+        if let id, let place = known[id] { return place }
+        if id == nil, let kept, kept.change == number { return kept.outcome }
+        let before = kept.flatMap { $0.place < 0 ? nil : $0.place }
+        let moved = table.moved.isEmpty ? nil : table.moved[key]
+        outcomes.append(Outcome(table: table, key: key, before: before, moved: moved ?? []))
+        if let id { known[id] = outcomes.count - 1 }
+        if let kept { (kept.change, kept.outcome) = (number, outcomes.count - 1) }
         return outcomes.count - 1
     }
 
     private mutating func note(
         _ row: StoredRow, _ table: MemoryTable, _ manner: TableJournal.Manner, _ known: inout [OutcomeKey: Int]
     ) {
-        let place = outcome(of: row.key, table, &known)
-        outcomes[place].step = steps.count
+        let place = outcome(of: row.key, row.kept, table, &known)
+        (outcomes[place].step, outcomes[place].isThere) = (steps.count, true)
         switch manner {
-        case .added: (outcomes[place].addedAt, outcomes[place].moved) = (steps.count, [])
+        case .added:
+            (outcomes[place].addedAt, outcomes[place].moved) = (steps.count, [])
+            row.kept?.place = firstPlace + Int64(steps.count)
         case .replaced(let gained):
             outcomes[place].moved = table.entries(
                 of: row, moved: outcomes[place].moved, gaining: gained, at: firstPlace + Int64(steps.count))
@@ -114,6 +136,10 @@ struct SharedChange: @unchecked Sendable {
         let kind: StoredRowKind?
         /// `nil` where it stays.
         let place: Int64?
+        /// Where it was before; `nil` where there was none, or where that isn't known.
+        let before: Int64?
+        /// Whether there may be a seeded row of its key: then the row that is kept is found by the key.
+        let mayBeSeeded: Bool
         /// The key, where a seeded row was removed.
         let value: [UInt8]
         let moved: [UInt8]
@@ -134,8 +160,8 @@ struct SharedChange: @unchecked Sendable {
         var encoded: [[UInt8]] = []
         for step in steps {
             switch step {
-            case .put(let row, let table, _, let encode):
-                let value = try encode(row)
+            case .put(let row, let table):
+                let value = try table.encoded(row)
                 written.change.append(.put(table: table.rules.name, value: value))
                 encoded.append(value)
             case .removed(let key, let table):
@@ -167,8 +193,8 @@ struct SharedChange: @unchecked Sendable {
         var summary = Summary()
         for outcome in outcomes {
             var value: [UInt8] = []
-            if outcome.kind != nil, case .put(let row, _, _, let encode) = steps[outcome.step] {
-                value = try encode(row)
+            if outcome.kind != nil, case .put(let row, let table) = steps[outcome.step] {
+                value = try table.encoded(row)
             }
             summary.rows.append(try row(outcome, value))
         }
@@ -183,6 +209,7 @@ struct SharedChange: @unchecked Sendable {
     private func row(_ outcome: Outcome, _ value: [UInt8]) throws(StoreFailure) -> Row {
         Row(
             table: outcome.table.rules.name, key: outcome.key, kind: outcome.kind, place: place(of: outcome),
+            before: outcome.before, mayBeSeeded: outcome.table.base != nil,
             value: outcome.kind == .removed ? Array(outcome.key.utf8) : value,
             moved: outcome.moved.isEmpty ? [] : try coder.encode(outcome.moved))
     }
@@ -198,7 +225,7 @@ struct SharedChange: @unchecked Sendable {
     func doAgain() {
         for step in steps {
             switch step {
-            case .put(let row, let table, _, _): table.put(row, now: .first)
+            case .put(let row, let table): table.put(row, now: .first)
             case .removed(let key, let table): _ = table.remove(key)
             }
         }
@@ -214,6 +241,16 @@ struct SharedChange: @unchecked Sendable {
     /// Takes note of what is written, where it wasn't undone.
     func settle() {
         for (captured, _) in values { captured.putBack() }
-        for outcome in outcomes { outcome.table.moved[outcome.key] = outcome.moved.isEmpty ? nil : outcome.moved }
+        for outcome in outcomes where !outcome.moved.isEmpty || !outcome.table.moved.isEmpty {
+            outcome.table.moved[outcome.key] = outcome.moved.isEmpty ? nil : outcome.moved
+        }
+    }
+}
+
+extension MemoryTable {
+    /// A row as JSON.
+    fileprivate func encoded(_ row: StoredRow) throws(StoreFailure) -> [UInt8] {
+        guard let encode else { throw StoreFailure(.undeclared, rules.name) }
+        return try encode(row)
     }
 }

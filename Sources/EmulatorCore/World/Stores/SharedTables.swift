@@ -4,7 +4,6 @@ final class SharedTables {
     /// A table whose type is known.
     struct Known {
         let table: MemoryTable
-        let encode: (StoredRow) throws(StoreFailure) -> [UInt8]
         let decode: ([UInt8]) throws(StoreFailure) -> StoredRow
     }
 
@@ -46,8 +45,8 @@ final class SharedTables {
     func add<R: Row>(_ table: MemoryTable, of type: R.Type) {
         let coder = coder
         let known = Known(
-            table: table, encode: { row throws(StoreFailure) in try coder.encode(row.row(type)) },
-            decode: { bytes throws(StoreFailure) in Stored(try coder.decode(type, from: bytes)) })
+            table: table, decode: { bytes throws(StoreFailure) in Stored(try coder.decode(type, from: bytes)) })
+        table.encode = { row throws(StoreFailure) in try coder.encode(row.row(type)) }
         self.known[table.rules.name] = known
         do throws(StoreFailure) {
             if let rows = rows.removeValue(forKey: table.rules.name) { try load(rows, into: known) }
@@ -96,11 +95,6 @@ final class SharedTables {
     func noteWritten(_ name: String, _ bytes: [UInt8]) { values[name] = bytes }
 
     func note(_ box: MemoryTables.AnyBox) { journal.note(box) }
-
-    func encoder(of table: MemoryTable) -> (StoredRow) throws(StoreFailure) -> [UInt8] {
-        if let known = known[table.rules.name] { return known.encode }
-        return { _ throws(StoreFailure) in throw StoreFailure(.undeclared, table.rules.name) }
-    }
 
     // MARK: - What is done here
 
@@ -191,7 +185,7 @@ final class SharedTables {
             guard !gained.isEmpty || table.moved[row.key] != nil else { return }
             let entries = table.entries(of: row, moved: table.moved[row.key] ?? [], gaining: gained, at: place)
             table.moved[row.key] = entries.isEmpty ? nil : entries
-        case .removed(let key, let table): table.moved[key] = nil
+        case .removed(let key, _, let table): table.moved[key] = nil
         case .touched: break
         }
     }

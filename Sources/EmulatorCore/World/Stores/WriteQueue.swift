@@ -158,7 +158,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
     // MARK: - Writing
 
     /// While several clients wait, others may come in this time, in microseconds: a transaction costs as much as ten changes in it.
-    private static var gathering: UInt32 { 200 }
+    private static var gathering: UInt32 { 350 }
 
     private func run(_ writer: some ChangeWriter<Work>) {
         var isBusy = false

@@ -31,7 +31,7 @@ extension MemoryTable {
         if let slot = byKey[key] {
             guard let old = slots[Int(slot)].row else { return nil }
             let seeded = slots[Int(slot)].seeded
-            journal?.noteRemoved(key, from: self)
+            journal?.noteRemoved(key, old, from: self)
             if seeded >= 0 {
                 note(key, old, .replacing(seeded: seeded))
                 hide(seeded)
@@ -44,7 +44,7 @@ extension MemoryTable {
         }
         guard let base, let seeded = base.byKey[key], hidden[seeded] == nil else { return nil }
         note(key, nil, .seeded(seeded))
-        journal?.noteRemoved(key, from: self)
+        journal?.noteRemoved(key, nil, from: self)
         hide(seeded)
         return base.row(seeded)
     }

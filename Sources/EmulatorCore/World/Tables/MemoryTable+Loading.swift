@@ -75,6 +75,7 @@ extension MemoryTable {
             if let seeded { hide(seeded) }
             return
         }
+        row.kept = KeptRow(place: loaded.place)
         let slot = occupy(row)
         if !loaded.moved.isEmpty { moved[loaded.key] = loaded.moved }
         guard let seeded else { return link(slot, after: last) }

@@ -59,6 +59,8 @@ final class MemoryTable {
     var isUndoing = false
     /// Where others have the same table; `nil` in a store of this process's own.
     var journal: TableJournal?
+    /// Writes a row of it as JSON, where rows are written.
+    var encode: ((StoredRow) throws(StoreFailure) -> [UInt8])?
     /// The positions of the last change, and of the last that took a row away, where answers wait for changes (`WriteQueue`).
     var changedAt = 0
     var removedAt = 0

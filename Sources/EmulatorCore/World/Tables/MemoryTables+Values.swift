@@ -6,6 +6,8 @@ extension MemoryTables {
         var position = 0
         /// The last transaction that couldn't fail and in which it was noted as touched.
         var notedIn = 0
+        /// The last `SharedChange` of which it is a part, by its number.
+        var change = 0
 
         /// The value as it is now, to be written or to be put back.
         func captured(by coder: StoredCoder) -> CapturedValue? { nil }

@@ -65,6 +65,9 @@ final class MemoryTables: Tables, @unchecked Sendable {
         }
     }
 
+    /// The names of tables that begin with rows of the seed.
+    var seededTables: Set<String> { Set(tables.values.filter { $0.base != nil }.map(\.rules.name)) }
+
     /// The value is read anew when it is next asked for.
     func forgetValue(_ type: ObjectIdentifier) {
         values[type] = nil

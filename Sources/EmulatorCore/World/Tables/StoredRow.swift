@@ -3,10 +3,26 @@ import Time
 /// A row of any type, as a table in memory keeps it. It never changes: a changed row is stored anew.
 class StoredRow {
     let key: String
-    /// The position of the change that has put it, where answers wait for that (`WriteQueue`); otherwise 0.
-    var position = 0
+    /// Where it is kept; `nil` in a store of this process's own.
+    var kept: KeptRow?
 
     init(key: String) { self.key = key }
+
+    /// The position of the change that has put it, where answers wait for that (`WriteQueue`); otherwise 0.
+    var position: Int { kept?.position ?? 0 }
+}
+
+/// What is known of a row that is kept outside of memory. A row has it from the one in whose place it was put.
+final class KeptRow {
+    /// The position of the last change of the row, where answers wait for that (`WriteQueue`); otherwise 0.
+    var position = 0
+    /// Where it stands among all rows of its world that are kept, as far as that is known; otherwise -1.
+    var place: Int64
+    /// The number of the last `SharedChange` of the row, and the place of what becomes of it there.
+    var change = 0
+    var outcome = 0
+
+    init(place: Int64 = -1) { self.place = place }
 }
 
 /// A row of one type, as a table in memory keeps it.

@@ -2,13 +2,14 @@
 final class TableJournal {
     enum Entry {
         case put(StoredRow, in: MemoryTable, Manner)
-        case removed(String, from: MemoryTable)
+        /// Where the row is kept is `nil` for a seeded one.
+        case removed(String, KeptRow?, from: MemoryTable)
         /// A value may have changed.
         case touched(MemoryTables.AnyBox)
 
         var isWrittenBehind: Bool {
             switch self {
-            case .put(_, let table, _), .removed(_, let table): table.rules.isWrittenBehind
+            case .put(_, let table, _), .removed(_, _, let table): table.rules.isWrittenBehind
             case .touched: false
             }
         }
@@ -27,13 +28,18 @@ final class TableJournal {
     private(set) var behind: [Entry] = []
     /// Whether anything is noted.
     var isOpen = false
+    /// Counts what was made of the entries.
+    private(set) var changes = 0
 
     func noteAdded(_ row: StoredRow, to table: MemoryTable) {
-        if isOpen { entries.append(.put(row, in: table, .added)) }
+        guard isOpen else { return }
+        row.kept = KeptRow()
+        entries.append(.put(row, in: table, .added))
     }
 
     func noteReplaced(_ old: StoredRow, by row: StoredRow, in table: MemoryTable) {
         guard isOpen else { return }
+        row.kept = old.kept ?? KeptRow()
         var gained: [(index: Int, value: String)] = []
         for (place, index) in table.rules.indexes.enumerated() {
             switch index.values {
@@ -51,8 +57,9 @@ final class TableJournal {
         entries.append(.put(row, in: table, .replaced(gained: gained)))
     }
 
-    func noteRemoved(_ key: String, from table: MemoryTable) {
-        if isOpen { entries.append(.removed(key, from: table)) }
+    /// The row is `nil` where it was a seeded one.
+    func noteRemoved(_ key: String, _ row: StoredRow?, from table: MemoryTable) {
+        if isOpen { entries.append(.removed(key, row?.kept, from: table)) }
     }
 
     func note(_ box: MemoryTables.AnyBox) {
@@ -64,9 +71,9 @@ final class TableJournal {
         for entry in entries[count...] {
             switch entry {
             case .put(let row, let table, _):
-                row.position = position
+                row.kept?.position = position
                 table.changedAt = position
-            case .removed(_, let table): (table.changedAt, table.removedAt) = (position, position)
+            case .removed(_, _, let table): (table.changedAt, table.removedAt) = (position, position)
             case .touched(let box): box.position = position
             }
         }
@@ -88,6 +95,12 @@ final class TableJournal {
 
     /// Forgets all but the first ones.
     func cut(to count: Int) { entries.removeLast(entries.count - count) }
+
+    /// The number of the next change that is made of the entries.
+    func nextChange() -> Int {
+        changes += 1
+        return changes
+    }
 
     /// Forgets what was left behind.
     func clearBehind() { behind = [] }
