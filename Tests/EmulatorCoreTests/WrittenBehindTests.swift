@@ -150,6 +150,41 @@ struct WrittenBehindTests {
         }
     }
 
+    /// Writes nothing, and counts how often.
+    private final class Counter: ChangeWriter {
+        let writes = Mutex<[[Int]]>([])
+
+        func exclusively<Result>(_ body: () -> Result) -> Result { body() }
+        func write(_ works: [Int], due: [Int]) { writes.withLock { $0.append(works + due) } }
+        func giveUp(_ works: [Int]) -> [Int] { [] }
+        func end() {}
+    }
+
+    @Test("everybody is answered, however many waited before")
+    func gathering() async throws {
+        let (queue, counter) = (WriteQueue<Int>(), Counter())
+        try #require(queue.begin(counter))
+        let rounds = [8, 3, 8, 1, 5, 64, 2]
+        for (round, clients) in rounds.enumerated() {
+            await withTaskGroup(of: Void.self) { group in
+                for client in 0..<clients {
+                    group.addTask {
+                        for _ in 0..<20 {
+                            let position = queue.add(round * 100 + client)
+                            await withCheckedContinuation { done in queue.whenWritten(position) { _ in done.resume() } }
+                        }
+                    }
+                }
+            }
+        }
+        queue.close()
+        let writes = counter.writes.withLock { $0 }
+        let count = writes.joined().count
+        #expect(count == 20 * rounds.reduce(0, +))
+        // Together, most of the time.
+        #expect(writes.count < count)
+    }
+
     private func tallies(_ path: String) throws -> [Tally] {
         let stores = try SQLiteStores(path)
         defer { stores.close() }

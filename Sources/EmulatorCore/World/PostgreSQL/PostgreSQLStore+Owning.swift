@@ -81,7 +81,11 @@ extension PostgreSQLStore {
         return state.withLock { state in
             guard state.isOwned, !state.isLettingGo, let held = state.held else { return nil }
             let count = held.shared.journal.entries.count
-            let (outcome, effect) = held.shared.attempt(body, on: held.tables)
+            var effect = SharedTables.Effect.none
+            let outcome: Swift.Result<Result, Failure>
+            do throws(Failure) {
+                outcome = .success(try held.shared.attempt(body, on: held.tables, &effect))
+            } catch { outcome = .failure(error) }
             note(effect, from: count, held, &state)
             if let failure = held.shared.failure { fail(failure, &state) }
             return outcome

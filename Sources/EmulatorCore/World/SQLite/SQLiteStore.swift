@@ -133,26 +133,36 @@ final class SQLiteStore: Store {
     ) throws(Failure) -> Result {
         while true {
             prepare()
-            let (outcome, isRefused) = state.withLock { state in attempt(body, &state) }
+            var isRefused = false
+            let result = try state.withLock { (state) throws(Failure) -> Result in
+                try attempt(body, &state, &isRefused)
+            }
             // What would have changed something is done again if the file can be written again.
-            if !isRefused || queue.refuses() { return try outcome.get() }
+            if !isRefused || queue.refuses() { return result }
         }
     }
 
     /// Runs `body`. `isRefused` where it would have changed something that can't be written.
     private func attempt<Result: Sendable, Failure: Error>(
-        _ body: (inout Transaction) throws(Failure) -> Result, _ state: inout State
-    ) -> (outcome: Swift.Result<Result, Failure>, isRefused: Bool) {
+        _ body: (inout Transaction) throws(Failure) -> Result, _ state: inout State, _ isRefused: inout Bool
+    ) throws(Failure) -> Result {
         guard let held = state.held else {
             var transaction = Transaction(tables: MemoryTables(state.seed))
-            do throws(Failure) { return (.success(try body(&transaction)), false) } catch {
-                return (.failure(error), false)
-            }
+            return try body(&transaction)
         }
-        defer { if let failure = held.shared.failure { fail(failure, &state) } }
         let count = held.shared.journal.entries.count
-        let (outcome, effect) = held.shared.attempt(
-            body, on: held.tables, isRefused: queue.isFailing.load(ordering: .relaxed))
+        var effect = SharedTables.Effect.none
+        defer {
+            note(effect, from: count, held, &state)
+            if let failure = held.shared.failure { fail(failure, &state) }
+            isRefused = effect == .refused
+        }
+        return try held.shared.attempt(
+            body, on: held.tables, isRefused: queue.isFailing.load(ordering: .relaxed), &effect)
+    }
+
+    /// Takes note of what an update has come to that has found `count` entries in the journal.
+    private func note(_ effect: SharedTables.Effect, from count: Int, _ held: Held, _ state: inout State) {
         switch effect {
         case .none, .refused: queue.changes.note(held.tables.seen)
         case .changedBehind:
@@ -164,7 +174,6 @@ final class SQLiteStore: Store {
             held.shared.journal.place(from: count, at: state.position)
             queue.changes.note(state.position)
         }
-        return (outcome, effect == .refused)
     }
 
     private func enqueue(_ state: inout State) {

@@ -109,33 +109,42 @@ final class SharedTables {
     }
 
     /// Changes tables whose journal is open: all that `body` does, or nothing when it throws, or when it would change something and
-    /// `isRefused`.
+    /// `isRefused`. `effect` says what became of it.
     func attempt<Result, Failure: Error>(
-        _ body: (inout Transaction) throws(Failure) -> Result, on tables: MemoryTables, isRefused: Bool = false
-    ) -> (outcome: Swift.Result<Result, Failure>, effect: Effect) {
+        _ body: (inout Transaction) throws(Failure) -> Result, on tables: MemoryTables, isRefused: Bool = false,
+        _ effect: inout Effect
+    ) throws(Failure) -> Result {
         let count = journal.entries.count
+        effect = .none
         tables.look()
         var transaction = Transaction(tables: tables)
-        let outcome: Swift.Result<Result, Failure>
         // What can't fail needs no way back.
         if Failure.self == Never.self, !isRefused {
             tables.beginSurely()
-            do throws(Failure) { outcome = .success(try body(&transaction)) } catch { outcome = .failure(error) }
-            return (outcome, journal.effect(from: count))
+            let result = try body(&transaction)
+            effect = journal.effect(from: count)
+            return result
         }
         tables.begin()
         do throws(Failure) {
-            outcome = .success(try body(&transaction))
-            let effect = journal.effect(from: count)
-            guard effect != .none, isRefused else {
+            let result = try body(&transaction)
+            effect = journal.effect(from: count)
+            if effect == .none || !isRefused {
                 tables.commit()
-                return (outcome, effect)
+            } else {
+                effect = .refused
+                undo(tables, to: count)
             }
-        } catch { outcome = .failure(error) }
+            return result
+        } catch {
+            undo(tables, to: count)
+            throw error
+        }
+    }
+
+    private func undo(_ tables: MemoryTables, to count: Int) {
         tables.undo()
         journal.cut(to: count)
-        if case .success = outcome { return (outcome, .refused) }
-        return (outcome, .none)
     }
 
     // MARK: - What others have done

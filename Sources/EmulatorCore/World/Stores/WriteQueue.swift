@@ -46,6 +46,10 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         /// Whether the thread that writes was told to look for work, and hasn't yet.
         var isTold = false
         var waiters: [Waiter] = []
+        /// How many waited when the last changes were written: so many may soon wait again.
+        var expected = 0
+        /// Whether the thread that writes is to be told when so many wait.
+        var isGathering = false
         /// What couldn't be written, and why: what still waits must be told.
         var failed: [(positions: ClosedRange<Int>, failure: StoreFailure)] = []
         /// Up to this position, what failed isn't known any more.
@@ -59,6 +63,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
+    private let gathered = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let settled = Atomic<Int>(0)
     /// Whether there were changes that couldn't be written.
@@ -117,13 +122,13 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 
     /// Calls `done` once the change at this position is written, or can't be.
     func whenWritten(_ position: Int, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
-        let failure = state.withLock { state -> StoreFailure?? in
-            guard position > state.settled else { return .some(state.failure(of: position)) }
-            if let end = state.end { return .some(end) }
-            state.waiters.append(Waiter(position: position, done: done))
-            return nil
+        let (failure, isEnough) = state.withLock { state -> (StoreFailure??, Bool) in
+            guard position > state.settled else { return (.some(state.failure(of: position)), false) }
+            if let end = state.end { return (.some(end), false) }
+            return (nil, state.add(Waiter(position: position, done: done)))
         }
         if let failure { return done(failure) }
+        if isEnough { gathered.signal() }
         tell()
     }
 
@@ -157,16 +162,22 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 
     // MARK: - Writing
 
-    /// While several clients wait, others may come in this time, in microseconds: a transaction costs as much as ten changes in it.
-    private static var gathering: UInt32 { 350 }
+    /// How long clients are waited for that may come again. A transaction costs as much as ten changes in it, and those who were
+    /// answered together have their next requests ready soon: most often, all are there long before.
+    private static var gatheringLimit: DispatchTimeInterval { .milliseconds(2) }
+
+    private func gather() {
+        guard state.withLock({ $0.beginsToGather() }) else { return }
+        _ = gathered.wait(timeout: .now() + WriteQueue.gatheringLimit)
+        state.withLock { $0.isGathering = false }
+    }
 
     private func run(_ writer: some ChangeWriter<Work>) {
-        var isBusy = false
         while true {
             let deadline = state.withLock { $0.laterIsDue } ?? .distantFuture
-            if wake.wait(timeout: deadline) == .success, isBusy { usleep(WriteQueue.gathering) }
+            if wake.wait(timeout: deadline) == .success { gather() }
             let (batch, isClosed) = state.withLock { (batch: $0.take(at: .now()), isClosed: $0.isClosed) }
-            if let batch { isBusy = process(batch, writer) }
+            if let batch { process(batch, writer) }
             if isClosed { break }
         }
         writer.end()
@@ -182,8 +193,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         ended.signal()
     }
 
-    /// Returns whether several answers waited for it.
-    private func process(_ batch: State.Batch, _ writer: some ChangeWriter<Work>) -> Bool {
+    private func process(_ batch: State.Batch, _ writer: some ChangeWriter<Work>) {
         let (done, failure) = writer.exclusively { () -> ([Waiter], StoreFailure?) in
             do throws(StoreFailure) {
                 try writer.write(batch.works, due: batch.due)
@@ -192,11 +202,10 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         }
         guard let failure else {
             ResumedConnections.together { for waiter in done { waiter.done(nil) } }
-            return done.count > 1
+            return
         }
         // What they do now may have to wait.
         for waiter in done { WorkThreads.shared.run { waiter.done(failure) } }
-        return false
     }
 
     /// Returns those that need wait no longer.
@@ -204,6 +213,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         state.withLock { state in
             state.settled = position
             settled.store(position, ordering: .releasing)
+            state.expected = state.waiters.count
             return state.takeWaiters()
         }
     }
@@ -231,6 +241,20 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 }
 
 extension WriteQueue.State {
+    /// Returns whether somebody waits for so many.
+    fileprivate mutating func add(_ waiter: WriteQueue.Waiter) -> Bool {
+        waiters.append(waiter)
+        guard isGathering, waiters.count >= expected else { return false }
+        isGathering = false
+        return true
+    }
+
+    /// Whether more are to be waited for.
+    fileprivate mutating func beginsToGather() -> Bool {
+        isGathering = expected > 1 && waiters.count < expected && !isClosed
+        return isGathering
+    }
+
     /// What is written at once, as far as this position.
     fileprivate struct Batch {
         let works: [Work]
