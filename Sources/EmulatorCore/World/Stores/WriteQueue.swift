@@ -50,6 +50,8 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         var expected = 0
         /// Whether the thread that writes is to be told when so many wait.
         var isGathering = false
+        /// After clients were waited for in vain, how many times they aren't waited for; and how many of those are left.
+        var (pause, pauseLeft) = (0, 0)
         /// What couldn't be written, and why: what still waits must be told.
         var failed: [(positions: ClosedRange<Int>, failure: StoreFailure)] = []
         /// Up to this position, what failed isn't known any more.
@@ -168,8 +170,8 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 
     private func gather() {
         guard state.withLock({ $0.beginsToGather() }) else { return }
-        _ = gathered.wait(timeout: .now() + WriteQueue.gatheringLimit)
-        state.withLock { $0.isGathering = false }
+        let isEnough = gathered.wait(timeout: .now() + WriteQueue.gatheringLimit) == .success
+        state.withLock { $0.endGathering(isEnough) }
     }
 
     private func run(_ writer: some ChangeWriter<Work>) {
@@ -251,8 +253,22 @@ extension WriteQueue.State {
 
     /// Whether more are to be waited for.
     fileprivate mutating func beginsToGather() -> Bool {
-        isGathering = expected > 1 && waiters.count < expected && !isClosed
-        return isGathering
+        guard expected > 1, waiters.count < expected, !isClosed else { return false }
+        guard pauseLeft == 0 else {
+            pauseLeft -= 1
+            return false
+        }
+        isGathering = true
+        return true
+    }
+
+    private static var longestPause: Int { 32 }
+
+    /// Clients that take their time aren't waited for often: each time in vain makes for a longer pause.
+    fileprivate mutating func endGathering(_ isEnough: Bool) {
+        isGathering = false
+        pause = isEnough ? 0 : min(max(1, pause * 2), Self.longestPause)
+        pauseLeft = pause
     }
 
     /// What is written at once, as far as this position.
