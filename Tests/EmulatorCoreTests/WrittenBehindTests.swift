@@ -249,6 +249,16 @@ struct WrittenBehindTests {
         }
     }
 
+    @Test("with what a world begins afresh, all of it is written at once")
+    func beginningWithAll() throws {
+        let (world, seed) = (try World(try seed()), try seed())
+        try world.queue.file.withLock { _ in
+            world.store.reset(to: seed, putting: { $0.put(Tally(key: "t", count: 1)) }, also: {})
+            let rows = try #require(world.store.takeChange(isDue: false)).change.summary().rows
+            #expect(rows.map(\.key) == ["t"])
+        }
+    }
+
     @Test("what is written behind isn't kept without a bound")
     func bound() throws {
         let world = try World(try seed())

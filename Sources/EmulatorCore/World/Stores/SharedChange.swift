@@ -43,7 +43,7 @@ struct SharedChange: @unchecked Sendable {
     private var values: [(captured: MemoryTables.CapturedValue, written: [UInt8]?)] = []
     private var outcomes: [Outcome] = []
 
-    /// What is in the journal, which is emptied. What nobody waits for is left there unless it `isDue`.
+    /// What is in the journal, which is emptied. What nobody waits for is left there unless it `isDue`, or part of a new beginning.
     init(
         of tables: MemoryTables, _ shared: SharedTables, at firstPlace: Int64, isReset: Bool = false, isDue: Bool = true
     ) {
@@ -53,7 +53,7 @@ struct SharedChange: @unchecked Sendable {
         self.firstPlace = firstPlace
         number = shared.journal.nextChange()
         var known: [OutcomeKey: Int] = [:]
-        let leavesBehind = !isDue && !shared.journal.leavesTooMuch
+        let leavesBehind = !isDue && !isReset && !shared.journal.leavesTooMuch
         let left = leavesBehind ? [] : shared.journal.behind
         let count = left.count + shared.journal.entries.count
         outcomes.reserveCapacity(count)
