@@ -107,6 +107,24 @@ struct StoreRestartTests {
         #expect(throws: StartError.self) { try run([.json(seed)]) { _ in } }
     }
 
+    @Test("takes seeds for worlds that were reset since they got one")
+    func seedsAfterReset() throws {
+        try run { client in
+            let own = "/~own\(StoreRestartTests.control)"
+            for person in ["grace", "zoe", "mia"] {
+                #expect(try client.post("\(own)/seed", json: ["accounts": [["id": person]]]).status == 200)
+                #expect(try client.post("\(own)/reset", json: [:]).status == 200)
+            }
+            let replaced = try client.post("\(own)/seed", json: ["accounts": [["id": "tom"]]], method: "PUT")
+            #expect(replaced.status == 200)
+            #expect(try client.post("\(own)/seed", json: ["accounts": [["id": "kim"]]]).status == 200)
+        }
+        try run { client in
+            let people = try client.get("/~own\(StoreRestartTests.control)/accounts").text
+            #expect(people.contains("\"tom\"") && people.contains("\"kim\"") && !people.contains("\"mia\""))
+        }
+    }
+
     @Test("refuses while its file can't be written, says why, and works again after that")
     func failing() throws {
         try run { client in

@@ -63,8 +63,8 @@ extension WorldRegistry {
         _ world: World, _ played: PlayedSeed, _ lease: SeedBudget.Lease, adding addition: LocatedJSON?
     ) -> Bool {
         let earlier = world.state.store.lasts ? world.read { $0.value(StoredSeed.self) } : nil
-        // Another replica was first.
-        guard earlier == nil || earlier?.digest == world.own?.digest else { return false }
+        // Another replica was first. Where there is none, a reset may have changed what is kept.
+        guard !stores.isShared || earlier == nil || earlier?.digest == world.own?.digest else { return false }
         let stored = earlier.map {
             addition == nil ? StoredSeed(of: played.seed, rows: played.seed) : $0.extended(to: played.seed)
         }
@@ -108,7 +108,9 @@ extension World {
         // What others make from the earlier seed is made before they know the new one.
         if !state.isShared { state.store.adopt(seed) }
         func change(_ tables: inout Transaction) -> Bool {
-            guard stored == nil || tables[StoredSeed.self].digest == world.own?.digest else { return false }
+            guard stored == nil || !state.isShared || tables[StoredSeed.self].digest == world.own?.digest else {
+                return false
+            }
             if let stored { tables[StoredSeed.self] = stored }
             for row in keys.endedRows where stored != nil { tables.remove(StoredKeys.self, row) }
             for account in people { tables.put(account) }
