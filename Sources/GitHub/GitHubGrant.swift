@@ -158,7 +158,7 @@ extension TableReading where Self: ~Copyable {
         if GitHubToken.kind(of: text) == nil {
             return "doesn't look like one of GitHub's: they begin with gho_, ghu_ …"
         }
-        return "isn't one that this world has given out; was the world reset?"
+        return "isn't one that this world knows: it was given out by another, or ended long ago, or the world was reset"
     }
 }
 

@@ -47,4 +47,8 @@ extension GitHubProvider {
     }
 
     package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, GitHubGrant.self) }
+
+    package func ended(_ text: String, in world: World) -> String? {
+        world.read { $0.find(EndedToken.self, text) }.map { "no longer works: \($0.reason)" }
+    }
 }

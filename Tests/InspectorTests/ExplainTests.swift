@@ -88,6 +88,18 @@ import Testing
         #expect(try fixture.explain("eyJ.rubbish").findings.contains { $0.hasPrefix("WRONG it can't be read") })
     }
 
+    @Test("why a token of GitHub's has ended") func ended() throws {
+        let tokens = try (0..<11).map { _ in
+            let callback = try fixture.gitHubCallback()
+            let code = Answer.fields(String(callback.drop { $0 != "?" }.dropFirst()))["code"] ?? ""
+            return try #require(try fixture.redeem(code)["access_token"])
+        }
+        let ended = try fixture.explain(tokens[0]).findings
+        #expect(ended.contains { $0.hasPrefix("WRONG the value no longer works: an eleventh token") })
+        let latest = try fixture.explain(tokens[10]).findings
+        #expect(!latest.contains { $0.hasPrefix("WRONG") })
+    }
+
     @Test("a nonce alone is looked for in the recording") func nonce() throws {
         let raw = InspectorFixture.rawNonce
         #expect(

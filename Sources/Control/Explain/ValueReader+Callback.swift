@@ -138,6 +138,9 @@ extension ValueReader {
         let called = name ?? "the value"
         let made = search.maker(of: text)?.exchange.id
         guard let (provider, value) = issued(text) else {
+            if let reason = providers.lazy.compactMap({ $0.ended(text, in: world) }).first {
+                return [.init(holds: false, "\(called) \(reason)", exchange: made)]
+            }
             let redeemer = search.sender(of: text, as: ["code"])?.exchange.id
             let words =
                 made != nil || redeemer != nil

@@ -59,6 +59,9 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     var isService: Bool { get }
     /// The code or token that it has given out in this world; `nil` when it is none of the provider's, or forgotten.
     func issued(_ text: String, in world: World) -> IssuedValue?
+    /// Why a code or token that it has given out in this world works no more, in words after what it is called; `nil` when that isn't
+    /// known.
+    func ended(_ text: String, in world: World) -> String?
     /// Whom `subject`, the `sub` of an ID token of the provider's for `client`, means; `nil` when nobody is known by it.
     func subject(_ subject: String, of client: String, in world: World) -> KnownSubject?
     /// Whether its ID tokens for `client` may have no signature.
@@ -138,6 +141,8 @@ extension Provider {
     package func relay(_ mail: MailInTransit) -> RelayVerdict? { nil }
 
     package func issued(_ text: String, in world: World) -> IssuedValue? { nil }
+
+    package func ended(_ text: String, in world: World) -> String? { nil }
 
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? { nil }
 
