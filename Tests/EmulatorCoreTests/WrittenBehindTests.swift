@@ -185,6 +185,33 @@ struct WrittenBehindTests {
         #expect(writes.count < count)
     }
 
+    /// While it writes for the first time, more is changed of what it is about to take; then it fails.
+    private final class Late: ChangeWriter {
+        let queue = WriteQueue<Int>()
+        let late = Mutex<Int?>(nil)
+
+        func exclusively<Result>(_ body: () -> Result) -> Result { body() }
+        func write(_ works: [Int], due: [Int]) throws(StoreFailure) {
+            guard late.withLock({ $0 }) == nil else { throw StoreFailure(.full, "no room") }
+            let position = queue.add(nil)
+            late.withLock { $0 = position }
+        }
+        func giveUp(_ works: [Int]) -> [Int] { [] }
+        func end() {}
+    }
+
+    @Test("what was written together with an earlier change isn't refused when a later one fails")
+    func late() throws {
+        let writer = Late()
+        let queue = writer.queue
+        try #require(queue.begin(writer))
+        #expect(queue.waitUntilWritten(queue.add(1)) == nil)
+        #expect(queue.waitUntilWritten(queue.add(2))?.kind == .full)
+        let late = try #require(writer.late.withLock { $0 })
+        #expect(queue.waitUntilWritten(late) == nil)
+        queue.close()
+    }
+
     private func tallies(_ path: String) throws -> [Tally] {
         let stores = try SQLiteStores(path)
         defer { stores.close() }

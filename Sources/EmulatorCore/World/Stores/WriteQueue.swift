@@ -37,6 +37,8 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         /// All up to this one are written, or have failed.
         var settled = 0
         var works: [Work] = []
+        /// The position with which the first of `works` came.
+        var firstPosition: Int?
         /// Work for which nobody waits.
         var later: [Work] = []
         /// When that is due; `nil` when there is none.
@@ -83,8 +85,11 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
     /// Something has been changed, for which `work` is to be done, if that isn't known already. Returns the change's position.
     func add(_ work: Work?) -> Int {
         let position = state.withLock { state in
-            if let work { state.works.append(work) }
             state.position += 1
+            if let work {
+                state.works.append(work)
+                state.firstPosition = state.firstPosition ?? state.position
+            }
             return state.position
         }
         // A request's changes are written once it is done, all of them.
@@ -199,7 +204,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         let (done, failure) = writer.exclusively { () -> ([Waiter], StoreFailure?) in
             do throws(StoreFailure) {
                 try writer.write(batch.works, due: batch.due)
-                return (settle(batch.position), nil)
+                return (settle(), nil)
             } catch { return (fail(batch.works + batch.due, error, writer), error) }
         }
         guard let failure else {
@@ -210,11 +215,13 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         for waiter in done { WorkThreads.shared.run { waiter.done(failure) } }
     }
 
-    /// Returns those that need wait no longer.
-    private func settle(_ position: Int) -> [Waiter] {
+    /// All that was to be written is. Returns those that need wait no longer.
+    private func settle() -> [Waiter] {
         state.withLock { state in
-            state.settled = position
-            settled.store(position, ordering: .releasing)
+            // What came after the work was taken, and before it was done, is written with it: a change that isn't has brought work
+            // of its own.
+            state.settled = state.firstPosition.map { $0 - 1 } ?? state.position
+            settled.store(state.settled, ordering: .releasing)
             state.expected = state.waiters.count
             return state.takeWaiters()
         }
@@ -229,7 +236,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
             left += writer.giveUp(works)
             let waiters = state.withLock { state -> [Waiter]? in
                 guard state.works.isEmpty else {
-                    (works, state.works) = (state.works, [])
+                    (works, state.works, state.firstPosition) = (state.works, [], nil)
                     return nil
                 }
                 state.fail(failure)
@@ -271,11 +278,10 @@ extension WriteQueue.State {
         pauseLeft = pause
     }
 
-    /// What is written at once, as far as this position.
+    /// What is written at once.
     fileprivate struct Batch {
         let works: [Work]
         let due: [Work]
-        let position: Int
     }
 
     /// What is to be written now; `nil` for nothing.
@@ -284,10 +290,10 @@ extension WriteQueue.State {
         let isDue = isClosed || isFlushed || laterIsDue.map { $0 <= time } ?? false
         guard position > settled || isDue && !later.isEmpty else { return nil }
         defer {
-            works = []
+            (works, firstPosition) = ([], nil)
             if isDue { (later, laterIsDue, isFlushed) = ([], nil, false) }
         }
-        return Batch(works: works, due: isDue ? later : [], position: position)
+        return Batch(works: works, due: isDue ? later : [])
     }
 
     /// Work for which nobody waits. Returns whether it is the first.
