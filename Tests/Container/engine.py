@@ -136,11 +136,19 @@ class Container:
 
     def stop(self):
         """SIGTERM for the container's first process; the exit code and what was said."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        os.kill(int(children[0]), signal.SIGTERM)
+        os.kill(self.children()[0], signal.SIGTERM)
         return self.wait(timeout=300)
 
+    def children(self):
+        """The container's first process, as the machine numbers it; nothing when it has ended."""
+        place = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(child) for child in place.read_text().split()] if place.exists() else []
+
     def kill(self):
+        # A process that has changed its user isn't ended together with `unshare`.
+        for child in self.children():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
 
