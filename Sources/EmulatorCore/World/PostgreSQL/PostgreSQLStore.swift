@@ -40,7 +40,7 @@ final class PostgreSQLStore: Store {
         var isReset = false
         /// Whether the queue knows that there is something to write.
         var isQueued = false
-        /// Whether they know that there is something to write for which nobody waits.
+        /// Whether it knows that there is something to write for which nobody waits.
         var isQueuedBehind = false
         /// Of the last change in the queue.
         var position = 0

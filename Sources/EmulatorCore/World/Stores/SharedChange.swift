@@ -22,7 +22,11 @@ struct SharedChange: @unchecked Sendable {
         var moved: [MovedEntry]
 
         mutating func settleKind() {
-            kind = table.base == nil ? isThere ? .own : nil : table.kind(of: key)
+            if table.base != nil {
+                kind = table.kind(of: key)
+            } else {
+                kind = isThere ? .own : nil
+            }
         }
     }
 

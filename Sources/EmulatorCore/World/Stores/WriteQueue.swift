@@ -52,8 +52,10 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         var expected = 0
         /// Whether the thread that writes is to be told when so many wait.
         var isGathering = false
-        /// After clients were waited for in vain, how many times they aren't waited for; and how many of those are left.
-        var (pause, pauseLeft) = (0, 0)
+        /// How many times clients aren't waited for, after that was in vain.
+        var pause = 0
+        /// How many of these times are left.
+        var pauseLeft = 0
         /// What couldn't be written, and why: what still waits must be told.
         var failed: [(positions: ClosedRange<Int>, failure: StoreFailure)] = []
         /// Up to this position, what failed isn't known any more.
@@ -260,7 +262,7 @@ extension WriteQueue.State {
 
     /// Whether more are to be waited for.
     fileprivate mutating func beginsToGather() -> Bool {
-        guard expected > 1, waiters.count < expected, !isClosed else { return false }
+        guard expected > 1, !waiters.isEmpty, waiters.count < expected, !isClosed else { return false }
         guard pauseLeft == 0 else {
             pauseLeft -= 1
             return false
