@@ -41,6 +41,7 @@ package enum Glob {
     /// Whether some text matches both patterns. Takes time proportional to the product of their lengths, so they must be
     /// short.
     package static func overlap(_ left: String, _ right: String) -> Bool {
+        guard left.utf8.contains(star) || right.utf8.contains(star) else { return left == right }
         let right = Array(right.utf8)
         // row[j]: whether the first i bytes of `left` and the first j of `right` have a text in common.
         var row = [Bool](repeating: false, count: right.count + 1)

@@ -2,8 +2,8 @@ import Dispatch
 import JOSE
 import Synchronization
 
-/// Makes keys in the background, one at a time, so that no request's own thread is busy with one: of each algorithm that is
-/// in use it keeps three for worlds to begin with, and one spare for the next rotation.
+/// Makes keys in the background, one at a time, so that no request's own thread is busy with one: three of each algorithm that is in
+/// use, with which worlds begin, and one for each rotation.
 package final class KeyGenerator: Sendable {
     package struct NamedKey: Sendable {
         package let id: String
@@ -20,7 +20,6 @@ package final class KeyGenerator: Sendable {
 
     private struct Stock {
         var initial: [NamedKey] = []
-        var spares: [NamedKey] = []
         var unpublished: NamedKey?
         var waitingForInitial: [@Sendable (StoreFailure?) -> Void] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
@@ -31,7 +30,7 @@ package final class KeyGenerator: Sendable {
         var due: Kind? {
             if initial.count < KeyGenerator.initialCount { return .initial }
             if unpublished == nil, !waitingForUnpublished.isEmpty { return .unpublished }
-            return spares.isEmpty || !waitingForFresh.isEmpty ? .fresh : nil
+            return waitingForFresh.isEmpty ? nil : .fresh
         }
 
         /// Puts a key where it belongs, and returns what is to be called.
@@ -48,10 +47,7 @@ package final class KeyGenerator: Sendable {
                 defer { waitingForUnpublished = [] }
                 return waitingForUnpublished
             case .fresh:
-                guard !waitingForFresh.isEmpty else {
-                    spares.append(key)
-                    return []
-                }
+                guard !waitingForFresh.isEmpty else { return [] }
                 let first = waitingForFresh.removeFirst()
                 return [{ first(key) }]
             }
@@ -92,15 +88,12 @@ package final class KeyGenerator: Sendable {
             _modify { yield &stocks[algorithm, default: Stock()] }
         }
 
-        /// What is to be made next: what somebody waits for, or may soon, of every algorithm before any spare.
+        /// The key that is made next.
         var due: (algorithm: Algorithm, kind: Kind)? {
-            var spare: (Algorithm, Kind)?
             for algorithm in Algorithm.published {
-                guard let stock = stocks[algorithm], let due = stock.due else { continue }
-                if due != .fresh || !stock.waitingForFresh.isEmpty { return (algorithm, due) }
-                if spare == nil { spare = (algorithm, due) }
+                if let due = stocks[algorithm]?.due { return (algorithm, due) }
             }
-            return spare
+            return nil
         }
     }
 
@@ -179,17 +172,14 @@ package final class KeyGenerator: Sendable {
         if isReady { done() } else { work() }
     }
 
-    /// Calls back with a key that nothing has used: at once if a spare is at hand, else when one has been made. `nil` when
-    /// none can be made, or too many wait for one.
+    /// Makes a key and calls back with it. Calls back with `nil` when none can be made, or too many wait for one.
     func fresh(_ algorithm: Algorithm, _ done: @escaping @Sendable (NamedKey?) -> Void) {
-        let (spare, waits) = state.withLock { state -> (NamedKey?, Bool) in
-            if let spare = state[algorithm].spares.popLast() { return (spare, false) }
-            guard state[algorithm].waitingForFresh.count < waitingLimit else { return (nil, false) }
+        let waits = state.withLock { state in
+            guard state[algorithm].waitingForFresh.count < waitingLimit else { return false }
             state[algorithm].waitingForFresh.append(done)
-            return (nil, true)
+            return true
         }
-        if !waits { done(spare) }
-        work()
+        if waits { work() } else { done(nil) }
     }
 
     private func work() {
