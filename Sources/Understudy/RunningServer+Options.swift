@@ -32,6 +32,9 @@ extension RunningServer {
         /// The certificate's lifetime, and how often the server checks whether to renew it; for tests.
         package var certificateLifetime: TimeSpan?
         package var certificateInterval: Duration?
+        /// Makes the keys of a server whose worlds are kept in memory; `nil` makes a generator for this server. Servers of one
+        /// process that share it need not wait for keys.
+        package var keyGenerator: KeyGenerator?
         /// The world of requests that name none. It stays, as ``RunningServer/export(to:)`` writes it.
         public var defaultWorld = "default"
         /// Where worlds are kept: `memory`, or `sqlite:` and the path of a file, with which they outlive the server. When it is

@@ -22,9 +22,10 @@ extension RunningServer {
             recordingLimit: max(1_000_000, options.recordingLimit),
             keepingRefusals: options.keepsRefusalsOfGoneWorlds, recordings: stores.recordings,
             logger: options.logger)
-        let generator = KeyGenerator(texts: stores.sharedTexts) { [notices = budget.notices] in
-            notices.tell(.stores, $0)
-        }
+        let shared = stores.sharedTexts == nil ? options.keyGenerator : nil
+        let generator =
+            shared
+            ?? KeyGenerator(texts: stores.sharedTexts) { [notices = budget.notices] in notices.tell(.stores, $0) }
         let worlds: WorldRegistry
         do throws(StoreFailure) {
             worlds = try StoreCall.checked {

@@ -9,7 +9,7 @@ import Understudy
 struct DiscoveryTests {
     @Test("the discovery document is Apple's, with URLs in the form in which it was asked for")
     func discovery() throws {
-        let fixture = try AppleFixture()
+        let fixture = try AppleFixture(isAlone: true)
         let path = "/.well-known/openid-configuration"
         let port = fixture.client.port
         for (prefix, host, base) in [

@@ -9,7 +9,7 @@ import Testing
 struct WorldToolTests {
     @Test("people are listed, added, changed and removed")
     func accounts() throws {
-        let apple = try AppleFixture()
+        let apple = try AppleFixture(isAlone: true)
         let assistant = Assistant(url: apple.server.url)
         #expect(try assistant.ask("save_account", ["id": "max", "email": "max@example.org"])["email"] != nil)
         #expect(
@@ -32,7 +32,7 @@ struct WorldToolTests {
 
     @Test("a seed is read without keys, checked, merged and replaced")
     func seeds() throws {
-        let apple = try AppleFixture()
+        let apple = try AppleFixture(isAlone: true)
         let assistant = Assistant(url: apple.server.url)
         let teams = try assistant.call("read_seed", ["path": "apple.teams"])
         #expect(!teams.isError && !teams.text.contains("-----BEGIN") && teams.text.contains("a key in PEM"))
@@ -52,7 +52,7 @@ struct WorldToolTests {
 
     @Test("mails are listed with their codes, and read")
     func mail() throws {
-        let apple = try AppleFixture()
+        let apple = try AppleFixture(isAlone: true)
         let assistant = Assistant(url: apple.server.url)
         let body: [String: Any] = [
             "from": "app@example.com", "to": ["ada@example.com"], "subject": "Your code", "text": "Your code is 123456",
@@ -71,7 +71,7 @@ struct WorldToolTests {
         "worlds have nothing to do with one another, and have ports for apps",
         .oneProcess("a world's port is the daemon's that was asked"))
     func worlds() throws {
-        let apple = try AppleFixture()
+        let apple = try AppleFixture(isAlone: true)
         let assistant = Assistant(url: apple.server.url, world: "mine")
         _ = try assistant.ask("save_account", ["id": "max"])
         #expect(try assistant.refusal("list_accounts", ["id": "max", "world": "default"]) != "")

@@ -22,7 +22,7 @@ struct BudgetTests {
 
     @Test("health counts connections by server")
     func connections() throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         let waiting = try #require(
             Wire.asking(port: fixture.client.port, "/_understudy/v1/requests?wait=1m&path=/nothing"))
         func counters() throws -> [String: Any] {
@@ -77,7 +77,7 @@ struct BudgetTests {
 
     @Test("a large recording is shown page by page")
     func pages() throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         for _ in 0..<40 { try post(fixture, "", size: 200_000) }
         var seen: [String] = []
         var pages = 0
@@ -99,7 +99,7 @@ struct BudgetTests {
 
     @Test("readers that never read hold next to nothing, and others get every exchange in order")
     func neverRead() throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         let start = "GET \(BudgetTests.api)/requests HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
         let silent = try (0..<100).map { _ in
             let wire = try Wire(port: fixture.client.port)
@@ -130,7 +130,7 @@ struct BudgetTests {
 
     @Test("a thousand event streams and waiting requests, then a 503 that says so")
     func listeners() throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         var wires: [Wire] = []
         for number in 0..<1_000 {
             // Those that wait a minute at most come last.
@@ -155,7 +155,7 @@ struct BudgetTests {
 
     @Test("keys that are made for every request hold up nobody else")
     func rotations() throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         try fixture.order(["rotateKeys": true], at: ["path": "/auth/keys"], ["times": NSNull()])
         let wires = try (0..<8).map { _ in
             let wire = try Wire(port: fixture.client.port)
@@ -177,7 +177,7 @@ struct BudgetTests {
 
     @Test("a token of an unpublished key is made without one at hand")
     func unpublished() throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         let body: [String: Any] = ["provider": "apple", "client": "com.example.app", "signature": "unknownKey"]
         let answer = try fixture.client.post("\(BudgetTests.api)/tokens", json: body)
         #expect(answer.status == 201)

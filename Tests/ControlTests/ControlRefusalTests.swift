@@ -6,7 +6,7 @@ import Testing
 struct ControlRefusalTests {
     private let fixture: AppleFixture
 
-    init() throws { fixture = try AppleFixture() }
+    init() throws { fixture = try AppleFixture(isAlone: true) }
 
     private func call(_ method: String, _ path: String, _ body: String) throws -> Answer {
         try fixture.client.request(

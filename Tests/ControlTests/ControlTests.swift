@@ -12,6 +12,7 @@ struct ControlTests {
 
     @Test("health")
     func health() throws {
+        let fixture = try AppleFixture(isAlone: true)
         let answer = try fixture.client.get("\(ControlTests.api)/health")
         #expect(answer.status == 200)
         #expect(answer["status"] == "ok")
@@ -157,6 +158,7 @@ struct ControlTests {
 
     @Test("worlds don't see each other")
     func worlds() throws {
+        let fixture = try AppleFixture(isAlone: true)
         _ = try fixture.client.post("/~one\(ControlTests.api)/accounts", json: ["id": "max"])
         _ = try fixture.client.post("/~one\(ControlTests.api)/clock", json: ["set": "2030-01-01T00:00:00Z"])
         #expect((try fixture.client.get("/~one\(ControlTests.api)/accounts").json["accounts"] as? [Any])?.count == 4)
@@ -169,6 +171,7 @@ struct ControlTests {
 
     @Test("health says how many worlds the daemon holds", .oneProcess("health counts what its process holds"))
     func heldWorlds() throws {
+        let fixture = try AppleFixture(isAlone: true)
         _ = try fixture.client.get("/~one\(ControlTests.api)/accounts")
         #expect(try fixture.client.get("\(ControlTests.api)/health").json["worlds"] as? Int == 2)
     }
@@ -183,6 +186,7 @@ struct ControlTests {
             ("127.0.0.1.nip.io", 403), ("appleid.apple.com", 404), ("deadbeef", 403),
         ])
     func hosts(host: String, status: Int) throws {
+        let fixture = try AppleFixture(isAlone: true)
         let answer = try fixture.client.get("\(ControlTests.api)/health", headers: ["Host": host])
         #expect(answer.status == status)
     }
@@ -215,6 +219,7 @@ struct ControlTests {
             ("same-planet", 200),
         ])
     func fetchMetadata(site: String, status: Int) throws {
+        let fixture = try AppleFixture(isAlone: true)
         let headers = ["Sec-Fetch-Site": site]
         let read = try fixture.client.get("\(ControlTests.api)/health", headers: headers)
         #expect(read.status == status)
@@ -229,6 +234,7 @@ struct ControlTests {
 
     @Test("an index lists the calls, in the addresses of its world", arguments: ["", "/~w1"], ["", "/"])
     func index(world: String, slash: String) throws {
+        let fixture = try AppleFixture(isAlone: true)
         let answer = try fixture.client.get("\(world)/_understudy/v1\(slash)")
         let calls = answer.json["calls"] as? [[String: String]] ?? []
         let base = "http://localhost:\(fixture.client.port)\(world)/_understudy/v1"
@@ -284,6 +290,7 @@ struct ControlTests {
 
     @Test("another world is reset from any, and isn't made for it")
     func resetOther() throws {
+        let fixture = try AppleFixture(isAlone: true)
         _ = try fixture.client.post("/~w1/_understudy/v1/outcomes", json: ["provider": "github", "outcome": "cancel"])
         #expect(try fixture.client.post("/_understudy/v1/worlds/w1/reset", form: [:]).status == 200)
         #expect(try fixture.client.get("/~w1/_understudy/v1/outcomes").text.contains("[]"))

@@ -66,7 +66,7 @@ struct DiagnosisTests {
             "/_understudy/nowhere", "/_understudy/v1/nowhere", "/~/x",
         ])
     func nowhere(path: String) throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: path.hasPrefix("/~"))
         #expect(try fixture.client.get(path).status == 404)
         #expect(try fixture.client.get(path, headers: ["Accept": "text/html"]).status == 404)
     }

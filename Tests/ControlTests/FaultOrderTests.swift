@@ -194,7 +194,7 @@ struct FaultOrderTests {
             seed: """
                 {"faults":[{"match":{"host":"appleid.apple.com","path":"/auth/keys"},"effect":{"status":503}}],
                  "outcomes":[{"provider":"apple","outcome":"cancel"}]}
-                """)
+                """, isAlone: true)
         for world in ["", "/~other", ""] {
             #expect(try statuses(fixture, 2, world: world) == [503, 200])
             let native = try fixture.client.post(

@@ -11,10 +11,15 @@ struct FaultFixture {
     let server: TestServer
     let client: TestClient
 
-    init(seed: String? = nil, options: RunningServer.Options = RunningServer.Options()) throws {
-        server = try TestServer.start(
-            seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []),
-            options: options)
+    /// With `isAlone` or `options`, the daemon is the test's own.
+    init(seed: String? = nil, options: RunningServer.Options? = nil, isAlone: Bool = false) throws {
+        let seeds: [SeedInput] =
+            [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
+        let isShared = !isAlone && options == nil
+        server =
+            try isShared
+            ? TestServer.world(seeds: seeds)
+            : TestServer.start(seeds: seeds, options: options ?? RunningServer.Options())
         client = TestClient(port: server.port)
     }
 

@@ -15,7 +15,7 @@ struct OpenAPITests {
     let schemas: [String: [String: Any]]
 
     init() throws {
-        fixture = try AppleFixture()
+        fixture = try AppleFixture(isAlone: true)
         document = try fixture.client.get(Self.path).json
         let paths = document["paths"] as? [String: [String: [String: Any]]] ?? [:]
         described = paths.flatMap { path, methods in methods.map { (name: "\($0.uppercased()) \(path)", call: $1) } }

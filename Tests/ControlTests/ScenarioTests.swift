@@ -14,7 +14,7 @@ struct ScenarioTests {
     ]
     let fixture: FaultFixture
 
-    init() throws { fixture = try FaultFixture() }
+    init() throws { fixture = try FaultFixture(isAlone: true) }
 
     @discardableResult
     private func play(_ name: String, _ values: [String: String] = [:], world: String = "") throws -> Answer {

@@ -10,7 +10,7 @@ struct SeedCallTests {
     private let fixture: FaultFixture
     private var client: TestClient { fixture.client }
 
-    init() throws { fixture = try FaultFixture() }
+    init() throws { fixture = try FaultFixture(isAlone: true) }
 
     private static var google: [String: Any] {
         [

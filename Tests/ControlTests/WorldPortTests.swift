@@ -9,7 +9,7 @@ struct WorldPortTests {
     private static let worlds = "\(FaultFixture.api)/worlds"
     private let fixture: FaultFixture
 
-    init() throws { fixture = try FaultFixture() }
+    init() throws { fixture = try FaultFixture(isAlone: true) }
 
     /// A client at a new world's own port.
     private func open(_ name: String, listen: Int = 0) throws -> TestClient {

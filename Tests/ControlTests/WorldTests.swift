@@ -12,7 +12,7 @@ struct WorldTests {
         "a world that is deleted ends its streams, so that whoever listens asks the new one",
         arguments: ["v1/requests", "v1/mail", "flows/events"])
     func streams(path: String) throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         _ = try fixture.client.get("/~gone/appleid.apple.com/auth/keys")
         let wire = try Wire(port: fixture.client.port)
         wire.send(
@@ -25,7 +25,7 @@ struct WorldTests {
 
     @Test("two hundred suites at once, each with its own clock and faults, none disturbing another")
     func parallel() async throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         let client = fixture.client
         let failures = Mutex<[String]>([])
         // Threads, as test runners have them: sixteen at a time.
@@ -92,7 +92,7 @@ struct WorldTests {
 
     @Test("worlds are listed, and deleted with all that is in them")
     func list() throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         _ = try fixture.client.post("/~one\(FaultFixture.api)/accounts", json: ["id": "max"])
         _ = try fixture.client.get("/~two/appleid.apple.com/auth/keys")
         let listed =
@@ -178,7 +178,7 @@ struct WorldTests {
             if: ProcessInfo.processInfo.environment["UNDERSTUDY_STORE"]?.hasPrefix("postgresql:") == true,
             "with PostgreSQL, no world makes way that was used a moment ago"))
     func lookedAt() throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         _ = try fixture.client.post("/~kept\(FaultFixture.api)/accounts", json: ["id": "max"])
         for number in 0..<11_000 {
             let answer = try fixture.client.get("/~w\(number)/favicon.ico")
@@ -192,7 +192,8 @@ struct WorldTests {
     @Test("a world whose seed's fault was used up by a GET is one that holds something")
     func usedUp() throws {
         let fixture = try FaultFixture(
-            seed: #"{"faults":[{"match":{"path":"/auth/keys"},"times":1,"effect":{"status":503}}]}"#)
+            seed: #"{"faults":[{"match":{"path":"/auth/keys"},"times":1,"effect":{"status":503}}]}"#,
+            isAlone: true)
         #expect(try fixture.client.get("/~mine/appleid.apple.com/auth/keys").status == 503)
         for number in 0..<10_500 { _ = try fixture.client.get("/~w\(number)/favicon.ico") }
         #expect(try fixture.client.get("/~mine/appleid.apple.com/auth/keys").status == 200)
@@ -206,7 +207,7 @@ struct WorldTests {
 
     @Test("a name that can't be is a clear 404", arguments: ["", "a%20b", "a:b", String(repeating: "x", count: 65)])
     func names(name: String) throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         let answer = try fixture.client.get("/~\(name)/appleid.apple.com/auth/keys")
         #expect(answer.status == 404)
         #expect(answer.diagnosis.contains("a world's name is"))
@@ -214,7 +215,7 @@ struct WorldTests {
 
     @Test("a reset of one world is none of another's business")
     func reset() throws {
-        let fixture = try FaultFixture()
+        let fixture = try FaultFixture(isAlone: true)
         for world in ["", "/~one"] {
             try fixture.order(["status": 500], at: ["path": "/auth/keys"], ["times": NSNull()], world: world)
         }

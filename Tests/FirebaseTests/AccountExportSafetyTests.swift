@@ -28,7 +28,7 @@ struct AccountExportSafetyTests {
     }
 
     private func refusal() throws -> String {
-        let fixture = try FirebaseFixture()
+        let fixture = try FirebaseFixture(isAlone: true)
         let error = #expect(throws: StartError.self) { try fixture.server.export(to: folder.path) }
         return error?.description ?? ""
     }
@@ -46,7 +46,7 @@ struct AccountExportSafetyTests {
         try folder.write(["auth_export/accounts.json": "old", "auth_export/accounts-gone.json": "old"])
         let place = "\(folder.path)/auth_export"
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: place)
-        let fixture = try FirebaseFixture()
+        let fixture = try FirebaseFixture(isAlone: true)
         try fixture.server.export(to: folder.path)
         var after = try contents().filter { $0.value != "/" }
         for (name, text) in foreign { #expect(after.removeValue(forKey: name) == text) }
@@ -108,7 +108,7 @@ struct AccountExportSafetyTests {
             name: #"{"firestore":{"path":"fs"},"auth":{"path":"other"}}"#, "other/accounts.json": "old",
             "auth_export/accounts.json": "not ours",
         ])
-        let fixture = try FirebaseFixture()
+        let fixture = try FirebaseFixture(isAlone: true)
         _ = try fixture.signUp("ada@example.org")
         try fixture.server.export(to: folder.path)
         let after = try contents()

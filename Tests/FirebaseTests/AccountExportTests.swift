@@ -229,7 +229,7 @@ struct AccountExportTests {
     @Test("what can't be written leaves the former export as it was")
     func failure() throws {
         try folder.write(["file": "x"])
-        let fixture = try FirebaseFixture()
+        let fixture = try FirebaseFixture(isAlone: true)
         let error = #expect(throws: StartError.self) { try fixture.server.export(to: "\(folder.path)/file/below") }
         #expect(error?.description.contains("can't be made") == true)
         let other = try TestServer.start(seeds: [.json("{}")])
@@ -240,7 +240,7 @@ struct AccountExportTests {
 
     @Test("the control API gives an archive that tar reads, of any project")
     func archive() throws {
-        let fixture = try FirebaseFixture()
+        let fixture = try FirebaseFixture(isAlone: true)
         _ = try fixture.signUp("ada@example.org")
         _ = try fixture.v1("signUp", ["returnSecureToken": true], key: "demo-other")
         for (query, text) in [("", "ada@example.org"), ("?project=demo-other", #""users":[{"localId""#)] {

@@ -16,7 +16,7 @@ struct OpenIDCredentialTests {
                   "oidc.off":{\(OpenIDCredentialTests.client),"enabled":false},
                   "oidc.other":{"issuer":"https://accounts.google.com","clientID":"other-client"},
                   "oidc.away":{"issuer":"https://away.example","clientID":"c"}}}]}}
-                """)
+                """, isAlone: true)
     }
 
     /// An ID token of the issuer's, changed as `order` says.

@@ -83,7 +83,7 @@ struct RoomTests {
 
     @Test("the refusal is Firebase's, with a diagnosis", .oneProcess("health counts what its process holds"))
     func refusal() throws {
-        let fixture = try FirebaseFixture()
+        let fixture = try FirebaseFixture(isAlone: true)
         for number in 0...UnseededPool.limit {
             let answer = try fixture.v1("signUp", [:], key: "demo-project-\(number)")
             guard number == UnseededPool.limit else {

@@ -14,7 +14,7 @@ struct SignInFrameTests {
             seed: """
                 {"interaction": {"mode": "auto", "account": "ada"},
                  "firebase": {"projects": [{"id": "demo-app", "authorizedDomains": ["app.example"]}]}}
-                """)
+                """, isAlone: true)
     }
 
     @Test("scripts are built in as they are, and can stand in a page")

@@ -214,6 +214,7 @@ struct WebFlowTests {
 
     @Test("worlds are kept apart in the handler, too")
     func worlds() throws {
+        let fixture = try FirebaseFixture(isAlone: true)
         let answer = try fixture.client.get("/~other" + handler("github.com"))
         #expect(answer.location.hasPrefix("http://localhost:\(fixture.client.port)/~other/github.com/"))
     }

@@ -44,6 +44,7 @@ import Testing
 
     @Test("each world has a clock of its own")
     func worlds() throws {
+        let fixture = try InspectorFixture(isAlone: true)
         _ = try fixture.submit("clock", ["do": "advance", "span": "30d"], world: "w1")
         #expect(try fixture.page("clock").text.contains("It is the same time"))
         #expect(try fixture.page("clock", world: "w1").text.contains("30 days ahead"))

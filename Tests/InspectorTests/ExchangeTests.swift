@@ -117,6 +117,7 @@ import Understudy
     }
 
     @Test("the pages of a world show that world's exchanges") func worlds() throws {
+        let fixture = try InspectorFixture(isAlone: true)
         let signIn = try fixture.native(world: "other")
         #expect(try fixture.page("requests/\(signIn.exchangeID)", world: "other").words.contains("World other"))
         #expect(try fixture.page("requests/\(signIn.exchangeID)").status == 404)

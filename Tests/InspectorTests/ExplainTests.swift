@@ -130,6 +130,7 @@ import Testing
     }
 
     @Test("worlds know nothing of one another's codes") func worlds() throws {
+        let fixture = try InspectorFixture(isAlone: true)
         let callback = try fixture.gitHubCallback()
         let answer = try fixture.call("explain", ["value": callback], world: "other")
         #expect(answer.json["sound"] as? Bool == false)

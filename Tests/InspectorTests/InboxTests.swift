@@ -136,6 +136,7 @@ struct InboxTests {
     }
 
     @Test("each world has its own inbox") func worlds() throws {
+        let fixture = try InspectorFixture(isAlone: true)
         try mail("ada@example.org")
         #expect(try fixture.page("inbox", world: "other").text.contains("Nothing was sent"))
     }

@@ -8,8 +8,11 @@ final class InspectorFixture: Sendable {
     let server: TestServer
     let client: TestClient
 
-    init(options: RunningServer.Options = RunningServer.Options()) throws {
-        server = try TestServer.start(options: options)
+    /// With `isAlone` or `options`, the daemon is the test's own.
+    init(options: RunningServer.Options? = nil, isAlone: Bool = false) throws {
+        let isShared = !isAlone && options == nil
+        server =
+            try isShared ? TestServer.world() : TestServer.start(options: options ?? RunningServer.Options())
         client = TestClient(port: server.port)
     }
 

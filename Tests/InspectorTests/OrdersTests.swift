@@ -8,6 +8,8 @@ import Testing
 
     init() throws { fixture = try InspectorFixture() }
 
+    private init(_ fixture: InspectorFixture) { self.fixture = fixture }
+
     private static let tokenEndpoint = ["provider": "apple", "endpoint": "POST appleid.apple.com/auth/token"]
 
     private func query(_ path: String, _ fields: [String: String]) throws -> Answer {
@@ -210,7 +212,9 @@ import Testing
     }
 
     @Test("worlds have orders of their own")
-    func worlds() throws {
+    func worlds() throws { try OrdersTests(InspectorFixture(isAlone: true)).checkWorlds() }
+
+    private func checkWorlds() throws {
         let answer = try fixture.submit(
             "orders/sign-in", ["provider": "github", "outcome": "cancel"], world: "w1")
         #expect(answer.location.contains("/~w1/_understudy/orders?notice="))

@@ -39,6 +39,7 @@ import Testing
     }
 
     @Test("a person is another one in another world") func worlds() throws {
+        let fixture = try InspectorFixture(isAlone: true)
         #expect(try fixture.submit("new/person", ["field.id": "max"], from: "new/person", world: "other").status == 303)
         #expect(try fixture.page("people/max", world: "other").status == 200)
         #expect(try fixture.page("people/max").status == 404)

@@ -14,7 +14,7 @@ struct ReceivedMailPageTests {
     private var world: World { fixture.server.worlds.main }
 
     init() throws {
-        fixture = try InspectorFixture()
+        fixture = try InspectorFixture(isAlone: true)
         fixture.server.worlds.budget.mailRoutes.submission = submission
     }
 

@@ -18,6 +18,7 @@ import Testing
 
     @Test("a scenario is started with its parameters, seen to be on, and stopped")
     func play() throws {
+        let fixture = try InspectorFixture(isAlone: true)
         let path = "orders/scenarios/clock-ahead"
         #expect(try fixture.page("orders/scenarios").text.contains("/_understudy/\(path)\""))
         let parameter = try parameter(of: path)

@@ -22,6 +22,8 @@ import Testing
         "it says what runs, what is seeded and where everything is",
         .oneProcess("a daemon knows its own ports, not the balancer's"))
     func everything() throws {
+        let fixture = try InspectorFixture(isAlone: true)
+        let origin = "http://localhost:\(fixture.client.port)"
         let page = try fixture.page("setup")
         #expect(page.status == 200 && page.header("Content-Type") == "text/html;charset=UTF-8")
         for text in [
@@ -36,6 +38,8 @@ import Testing
 
     @Test("a world's page has that world's addresses")
     func world() throws {
+        let fixture = try InspectorFixture(isAlone: true)
+        let origin = "http://localhost:\(fixture.client.port)"
         #expect(try fixture.page("setup", world: "anna").text.contains("\(origin)/~anna/appleid.apple.com"))
         let google = try fixture.page("setup/google", world: "anna").text
         #expect(google.contains("\(origin)/~anna/oauth2.googleapis.com/token"))
@@ -104,6 +108,7 @@ import Testing
 
     @Test("the first request of a client is seen, with why it was refused")
     func arrival() throws {
+        let fixture = try InspectorFixture(isAlone: true)
         #expect(try fixture.page("setup/firebase-web").text.contains("No request of such a client"))
         let path = "/identitytoolkit.googleapis.com/v1/accounts:signInWithPassword?key=demo-api-key"
         let web = ["X-Client-Version": "Chrome/JsCore/11.0.0/FirebaseCore-web"]
@@ -143,6 +148,7 @@ import Testing
 
     @Test("ports that are open are in the guides", .oneProcess("a daemon knows its own ports, not the balancer's"))
     func ports() throws {
+        let fixture = try InspectorFixture(isAlone: true)
         let page = try fixture.page("setup/unchanged").text
         #expect(page.contains("understudy serve --proxy-port 9080"))
         let health = try fixture.client.get("/_understudy/v1/health").json

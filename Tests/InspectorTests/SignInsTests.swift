@@ -9,6 +9,8 @@ import Understudy
 
     init() throws { fixture = try InspectorFixture() }
 
+    private init(_ fixture: InspectorFixture) { self.fixture = fixture }
+
     /// The rows of a page of sign-ins, in its order, without tags.
     static func rows(_ page: Answer) -> [String] {
         page.text.components(separatedBy: "<li class=\"flow\"").dropFirst().map { row in
@@ -163,6 +165,10 @@ import Understudy
     }
 
     @Test("each world has its own") func worlds() throws {
+        try SignInsTests(InspectorFixture(isAlone: true)).checkWorlds()
+    }
+
+    private func checkWorlds() throws {
         _ = try Site.signIn(at: "apple", fixture.client, "/~one")
         _ = try Site.signIn(at: "github", fixture.client, "/~two")
         #expect(try rows().isEmpty)

@@ -51,6 +51,8 @@ import Testing
     @Test("projects and tenants are directories, and a project that nobody has used isn't there") func directories()
         throws
     {
+        let fixture = try InspectorFixture(isAlone: true)
+        let client = fixture.client
         #expect(try fixture.page("users").text.contains("demo-app"))
         #expect(try fixture.page("users/firebase%3Ademo-other").status == 404)
         let key = "demo-other"

@@ -7,7 +7,7 @@ import Testing
 @Suite struct WorldsPageTests {
     let fixture: InspectorFixture
 
-    init() throws { fixture = try InspectorFixture() }
+    init() throws { fixture = try InspectorFixture(isAlone: true) }
 
     @Test("worlds are made, reset and deleted, each told by its name")
     func life() throws {

@@ -64,7 +64,7 @@ struct SignInTests {
                 {"openid":{"issuers":[{"id":"tenant","issuer":"https://login.tenant.example/t1/v2.0/",
                 "clients":[{"clientID":"web","clientSecret":"openid-secret-for-tests",
                 "redirectURIs":["http://localhost:3000/callback"]}]}]}}
-                """#, base: "/oidc/tenant")
+                """#, base: "/oidc/tenant", isAlone: true)
         let metadata = "/.well-known/openid-configuration"
         let own = try fixture.client.get("/t1/v2.0\(metadata)", headers: ["Host": "login.tenant.example"])
         #expect(own["issuer"] == "https://login.tenant.example/t1/v2.0/")

@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import Understudy
 
-/// A daemon on the built-in seed, merged with `seed`, and shorthand for what tests do at Apple.
+/// A world of the built-in seed, merged with `seed`, and shorthand for what tests do at Apple.
 package final class AppleFixture: Sendable {
     package static let prefix = "/appleid.apple.com"
     package static let control = "/_understudy/v1"
@@ -15,9 +15,10 @@ package final class AppleFixture: Sendable {
     package let server: TestServer
     package let client: TestClient
 
-    package init(seed: String? = nil, seeds: [SeedInput]? = nil) throws {
+    /// With `isAlone`, the daemon is the test's own.
+    package init(seed: String? = nil, seeds: [SeedInput]? = nil, isAlone: Bool = false) throws {
         let inputs = seeds ?? [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
-        server = try TestServer.start(seeds: inputs)
+        server = try isAlone ? TestServer.start(seeds: inputs) : TestServer.world(seeds: inputs)
         client = TestClient(port: server.port)
     }
 

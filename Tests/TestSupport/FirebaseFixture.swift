@@ -2,7 +2,7 @@ import Foundation
 import JOSE
 import Understudy
 
-/// A daemon on the built-in seed, merged with `seed`, and shorthand for what the SDKs do at Firebase.
+/// A world of the built-in seed, merged with `seed`, and shorthand for what the SDKs do at Firebase.
 package final class FirebaseFixture: Sendable {
     package static let control = "/_understudy/v1"
     package static let project = "demo-app"
@@ -17,9 +17,11 @@ package final class FirebaseFixture: Sendable {
     package let server: TestServer
     package let client: TestClient
 
-    package init(seed: String? = nil) throws {
-        server = try TestServer.start(
-            seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []))
+    /// With `isAlone`, the daemon is the test's own.
+    package init(seed: String? = nil, isAlone: Bool = false) throws {
+        let seeds: [SeedInput] =
+            [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
+        server = try isAlone ? TestServer.start(seeds: seeds) : TestServer.world(seeds: seeds)
         client = TestClient(port: server.port)
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Understudy
 
-/// A daemon on the built-in seed, merged with `seed`, and shorthand for what tests do at GitHub.
+/// A world of the built-in seed, merged with `seed`, and shorthand for what tests do at GitHub.
 package final class GitHubFixture: Sendable {
     package static let web = "/github.com"
     package static let api = "/api.github.com"
@@ -21,9 +21,11 @@ package final class GitHubFixture: Sendable {
     package let server: TestServer
     package let client: TestClient
 
-    package init(seed: String? = nil) throws {
-        server = try TestServer.start(
-            seeds: [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? []))
+    /// With `isAlone`, the daemon is the test's own.
+    package init(seed: String? = nil, isAlone: Bool = false) throws {
+        let seeds: [SeedInput] =
+            [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
+        server = try isAlone ? TestServer.start(seeds: seeds) : TestServer.world(seeds: seeds)
         client = TestClient(port: server.port)
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Understudy
 
-/// A daemon on the built-in seed, merged with `seed`, and shorthand for what tests do at its issuer `corp`.
+/// A world of the built-in seed, merged with `seed`, and shorthand for what tests do at its issuer `corp`.
 package final class OpenIDFixture: Sendable {
     package static let control = "/_understudy/v1"
     package static let web = "web"
@@ -17,15 +17,19 @@ package final class OpenIDFixture: Sendable {
     package let base: String
 
     /// `issuer` are members of the issuer `corp`, and `clients` further clients of it, in JSON.
-    package convenience init(issuer: String = "", clients: String = "", base: String = "/oidc/corp") throws {
+    package convenience init(
+        issuer: String = "", clients: String = "", base: String = "/oidc/corp", isAlone: Bool = false
+    ) throws {
         let members = issuer.isEmpty ? "" : "\(issuer),"
         try self.init(
-            seed: #"{"openid":{"issuers":[{"id":"corp",\#(members)"clients":[\#(clients)]}]}}"#, base: base)
+            seed: #"{"openid":{"issuers":[{"id":"corp",\#(members)"clients":[\#(clients)]}]}}"#, base: base,
+            isAlone: isAlone)
     }
 
-    package init(seed: String, base: String = "/oidc/corp") throws {
-        server = try TestServer.start(
-            seeds: [.builtIn, .json(seed, directory: "\(Repository.root)/seed-data")])
+    /// With `isAlone`, the daemon is the test's own.
+    package init(seed: String, base: String = "/oidc/corp", isAlone: Bool = false) throws {
+        let seeds: [SeedInput] = [.builtIn, .json(seed, directory: "\(Repository.root)/seed-data")]
+        server = try isAlone ? TestServer.start(seeds: seeds) : TestServer.world(seeds: seeds)
         client = TestClient(port: server.port)
         self.base = base
     }

@@ -185,13 +185,13 @@ package final class Wire {
     }
 
     private func line() throws -> String {
-        let end = Array("\r\n".utf8)
-        while received.firstRange(of: end) == nil {
+        while true {
+            if let end = received.firstOffset(of: "\r\n") {
+                defer { received.removeSubrange(..<(end + 2)) }
+                return String(decoding: received[..<end], as: UTF8.self)
+            }
             guard fill() else { throw TransportError(reason: "connection closed inside a line") }
         }
-        guard let range = received.firstRange(of: end) else { throw TransportError(reason: "no line") }
-        defer { received.removeSubrange(..<range.upperBound) }
-        return String(decoding: received[..<range.lowerBound], as: UTF8.self)
     }
 
     package var isClosed: Bool { received.isEmpty && !fill() && !hasTimedOut }
@@ -204,13 +204,14 @@ package final class Wire {
 
     /// The next answer on the connection.
     package func receive(toHEAD: Bool = false) throws -> Answer {
-        let blank = Array("\r\n\r\n".utf8)
-        while received.firstRange(of: blank) == nil {
+        var end = received.firstOffset(of: "\r\n\r\n")
+        while end == nil {
             guard fill() else { throw TransportError(reason: "connection closed after \(received.count) bytes") }
+            end = received.firstOffset(of: "\r\n\r\n")
         }
-        guard let end = received.firstRange(of: blank) else { throw TransportError(reason: "no header") }
-        let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
-        received.removeSubrange(..<end.upperBound)
+        guard let end else { throw TransportError(reason: "no header") }
+        let lines = String(decoding: received[..<end], as: UTF8.self).components(separatedBy: "\r\n")
+        received.removeSubrange(..<(end + 4))
         let headers = lines.dropFirst().map { line -> (name: String, value: String) in
             let parts = line.split(separator: ":", maxSplits: 1)
             return (name: String(parts[0]), value: parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : "")
@@ -226,6 +227,11 @@ package final class Wire {
         received.removeFirst(expected)
         return Answer(status: status, headers: headers, body: body)
     }
+}
+
+extension [UInt8] {
+    /// The offset of the first occurrence of `text`. Foundation searches, since generic code that isn't optimized is slow.
+    fileprivate func firstOffset(of text: String) -> Int? { Data(self).range(of: Data(text.utf8))?.lowerBound }
 }
 
 /// Talks to one server.
@@ -272,7 +278,9 @@ package struct TestClient: Sendable {
         form.sorted { $0.key < $1.key }.map { "\(escape($0.key))=\(escape($0.value))" }.joined(separator: "&")
     }
 
+    private static let unescaped = CharacterSet.alphanumerics
+
     package static func escape(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
+        text.addingPercentEncoding(withAllowedCharacters: unescaped) ?? text
     }
 }

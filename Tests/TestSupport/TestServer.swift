@@ -1,35 +1,59 @@
+import EmulatorCore
 import Foundation
 import Synchronization
 import Testing
 import Understudy
 
-/// A daemon of the tests: a server in this process or, with `make test STORE=postgresql: REPLICAS=2`, two that share their
-/// worlds, behind a balancer that asks them by turns.
+/// A daemon for a test: a world of the daemon that all tests share (``world(seeds:)``), or a daemon of the test's own
+/// (``start(seeds:options:)``).
 ///
-/// What isn't asked over the network (`worlds`) is the first replica's, as are ports of worlds and of the proxy, which
-/// replicas don't share.
+/// With `make test STORE=postgresql: REPLICAS=2`, each is two replicas that share their worlds, behind a balancer that asks them
+/// by turns. Properties of `RunningServer` are then the first replica's.
 @dynamicMemberLookup
 package final class TestServer: Sendable {
     private let first: RunningServer
     private let second: RunningServer?
     private let addresses: [Balancer.Kind: Balancer.Address]
+    private let world: SharedDaemon.World?
     private let hasStopped = Mutex(false)
 
-    private init(_ first: RunningServer, _ second: RunningServer?, _ addresses: [Balancer.Kind: Balancer.Address]) {
+    private init(
+        _ first: RunningServer, _ second: RunningServer? = nil, _ addresses: [Balancer.Kind: Balancer.Address] = [:],
+        world: SharedDaemon.World? = nil
+    ) {
         self.first = first
         self.second = second
         self.addresses = addresses
+        self.world = world
     }
 
-    /// As `RunningServer.start`. A server whose store the test chooses, or whose test looks into one process
+    /// Makes a world at the daemon that all tests share. The world has a port of its own, so that a test sends requests as it
+    /// would to a daemon of its own. ``stop()`` deletes the world.
+    ///
+    /// Worlds of one daemon share its options, its list of worlds and its count of requests. A test of these starts a daemon.
+    /// Replicas don't share ports of worlds: with a balancer, this starts a daemon, too.
+    package static func world(seeds: [SeedInput] = [.builtIn]) throws -> TestServer {
+        guard Balancer.shared == nil else { return try start(seeds: seeds) }
+        let daemon = try SharedDaemon.running.get()
+        let world = try SharedDaemon.World(at: daemon)
+        let server = TestServer(daemon, world: world)
+        if seeds.count != 1 || !seeds.contains(where: { if case .builtIn = $0 { true } else { false } }) {
+            try world.begin(from: SeedInput.load(seeds).document.serialized())
+        }
+        return server
+    }
+
+    /// Starts a daemon as `RunningServer.start` does. A server whose store the test chooses, or whose test looks into one process
     /// (``OneProcess``), has no replicas.
     package static func start(
         seeds: [SeedInput] = [.builtIn], options: RunningServer.Options = RunningServer.Options()
     ) throws -> TestServer {
-        guard let balancer = Balancer.shared, !OneProcess.isRequired, options.store == nil else {
-            return TestServer(try RunningServer.start(seeds: seeds, options: options), nil, [:])
-        }
         var options = options
+        // An RSA key takes a tenth of a second of a processor.
+        options.keyGenerator = SharedDaemon.keyGenerator
+        guard let balancer = Balancer.shared, !OneProcess.isRequired, options.store == nil else {
+            return TestServer(try RunningServer.start(seeds: seeds, options: options))
+        }
         options.store = try SharedStore.next()
         let first = try RunningServer.start(seeds: seeds, options: options)
         // Fixed ports are the first's.
@@ -50,9 +74,12 @@ package final class TestServer: Sendable {
 
     package subscript<Value>(dynamicMember path: KeyPath<RunningServer, Value>) -> Value { first[keyPath: path] }
 
-    package var port: Int { addresses[.http]?.port ?? first.port }
+    package var port: Int { world?.port ?? addresses[.http]?.port ?? first.port }
 
-    package var url: String { addresses[.http].map { "http://127.0.0.1:\($0.port)" } ?? first.url }
+    package var url: String { world == nil && addresses[.http] == nil ? first.url : "http://127.0.0.1:\(port)" }
+
+    /// The name of the world at the shared daemon; `nil` where the daemon is the test's own.
+    package var worldName: String? { world?.name }
 
     package var tlsPort: Int? { addresses[.https]?.port ?? first.tlsPort }
 
@@ -68,9 +95,43 @@ package final class TestServer: Sendable {
 
     package func stop() {
         guard !hasStopped.withLock({ stopped in (stopped, stopped = true).0 }) else { return }
+        guard world == nil else { return _ = world.map { first.worlds.drop($0.name) } }
         for address in addresses.values { Balancer.shared?.free(address) }
         first.stop()
         second?.stop()
+    }
+}
+
+/// The daemon that tests share. It ends with the process.
+private enum SharedDaemon {
+    static let keyGenerator = KeyGenerator()
+    static let running = Result {
+        var options = RunningServer.Options()
+        options.keyGenerator = keyGenerator
+        return try RunningServer.start(options: options)
+    }
+    private static let count = Atomic<Int>(0)
+
+    /// A world with a port of its own.
+    struct World {
+        let name: String
+        let port: Int
+
+        init(at daemon: RunningServer) throws {
+            name = "test-\(SharedDaemon.count.add(1, ordering: .relaxed).newValue)"
+            let answer = try TestClient(port: daemon.port).post(
+                "/_understudy/v1/worlds", json: ["name": name, "listen": 0] as [String: Any])
+            guard let port = answer["url"].flatMap(URL.init(string:))?.port else {
+                throw TransportError(reason: "a world got no port: \(answer)")
+            }
+            self.port = port
+        }
+
+        func begin(from seed: [UInt8]) throws {
+            let answer = try TestClient(port: port).request(
+                "PUT", "/_understudy/v1/seed", headers: ["Content-Type": "application/json"], body: seed)
+            guard answer.status == 200 else { throw TransportError(reason: "a world got no seed: \(answer)") }
+        }
     }
 }
 

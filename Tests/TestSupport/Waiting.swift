@@ -2,7 +2,7 @@ import Foundation
 
 /// How long a test waits for what comes at once on an idle machine: longer than any busy one takes, so that only what never
 /// comes fails.
-package let patienceSeconds = 300
+package let patienceSeconds = 60
 
 /// Looks every few milliseconds until something holds, and says whether it does. What comes late, because the machine is busy,
 /// is no failure.

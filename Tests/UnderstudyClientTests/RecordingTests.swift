@@ -10,7 +10,7 @@ struct RecordingTests {
     var world: World { fixture.world }
 
     init() throws {
-        fixture = try ClientFixture()
+        fixture = try ClientFixture(isAlone: true)
         _ = try fixture.ask("appleid.apple.com", "/auth/keys")
         _ = try fixture.ask("api.github.com", "/user?page=2")
     }

@@ -9,7 +9,7 @@ struct WorldTests {
     let fixture: ClientFixture
     var world: World { fixture.world }
 
-    init() throws { fixture = try ClientFixture() }
+    init() throws { fixture = try ClientFixture(isAlone: true) }
 
     @Test("has the addresses that lead to it")
     func addresses() {
@@ -98,7 +98,7 @@ struct WorldTests {
 
     @Test("has a port of its own, the same when asked again", .oneProcess("a world's port is one replica's"))
     func port() async throws {
-        let fixture = try ClientFixture()
+        let fixture = try ClientFixture(isAlone: true)
         let opened = try await fixture.world.opened()
         #expect(try await fixture.world.opened() == opened)
         _ = try await opened.apple.authorize(client: ClientFixture.app, account: "ada")
@@ -109,7 +109,7 @@ struct WorldTests {
 
     @Test("is found by Firebase's SDKs by host and port", .oneProcess("a world's port is one replica's"))
     func firebase() async throws {
-        let fixture = try ClientFixture()
+        let fixture = try ClientFixture(isAlone: true)
         let emulator = try await fixture.world.firebaseEmulator()
         #expect(emulator.host == "127.0.0.1")
         #expect(emulator.port != fixture.server.port)
@@ -184,7 +184,7 @@ struct OtherServerTests {
 struct ErrorTests {
     @Test("say what the daemon said, and at which call")
     func refusal() async throws {
-        let fixture = try ClientFixture()
+        let fixture = try ClientFixture(isAlone: true)
         let error = try #require(
             await #expect(throws: UnderstudyError.self) {
                 try await fixture.world.order(.approve(account: "nobody"))
@@ -222,7 +222,7 @@ struct ErrorTests {
 
     @Test("don't take the place of a cancellation")
     func cancelled() async throws {
-        let fixture = try ClientFixture()
+        let fixture = try ClientFixture(isAlone: true)
         let call = Task { try await fixture.world.requests(waitingAtMost: .seconds(60)) }
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }

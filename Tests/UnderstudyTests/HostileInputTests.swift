@@ -7,7 +7,7 @@ import Understudy
 /// Input that nobody means well with: every piece is answered with 4xx, and the daemon answers on afterwards.
 @Suite("Hostile input")
 struct HostileInputTests {
-    static let shared = Result { try AppleFixture() }
+    static let shared = Result { try AppleFixture(isAlone: true) }
     var fixture: AppleFixture { get throws { try HostileInputTests.shared.get() } }
 
     private func expectAlive() throws {
@@ -78,7 +78,7 @@ struct HostileInputTests {
         arguments: targets.indices)
     func addresses(index: Int) throws {
         // The suite's own may have replicas.
-        let single = try AppleFixture()
+        let single = try AppleFixture(isAlone: true)
         let answer = try single.client.get(HostileInputTests.targets[index])
         #expect((400..<500).contains(answer.status), "\(HostileInputTests.targets[index]): \(answer)")
         #expect(!answer.diagnosis.isEmpty)
