@@ -88,11 +88,10 @@ extension FirebaseProvider {
 
     private func identity(_ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity {
         if let pendingToken = try call.text("pendingToken") {
-            // The SDK sends the original tokens along; the pending token stands for them.
-            let pending = call.update { $0.pop(PendingCredential.self, pendingToken, in: call.pool) }
+            // The SDK sends the original tokens along; the pending token stands for them. Production takes it more than once.
+            let pending = call.read { $0.valid(PendingCredential.self, pendingToken, in: call.pool) }
             guard let pending else {
-                throw FirebaseError(
-                    "INVALID_PENDING_TOKEN", because: "pendingToken is unknown, used, or older than ten minutes")
+                throw FirebaseError("INVALID_PENDING_TOKEN", because: "pendingToken is unknown, or its time is over")
             }
             return pending.identity
         }
