@@ -104,9 +104,13 @@ extension Transaction {
     }
 
     /// Ends a grant: every code and token of it stops, and the next sign-in is a first one.
-    mutating func revoke(_ grant: AppleGrant) {
+    /// `false` when it has ended before.
+    @discardableResult
+    mutating func revoke(_ grant: AppleGrant) -> Bool {
+        guard find(AppleGrant.self, grant.key) != nil else { return false }
         end(grant)
         put(EndedGrant(grant))
+        return true
     }
 }
 

@@ -111,13 +111,15 @@ extension AppleProvider {
         let (found, isPerson) = exchange.world.read {
             ($0.grant(accountID, to: client), $0.account(accountID) != nil)
         }
+        let noConsent = ControlAnswer.error(
+            409, "noConsent",
+            "account \(Diagnosis.quote(accountID)) has no current consent for \(Diagnosis.quote(clientID)): sign in first",
+            path: "$.account")
         guard let found else {
             guard isPerson else {
                 return ControlAnswer.error(404, "noSuchAccount", exchange.noAccount(accountID), path: "$.account")
             }
-            let message =
-                "account \(Diagnosis.quote(accountID)) has no current consent for \(Diagnosis.quote(clientID)): sign in first"
-            return ControlAnswer.error(409, "noConsent", message, path: "$.account")
+            return noConsent
         }
         let event = AppleEvent(kind: kind, account: accountID, client: clientID, grant: found)
         switch kind {
@@ -130,7 +132,7 @@ extension AppleProvider {
                 _ = tables.change(AppleGrant.self, found.key) { $0.forwardsMail = kind == .emailEnabled }
             }
         case .consentRevoked:
-            exchange.world.update { $0.revoke(found) }
+            guard exchange.world.update({ $0.revoke(found) }) else { return noConsent }
         case .accountDeleted:
             endAllGrants(of: accountID, in: exchange, besides: found.key)
         }

@@ -44,7 +44,7 @@ extension AppleProvider {
 
     /// Ends a grant and tells the team's server, in the background.
     func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String) {
-        exchange.world.update { $0.revoke(grant) }
+        guard exchange.world.update({ $0.revoke(grant) }) else { return }
         let event = AppleEvent(kind: .consentRevoked, account: grant.account, client: client, grant: grant)
         tell(of: event, in: exchange)
     }

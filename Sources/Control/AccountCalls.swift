@@ -88,14 +88,11 @@ extension ControlAPI {
     }
 
     private func addAccount(_ exchange: Exchange, _ account: Account) -> Response {
-        guard exchange.world.read({ $0.count(Account.self) }) < Account.limit else {
-            let message = "a world has \(Account.limit) accounts at most: delete some, or reset the world"
-            return ControlAnswer.error(409, "tooManyAccounts", message)
-        }
         let issues = account.issues(in: exchange.world.seed)
         guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
         let written = (try? body(of: exchange)) ?? [:]
         let outcome = exchange.world.update { tables -> Addition in
+            guard tables.count(Account.self) < Account.limit else { return .tooMany }
             guard tables.account(account.id) == nil else { return .notAsExpected }
             if let (path, owner) = tables.takenIdentifier(of: account, written: written) {
                 return .taken(path: path, owner: owner)
@@ -106,6 +103,9 @@ extension ControlAPI {
         switch outcome {
         case .done: return ControlAnswer.ok(account.json, status: 201)
         case .taken(let path, let owner): return ControlAPI.taken(path, owner)
+        case .tooMany:
+            let message = "a world has \(Account.limit) accounts at most: delete some, or reset the world"
+            return ControlAnswer.error(409, "tooManyAccounts", message)
         case .notAsExpected:
             let message =
                 "there is an account \(Diagnosis.quote(account.id)): change it with PATCH accounts/\(account.id)"
@@ -119,6 +119,7 @@ extension ControlAPI {
         /// The person isn't as expected: there already, or changed by somebody else.
         case notAsExpected
         case taken(path: String, owner: String)
+        case tooMany
     }
 
     private static func taken(_ path: String, _ owner: String) -> Response {
@@ -161,7 +162,7 @@ extension ControlAPI {
             switch outcome {
             case .done: return ControlAnswer.ok(changed.json)
             case .taken(let path, let owner): return ControlAPI.taken(path, owner)
-            case .notAsExpected: continue
+            case .notAsExpected, .tooMany: continue
             }
         }
     }
@@ -170,7 +171,7 @@ extension ControlAPI {
         guard let account = find(exchange) else { return noSuchAccount(exchange) }
         // Before the account is removed, so that providers can still look it up.
         for provider in providers { provider.accountDeleted(account.id, in: exchange) }
-        exchange.world.update { _ = $0.remove(Account.self, account.id) }
+        guard exchange.world.update({ $0.pop(Account.self, account.id) }) != nil else { return noSuchAccount(exchange) }
         return Response(status: 204)
     }
 

@@ -45,7 +45,7 @@ struct IdpRequest: Sendable {
         return .done(user, isNew: true, pendingToken: keep(&tables, call))
     }
 
-    /// Keeps the credential. The token that is returned can be used in its place once.
+    /// Keeps the credential. The token that is returned can be used in its place.
     private func keep(_ tables: inout Transaction, _ call: FirebaseCall) -> String {
         let token = Base64URL.encode(tables.random.bytes(48))
         let lifetime = call.exchange.world.seed[FirebaseSection.self].pendingTokenLifetime
@@ -158,7 +158,7 @@ struct IdpRequest: Sendable {
     }
 }
 
-/// The credential of a sign-in or a link, which may be used once more.
+/// The credential of a sign-in or a link, which may be used again for a while.
 struct PendingCredential: TokenRow {
     static let table = Table<PendingCredential>(
         "firebase.pendingCredential", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })

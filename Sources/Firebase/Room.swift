@@ -203,10 +203,16 @@ extension Exchange {
 }
 
 extension FirebaseCall {
-    /// Makes sure that the world takes more users.
+    /// Makes sure that the world takes more users. Whatever makes them checks it again, in the transaction that does.
     func checkRoom(for count: Int = 1) throws(FirebaseError) {
-        let limit = exchange.world.budget.usersOfWorld
-        guard read({ $0.count(User.self) }) > limit - count else { return }
+        try read { (tables) throws(FirebaseError) in try tables.checkRoom(for: count, in: exchange.world) }
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    func checkRoom(for count: Int = 1, in world: World) throws(FirebaseError) {
+        let limit = world.budget.usersOfWorld
+        guard self.count(User.self) > limit - count else { return }
         throw .quotaExceeded(
             "Exceeded the number of accounts.",
             Diagnosis("a world has \(limit) users at most: delete some, or reset the world"))

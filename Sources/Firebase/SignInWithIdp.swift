@@ -88,11 +88,10 @@ extension FirebaseProvider {
 
     private func identity(_ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity {
         if let pendingToken = try call.text("pendingToken") {
-            // The SDK sends the original tokens along; the pending token stands for them.
-            let pending = call.update { $0.take(PendingCredential.self, pendingToken, in: call.pool) }
+            // The SDK sends the original tokens along; the pending token stands for them. Production takes it more than once.
+            let pending = call.read { $0.valid(PendingCredential.self, pendingToken, in: call.pool) }
             guard let pending else {
-                throw FirebaseError(
-                    "INVALID_PENDING_TOKEN", because: "pendingToken is unknown, used, or older than ten minutes")
+                throw FirebaseError("INVALID_PENDING_TOKEN", because: "pendingToken is unknown, or its time is over")
             }
             return pending.identity
         }
@@ -147,7 +146,7 @@ extension FirebaseProvider {
     /// Ends the web flow that `state` names.
     private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws(FirebaseError) -> WebFlow {
         let state = fields["state"] ?? ""
-        guard let flow = call.update({ $0.take(WebFlow.self, state, in: call.pool) }) else {
+        guard let flow = call.update({ $0.pop(WebFlow.self, state, in: call.pool) }) else {
             throw .invalidIdP(
                 "Invalid state.",
                 Diagnosis("requestUri's state belongs to no sign-in under way: each may be finished once"))

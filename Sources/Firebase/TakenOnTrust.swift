@@ -57,11 +57,20 @@ extension Exchange {
 
     /// Notes what is taken, and says it in the log when it is new.
     fileprivate func take(_ text: String) {
-        let isKnown = world.read { tables in
-            tables.find(TakenOnTrust.self, text) != nil || tables.count(TakenOnTrust.self) >= TakenOnTrust.limit
+        guard world.read({ $0.takes(text) }) else { return }
+        let isNew = world.update { tables in
+            guard tables.takes(text) else { return false }
+            tables.put(TakenOnTrust(text: text))
+            return true
         }
-        guard !isKnown else { return }
-        world.update { $0.put(TakenOnTrust(text: text)) }
+        guard isNew else { return }
         world.budget.notices.tellOnce("Firebase: taken on trust: \(text)")
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Whether it would be new, and there is room for it.
+    fileprivate func takes(_ text: String) -> Bool {
+        find(TakenOnTrust.self, text) == nil && count(TakenOnTrust.self) < TakenOnTrust.limit
     }
 }

@@ -66,10 +66,9 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// What the token stands for in this pool, unless its time is over. It works once.
-    mutating func take<R: TokenRow>(_ type: R.Type, _ token: String, in pool: UserPool) -> R? {
-        guard let row = valid(type, token, in: pool) else { return nil }
-        remove(type, token)
-        return row
+    /// Removes what the token stands for in this pool and returns it, unless its time is over.
+    mutating func pop<R: TokenRow>(_ type: R.Type, _ token: String, in pool: UserPool) -> R? {
+        let now = self.now
+        return pop(type, token) { $0.pool == pool && $0.expires > now }
     }
 }

@@ -189,7 +189,7 @@ extension Transaction {
 
     private mutating func end(_ token: Token<GitHubGrant>, because reason: String) {
         for text in [token.key, token.details.counterpart] {
-            guard let text, remove(Token<GitHubGrant>.self, text) != nil else { continue }
+            guard let text, pop(Token<GitHubGrant>.self, text) != nil else { continue }
             put(EndedToken(key: text, reason: reason))
         }
     }

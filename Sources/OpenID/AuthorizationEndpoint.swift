@@ -6,34 +6,45 @@ import OAuth
 // GET and POST /authorize: https://openid.net/specs/openid-connect-core-1_0.html#AuthorizationEndpoint
 
 extension Issuer {
+    private struct Approved: Sendable {
+        let grant: OpenIDGrant
+        let session: BrowserSession
+        let code: String?
+        let token: Token<OpenIDGrant>?
+    }
+
     /// Begins a session, unless one goes on, and answers.
     func approve(
         _ request: RequestedAuthorization, by account: Account, _ known: BrowserSession?, scopes: [String],
         in exchange: Exchange
-    ) throws(OAuthRefusal) -> Response {
+    ) throws(OAuthRefusal) -> Response? {
         let (parameters, client) = (request.parameters, request.client)
         let acr = try parameters.acr(among: policy.acrValues)
         try check(account, request, in: exchange)
-        let (grant, session, code, token) = exchange.world.update { tables in
+        let approved = exchange.world.update { tables -> Approved? in
+            if let pushed = request.pushed {
+                guard tables.pop(PushedRequest.self, pushed.key) != nil else { return nil }
+            }
             let session = known ?? tables.beginSession(of: account.id, at: realm, for: policy.lifetimes.session)
             tables.note(client.clientID, told: identifier(exchange), inSession: session.id, at: realm)
             tables.consent(account.id, to: key(of: client), scopes: scopes)
-            if let pushed = request.pushed { tables.remove(PushedRequest.self, pushed.key) }
             let grant = tables.makeGrant(client, at: self, account: account.id, scopes: scopes) { grant in
                 (grant.nonce, grant.acr, grant.claims) = (parameters.nonce, acr, parameters.claims)
                 (grant.session, grant.authenticatedAt) = (session.id, session.authenticatedAt)
                 grant.audience = parameters.resources
             }
             let types = parameters.responseTypes
-            return (
-                grant, session, types.contains("code") ? tables.makeCode(grant, request, at: self, exchange) : nil,
-                types.contains("token") ? tables.makeAccessToken(grant, for: client, at: self) : nil
-            )
+            return Approved(
+                grant: grant, session: session,
+                code: types.contains("code") ? tables.makeCode(grant, request, at: self, exchange) : nil,
+                token: types.contains("token") ? tables.makeAccessToken(grant, for: client, at: self) : nil)
         }
+        guard let approved else { return nil }
+        let (grant, code) = (approved.grant, approved.code)
         var response = answer(exchange, to: request.redirectURI, of: request.fields)
         response.append("code", code)
         do throws(KeyError) {
-            let accessToken = try token.map { token throws(KeyError) in
+            let accessToken = try approved.token.map { token throws(KeyError) in
                 try text(of: token, grant, account, for: client, in: exchange)
             }
             if let accessToken {
@@ -50,7 +61,7 @@ extension Issuer {
             }
         } catch { throw OAuthRefusal("server_error", Diagnosis("a token can't be signed: \(error.description)")) }
         var page = response.deliver()
-        page.headers.append(BrowserSession.cookie(session, at: realm, for: exchange))
+        page.headers.append(BrowserSession.cookie(approved.session, at: realm, for: exchange))
         return page
     }
 

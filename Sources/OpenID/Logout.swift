@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Time
 
 // GET and POST /logout: https://openid.net/specs/openid-connect-rpinitiated-1_0.html
 // Clients are told by https://openid.net/specs/openid-connect-backchannel-1_0.html before the browser goes on, each once.
@@ -29,15 +30,15 @@ extension Issuer {
 
     /// Ends a session with its grants, those for offline access apart, and tells its clients.
     func end(_ session: BrowserSession, _ exchange: Exchange) async -> [JSONValue] {
-        let (account, now) = exchange.world.update { tables in
-            tables.end(session)
+        let (ended, account, now) = exchange.world.update { tables -> (BrowserSession?, Account?, Instant) in
+            guard let session = tables.end(session) else { return (nil, nil, tables.now) }
             for grant in tables.rows(OpenIDGrant.bySession, session.id) where !grant.scopes.contains("offline_access") {
                 tables.end(grant)
             }
-            return (tables.account(session.account), tables.now)
+            return (session, tables.account(session.account), tables.now)
         }
         var deliveries: [JSONValue] = []
-        for visit in session.clients {
+        for visit in ended?.clients ?? [] {
             guard let account, let client = client(visit.id), let url = client.backchannelLogoutURI else { continue }
             let id = exchange.world.update { Hex.encode($0.random.bytes(16)) }
             let claims = LogoutToken.claims(

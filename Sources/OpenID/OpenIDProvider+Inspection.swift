@@ -91,7 +91,7 @@ extension OpenIDProvider {
         let keys = [text] + (text.contains(".") ? issuers.map { $0.rowKey(of: text, in: exchange) } : [])
         return exchange.world.update { tables in
             for key in keys {
-                guard let token = tables.remove(Token<OpenIDGrant>.self, key) else { continue }
+                guard let token = tables.pop(Token<OpenIDGrant>.self, key) else { continue }
                 let grant = tables.find(OpenIDGrant.self, token.grant)
                 return (token.kind.name, grant?.client ?? token.client)
             }

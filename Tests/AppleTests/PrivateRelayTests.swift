@@ -105,7 +105,7 @@ struct PrivateRelayTests {
         #expect(relayed.verdict(from: "a@other.example", to: relayed.otherAddress) == "accepted")
         try relayed.consent(to: "a.one")
         #expect(relayed.verdict(from: "a@example.com") == "accepted")
-        _ = relayed.world.update { $0.remove(Account.self, "grace") }
+        relayed.world.update { $0.remove(Account.self, "grace") }
         #expect(relayed.verdict(from: "a@example.com").contains("user not found"))
     }
 

@@ -33,7 +33,7 @@ struct TransferredPeopleTests {
         let world = try world(people: 3)
         let text = kind.text(of: "p2")
         #expect(world.account(text, as: kind) != nil)
-        let account = try #require(world.update { $0.remove(Account.self, "p2") })
+        let account = try #require(world.update { $0.pop(Account.self, "p2") })
         #expect(world.account(text, as: kind) == nil)
         world.update { $0.put(account) }
         #expect(world.account(text, as: kind) != nil)

@@ -125,13 +125,13 @@ struct PostgreSQLStoreTests {
             // More than are read at once.
             _ = other.refresh()
             #expect(look(one) == look(other))
-            one.update { _ = $0.remove(Note.self, "7") }
+            one.update { $0.remove(Note.self, "7") }
             try TestDatabase.execute("UPDATE understudy_changes SET at = now() - interval '1 hour'", at: url)
             try stores.upkeep()
             #expect(try TestDatabase.execute("SELECT 'x' FROM understudy_changes", at: url).isEmpty)
             _ = other.refresh()
             #expect(look(one) == look(other))
-            one.update { _ = $0.remove(Note.self, "8") }
+            one.update { $0.remove(Note.self, "8") }
             try TestDatabase.execute("UPDATE understudy_changes SET at = now() - interval '1 hour'", at: url)
             try stores.upkeep()
             #expect(other.update { $0.find(Note.self, "8") } == nil)
@@ -151,7 +151,7 @@ struct PostgreSQLStoreTests {
                 let count = await withTaskGroup(of: Bool.self) { group in
                     for number in 0..<200 {
                         group.addTask {
-                            stores[number % 2].update { $0.remove(Note.self, "code-\(round)") } != nil
+                            stores[number % 2].update { $0.pop(Note.self, "code-\(round)") } != nil
                         }
                     }
                     return await group.reduce(0) { $0 + ($1 ? 1 : 0) }

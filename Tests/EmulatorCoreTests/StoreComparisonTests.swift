@@ -150,7 +150,7 @@ struct StoreComparisonTests {
         for round in 0..<5 {
             store.update { $0.put(Note(key: "code-\(round)")) }
             let count = await withTaskGroup(of: Bool.self) { group in
-                for _ in 0..<200 { group.addTask { store.update { $0.remove(Note.self, "code-\(round)") } != nil } }
+                for _ in 0..<200 { group.addTask { store.update { $0.pop(Note.self, "code-\(round)") } != nil } }
                 return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
             #expect(count == 1)

@@ -77,6 +77,34 @@ struct TableTests {
         }
     }
 
+    @Test("who pops a row gets it, once, unless it isn't what was wanted", arguments: TestedStore.allCases)
+    func popping(kind: TestedStore) throws {
+        let store = try store(kind, #"{"accounts":[{"id":"ada"}]}"#)
+        store.update { tables in
+            for key in ["a", "b"] { tables.put(Note(key: key, topic: "x", tags: [key])) }
+        }
+        let pop = { (key: String, topic: String) in
+            store.update { tables in tables.pop(Note.self, key) { $0.topic == topic } }
+        }
+        #expect(pop("a", "y") == nil)
+        #expect(pop("c", "x") == nil)
+        #expect(store.read { TableTests.keys($0.rows(Note.byTopic, "x")) } == "ab")
+        #expect(pop("a", "x") == Note(key: "a", topic: "x", tags: ["a"]))
+        #expect(pop("a", "x") == nil)
+        #expect(store.read { $0.first(Note.byTag, "a") } == nil)
+        #expect(store.update { $0.pop(Account.self, "ada") }?.id == "ada")
+        #expect(store.update { $0.pop(Account.self, "ada") } == nil)
+        // An update that throws gives it back.
+        #expect(throws: Refusal.self) {
+            try store.update { tables in
+                #expect(tables.pop(Note.self, "b") != nil)
+                #expect(tables.pop(Note.self, "b") == nil)
+                throw Refusal()
+            }
+        }
+        #expect(pop("b", "x") != nil)
+    }
+
     @Test("an update that throws has changed nothing, whatever it did", arguments: TestedStore.allCases)
     func undoing(kind: TestedStore) throws {
         let store = try store(kind, #"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#)
@@ -176,7 +204,7 @@ struct TableTests {
     func seededAgain(kind: TestedStore) throws {
         let store = try store(kind, #"{"accounts":[{"id":"ada"},{"id":"bob"}]}"#)
         store.update { tables in
-            guard let ada = tables.remove(Account.self, "ada") else { return }
+            guard let ada = tables.pop(Account.self, "ada") else { return }
             tables.put(ada)
         }
         store.read { tables in

@@ -45,22 +45,35 @@ struct SecondFactorTests {
             ])
     }
 
-    private func enrollTOTP(_ idToken: String?) throws -> (Answer, String) {
+    private func startTOTP(_ idToken: String?) throws -> [String: Any] {
         let start = try fixture.v2(
             "accounts/mfaEnrollment:start", ["idToken": idToken ?? "", "totpEnrollmentInfo": [:]])
-        let info = start.json["totpSessionInfo"] as? [String: Any] ?? [:]
+        return start.json["totpSessionInfo"] as? [String: Any] ?? [:]
+    }
+
+    private func finalizeTOTP(_ idToken: String?, _ info: [String: Any]) throws -> Answer {
+        try fixture.v2(
+            "accounts/mfaEnrollment:finalize",
+            [
+                "idToken": idToken ?? "", "displayName": "App",
+                "totpVerificationInfo": [
+                    "sessionInfo": info["sessionInfo"] ?? "",
+                    "verificationCode": totp(info["sharedSecretKey"] as? String ?? ""),
+                ],
+            ])
+    }
+
+    private func enrollTOTP(_ idToken: String?) throws -> (Answer, String) {
+        let info = try startTOTP(idToken)
         #expect(info["verificationCodeLength"] as? Int == 6)
         #expect(info["periodSec"] as? Int == 30)
         #expect(info["hashingAlgorithm"] as? String == "SHA1")
         #expect((info["finalizeEnrollmentTime"] as? String)?.hasSuffix("Z") ?? false)
-        let secret = info["sharedSecretKey"] as? String ?? ""
-        let answer = try fixture.v2(
-            "accounts/mfaEnrollment:finalize",
-            [
-                "idToken": idToken ?? "", "displayName": "App",
-                "totpVerificationInfo": ["sessionInfo": info["sessionInfo"] ?? "", "verificationCode": totp(secret)],
-            ])
-        return (answer, secret)
+        return (try finalizeTOTP(idToken, info), info["sharedSecretKey"] as? String ?? "")
+    }
+
+    private func signIn() throws -> Answer {
+        try fixture.v1("signInWithPassword", ["email": "ada@example.org", "password": "correct horse"])
     }
 
     @Test("the linking guide's walk by phone: sign in, second factor required, choose a hint, code, resolved")
@@ -91,24 +104,72 @@ struct SecondFactorTests {
             ["mfaPendingCredential": pending, "phoneVerificationInfo": ["sessionInfo": session, "code": "x"]])
         #expect(wrong.message == "INVALID_CODE")
         // resolver.resolveSignIn(with: assertion)
-        let resolved = try fixture.v2(
-            "accounts/mfaSignIn:finalize",
-            [
-                "mfaPendingCredential": pending,
-                "phoneVerificationInfo": ["sessionInfo": session, "code": fixture.message(number)],
-            ])
+        let proof: [String: Any] = [
+            "mfaPendingCredential": pending,
+            "phoneVerificationInfo": ["sessionInfo": session, "code": try fixture.message(number)],
+        ]
+        let resolved = try fixture.v2("accounts/mfaSignIn:finalize", proof)
         #expect(resolved.status == 200)
         let firebase = resolved.claims()["firebase"] as? [String: Any]
         #expect(firebase?["sign_in_second_factor"] as? String == "phone")
         #expect(firebase?["second_factor_identifier"] as? String == hint["mfaEnrollmentId"] as? String)
-        // It survives a refresh, and a credential is used once.
+        // It survives a refresh. The credential can be shown again, the code can't.
         let refreshed = try fixture.refresh(resolved["refreshToken"])
         #expect(
             (refreshed.claims("id_token")["firebase"] as? [String: Any])?["sign_in_second_factor"] as? String == "phone"
         )
-        let again = try fixture.v2(
-            "accounts/mfaSignIn:start", ["mfaPendingCredential": pending, "mfaEnrollmentId": "x"])
-        #expect(again.message == "INVALID_MFA_PENDING_CREDENTIAL")
+        let again = try fixture.v2("accounts/mfaSignIn:finalize", proof)
+        #expect(again.message == "SESSION_EXPIRED")
+        #expect(again.diagnosis.contains("used already"))
+        let anew = try fixture.v2(
+            "accounts/mfaSignIn:start",
+            ["mfaPendingCredential": pending, "mfaEnrollmentId": hint["mfaEnrollmentId"] ?? "", "phoneSignInInfo": [:]])
+        let other = (anew.json["phoneResponseInfo"] as? [String: Any])?["sessionInfo"] ?? ""
+        let retried = try fixture.v2(
+            "accounts/mfaSignIn:finalize",
+            [
+                "mfaPendingCredential": pending,
+                "phoneVerificationInfo": ["sessionInfo": other, "code": fixture.message(number)],
+            ])
+        #expect(retried.status == 200)
+    }
+
+    @Test("a test number's code works again for a second factor, as in production; the number is enrolled once")
+    func testNumber() throws {
+        let (user, number) = (try fixture.verifiedUser(), "+15555550100")
+        func code(_ session: [String: Any]?) -> [String: Any] {
+            ["phoneVerificationInfo": ["sessionInfo": session?["sessionInfo"] ?? "", "code": "123456"]]
+        }
+        let started = try fixture.v2(
+            "accounts/mfaEnrollment:start",
+            ["idToken": user["idToken"] ?? "", "phoneEnrollmentInfo": ["phoneNumber": number]])
+        let session = started.json["phoneSessionInfo"] as? [String: Any]
+        func enrol() throws -> Answer {
+            try fixture.v2(
+                "accounts/mfaEnrollment:finalize", ["idToken": user["idToken"] ?? ""].merging(code(session)) { $1 })
+        }
+        #expect(try enrol().status == 200)
+        #expect(try enrol().message.hasPrefix("SECOND_FACTOR_EXISTS"))
+        let first = try signIn()
+        let pending: [String: Any] = ["mfaPendingCredential": first["mfaPendingCredential"] ?? ""]
+        let id = (first.json["mfaInfo"] as? [[String: Any]])?.first?["mfaEnrollmentId"] ?? ""
+        let begun = try fixture.v2(
+            "accounts/mfaSignIn:start", pending.merging(["mfaEnrollmentId": id, "phoneSignInInfo": [:]]) { $1 })
+        let body = pending.merging(code(begun.json["phoneResponseInfo"] as? [String: Any])) { $1 }
+        for _ in 0..<2 { #expect(try fixture.v2("accounts/mfaSignIn:finalize", body)["idToken"] != nil) }
+    }
+
+    @Test("of enrolments that began before, each ends once, and a user gets no more than five factors")
+    func limit() throws {
+        try fixture.freeze()
+        let idToken = try fixture.verifiedUser()["idToken"]
+        let started = try (0..<6).map { _ in try startTOTP(idToken) }
+        for info in started[..<4] { #expect(try finalizeTOTP(idToken, info).status == 200) }
+        #expect(try finalizeTOTP(idToken, started[3]).message == "INVALID_SESSION_INFO")
+        let fifth = try finalizeTOTP(idToken, started[4])
+        #expect(fifth.status == 200)
+        #expect(try finalizeTOTP(idToken, started[5]).message == "SECOND_FACTOR_LIMIT_EXCEEDED")
+        #expect((try fixture.lookup(fifth["idToken"])["mfaInfo"] as? [Any])?.count == 5)
     }
 
     @Test("by authenticator app: codes computed elsewhere, by the world's clock")
@@ -116,7 +177,7 @@ struct SecondFactorTests {
         try fixture.freeze()
         let (enrolled, secret) = try enrollTOTP(fixture.verifiedUser()["idToken"])
         #expect(enrolled.status == 200)
-        let first = try fixture.v1("signInWithPassword", ["email": "ada@example.org", "password": "correct horse"])
+        let first = try signIn()
         let hint = try #require((first.json["mfaInfo"] as? [[String: Any]])?.first)
         #expect(hint["totpInfo"] != nil)
         func finalize(_ code: String) throws -> Answer {
@@ -129,10 +190,23 @@ struct SecondFactorTests {
                 ])
         }
         #expect(try finalize(totp(secret, after: 600)).message == "INVALID_CODE")
+        // The code that it was enrolled with.
+        #expect(try finalize(totp(secret)).diagnosis.contains("accepted before"))
         try fixture.advance("5m")
         #expect(try finalize(totp(secret, after: -300)).message == "INVALID_CODE")
         let resolved = try finalize(totp(secret))
         #expect((resolved.claims()["firebase"] as? [String: Any])?["sign_in_second_factor"] as? String == "totp")
+        // Neither this code works again nor an earlier one. A later one does, with the credential of before.
+        for span in [0, -30] {
+            let again = try finalize(totp(secret, after: span))
+            #expect(again.message == "INVALID_CODE")
+            #expect(again.diagnosis.contains("accepted before"))
+        }
+        #expect(try finalize(totp(secret, after: 60))["idToken"] != nil)
+        #expect(try finalize(totp(secret, after: 30)).message == "INVALID_CODE")
+        // A clock that is set back begins anew.
+        try fixture.advance("-5m")
+        #expect(try finalize(totp(secret))["idToken"] != nil)
     }
 
     @Test("RFC 6238's own vectors")

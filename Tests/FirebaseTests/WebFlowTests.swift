@@ -120,6 +120,15 @@ struct WebFlowTests {
         #expect(object?["message"]?.isEmpty == false)
     }
 
+    @Test("a sign-in that fails at the provider ends once")
+    func endsOnce() throws {
+        let state = try fixture.client.get(handler("github.com")).redirect["state"] ?? ""
+        let query = TestClient.encode(["state": state, "error": "access_denied"])
+        let answer = "/demo-app.firebaseapp.com/__/auth/handler?\(query)"
+        #expect(try fixture.client.get(answer).status == 302)
+        #expect(try fixture.client.get(answer).status == 400)
+    }
+
     @Test("an error of the provider, a provider that isn't there, and requests that lack something")
     func errors() throws {
         try fixture.order(["provider": "github", "outcome": "error", "error": "application_suspended"])

@@ -28,12 +28,13 @@ extension FirebaseProvider {
         }
         let claims = try FirebaseProvider.customClaims(text, isHosted: call.exchange.address.form != .prefix)
         let (uid, custom) = try check(claims, call)
-        let (user, isNew) = call.update { tables in
+        let (user, isNew) = try call.update { (tables) throws(FirebaseError) in
             if var known = tables.user(uid, in: call.pool) {
                 known.isCustom = true
                 tables.put(known)
                 return (known, false)
             }
+            try tables.checkRoom(in: call.exchange.world)
             var made = User(localId: uid, in: call.pool, now: tables.now)
             made.isCustom = true
             tables.put(made)

@@ -37,9 +37,9 @@ extension FirebaseProvider {
             guard owner == nil || owner?.localId == signedIn?.user.localId else {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address \(Diagnosis.quote(email))")
             }
-            var user =
-                signedIn.flatMap { tables.find(User.self, $0.user.key) }
-                ?? creation.user(in: call.pool, &tables)
+            let known = signedIn.flatMap { tables.find(User.self, $0.user.key) }
+            guard signedIn == nil || known != nil else { throw .userIsGone }
+            var user = known ?? creation.user(in: call.pool, &tables)
             if user.email != email.lowercased() { user.emailVerified = false }
             user.email = email.lowercased()
             user.password = hash
@@ -67,7 +67,8 @@ extension FirebaseProvider {
     private func signUpAnonymously(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         try call.require("anonymous", or: "ADMIN_ONLY_OPERATION")
         try call.checkRoom()
-        let user = call.update { tables in
+        let user = try call.update { (tables) throws(FirebaseError) in
+            try tables.checkRoom(in: call.exchange.world)
             let user = User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
             tables.put(user)
             return user

@@ -30,6 +30,7 @@ extension FirebaseProvider {
                     let user = try User(
                         importing: item, in: call.pool, now: tables.now,
                         from: call.isInEmulatorMode ? .emulator : .production, &tables.random)
+                    if tables.find(User.self, user.key) == nil { try tables.checkRoom(in: call.exchange.world) }
                     try upload.put(user, &tables)
                 }
             } catch {

@@ -19,6 +19,7 @@ extension FirebaseProvider {
             if let wanted, tables.user(wanted, in: call.pool) != nil {
                 throw FirebaseError("DUPLICATE_LOCAL_ID", because: "a user has the ID \"\(wanted)\" already")
             }
+            try tables.checkRoom(in: call.exchange.world)
             var user = User(localId: wanted ?? User.randomID(&tables.random), in: call.pool, now: tables.now)
             try change.apply(to: &user, &tables, call.project)
             tables.put(user)

@@ -159,25 +159,23 @@ extension FirebaseProvider {
 
     /// Without `updateMask`, what the body has is changed, which isn't documented.
     func patchOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        var config = try openIDConfig(call)
+        let key = try openIDConfig(call).key
         let query = call.exchange.request.queryForm
         let mask = (query["updateMask"] ?? query["update_mask"]).map { text in
             Set(text.split(separator: ",").map { MessageFields.camelCase(String($0.prefix { $0 != "." })) })
         }
-        try config.change(call) { name in mask?.contains(name) ?? call.has(name) }
-        let changed = config
-        try call.update { (tables) throws(FirebaseError) in
-            guard tables.find(OAuthIdpConfig.self, changed.key) != nil else {
-                throw FirebaseProvider.noConfig(changed.id)
-            }
-            tables.put(changed)
+        let changed = try call.update { (tables) throws(FirebaseError) -> OAuthIdpConfig in
+            guard var config = tables.find(OAuthIdpConfig.self, key) else { throw FirebaseProvider.noConfig(key.id) }
+            try config.change(call) { name in mask?.contains(name) ?? call.has(name) }
+            tables.put(config)
+            return config
         }
         return FirebaseAnswer(body: changed.document)
     }
 
     func deleteOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let key = try openIDConfig(call).key
-        call.update { _ = $0.remove(OAuthIdpConfig.self, key) }
+        guard call.update({ $0.pop(OAuthIdpConfig.self, key) }) != nil else { throw FirebaseProvider.noConfig(key.id) }
         return FirebaseAnswer(body: JSONObject())
     }
 

@@ -192,9 +192,9 @@ extension FirebaseProvider {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
             }
             if let owner, owner.disabled { throw .userIsDisabled(owner) }
-            var user =
-                owner ?? signedIn.flatMap { tables.find(User.self, $0.user.key) }
-                ?? creation.user(in: call.pool, &tables)
+            let known = owner ?? signedIn.flatMap { tables.find(User.self, $0.user.key) }
+            guard signedIn == nil || known != nil else { throw .userIsGone }
+            var user = known ?? creation.user(in: call.pool, &tables)
             // The official emulator leaves the password alone; nothing public says what production does.
             if owner != nil, !user.emailVerified, !call.isInEmulatorMode {
                 // The link proves whose the address is. What was linked before anybody had proved it is removed.

@@ -67,6 +67,8 @@ extension FirebaseCall {
                 throw FirebaseError(
                     "USER_NOT_FOUND", because: "while the function was asked, other requests changed who signs in")
             }
+            // The new user is counted already.
+            if who(decision)?.isNew ?? false { try tables.checkRoom(for: 0, in: exchange.world) }
             return decision
         }
         guard let (user, isNew) = who(decision) else { return (decision, nil) }

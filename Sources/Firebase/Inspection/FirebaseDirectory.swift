@@ -134,6 +134,6 @@ extension FirebaseProvider {
     }
 
     package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
-        exchange.world.update { $0.remove(Session.self, text) }.map { ("refresh token", $0.user.pool.project) }
+        exchange.world.update { $0.pop(Session.self, text) }.map { ("refresh token", $0.user.pool.project) }
     }
 }

@@ -85,10 +85,9 @@ extension FirebaseCall {
     /// - Throws: `PASSKEY_CHALLENGE_TIMEOUT`, `INVALID_AUTHENTICATOR_RESPONSE`.
     func takeChallenge(_ client: ClientData, for localId: String? = nil) throws(FirebaseError) -> String {
         let found = update { tables -> (PasskeyChallenge, isLate: Bool)? in
-            guard let challenge = tables.find(PasskeyChallenge.self, client.challenge), challenge.pool == pool else {
+            guard let challenge = tables.pop(PasskeyChallenge.self, client.challenge, where: { $0.pool == pool }) else {
                 return nil
             }
-            tables.remove(PasskeyChallenge.self, challenge.token)
             return (challenge, challenge.expires <= tables.now)
         }
         guard let (challenge, isLate) = found, challenge.localId == localId else {

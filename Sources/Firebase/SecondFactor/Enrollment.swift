@@ -52,30 +52,44 @@ extension FirebaseProvider {
     func finalizeEnrollment(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         try requireAnyFactor(call)
         let signedIn = try enrolling(call)
-        let kind: SecondFactor.Kind
+        let enrolled: Enrolled
         if let phone = try call.nested("phoneVerificationInfo") {
             try requireFactor("phone", call)
-            let number = try call.verifyCode(session: phone.text("sessionInfo"), code: phone.text("code"))
-            try checkFree(number, signedIn.user)
-            kind = .phone(number)
+            let number = try call.verifyCode(
+                session: phone.text("sessionInfo"), code: phone.text("code"), isSecondFactor: true)
+            enrolled = Enrolled(kind: .phone(number))
         } else if let totp = try call.nested("totpVerificationInfo") {
             try requireFactor("totp", call)
-            kind = .totp(try enrolledSecret(totp, call))
+            enrolled = try enrolledApp(totp, call)
         } else {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
         let displayName = try call.text("displayName")
         let (user, factor) = try call.update { (tables) throws(FirebaseError) -> (User, SecondFactor) in
             guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
+            if case .phone(let number) = enrolled.kind { try checkFree(number, user) }
+            if let session = enrolled.session, tables.pop(PendingSecret.self, session, in: call.pool) == nil {
+                throw FirebaseProvider.invalidEnrollment()
+            }
+            try checkCount(user)
             let factor = SecondFactor(
-                id: User.randomID(&tables.random), kind: kind, displayName: displayName, enrolledAt: tables.now)
+                id: User.randomID(&tables.random), kind: enrolled.kind, displayName: displayName,
+                enrolledAt: tables.now, usedStep: enrolled.step)
             user.factors.append(factor)
             tables.put(user)
             return (user, factor)
         }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
         let tokens = try call.openSession(user, provider: signedIn.provider, secondFactor: use)
-        return FirebaseAnswer(body: enrolled(tokens), diagnosis: await tell(call, of: factor, user))
+        return FirebaseAnswer(body: answer(tokens), diagnosis: await tell(call, of: factor, user))
+    }
+
+    /// What a factor is to be, and what was shown for it.
+    private struct Enrolled: Sendable {
+        let kind: SecondFactor.Kind
+        /// For an authenticator app, the enrolment that ends with this, and the time step of the code.
+        var session: String?
+        var step: Int64?
     }
 
     func withdrawEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
@@ -94,10 +108,10 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
-        return FirebaseAnswer(body: enrolled(try call.openSession(user, provider: signedIn.provider)))
+        return FirebaseAnswer(body: answer(try call.openSession(user, provider: signedIn.provider)))
     }
 
-    private func enrolled(_ tokens: FirebaseCall.Tokens) -> JSONObject {
+    private func answer(_ tokens: FirebaseCall.Tokens) -> JSONObject {
         JSONObject([("idToken", .string(tokens.idToken)), ("refreshToken", .string(tokens.refreshToken))])
     }
 
@@ -115,12 +129,15 @@ extension FirebaseProvider {
                 "UNVERIFIED_EMAIL", "Need to verify email first before enrolling second factors.",
                 because: "verify the user's address first")
         }
-        guard signedIn.user.factors.count < FirebaseProvider.limit else {
-            throw FirebaseError(
-                "SECOND_FACTOR_LIMIT_EXCEEDED", because: "a user has at most \(FirebaseProvider.limit) second factors")
-        }
+        try checkCount(signedIn.user)
         try call.requireRecent(signedIn)
         return signedIn
+    }
+
+    private func checkCount(_ user: User) throws(FirebaseError) {
+        guard user.factors.count >= FirebaseProvider.limit else { return }
+        throw FirebaseError(
+            "SECOND_FACTOR_LIMIT_EXCEEDED", because: "a user has at most \(FirebaseProvider.limit) second factors")
     }
 
     private func checkFree(_ number: String, _ user: User) throws(FirebaseError) {
@@ -148,22 +165,17 @@ extension FirebaseProvider {
         try requireFactor(isTOTP ? "totp" : "phone", call)
     }
 
-    private func enrolledSecret(_ totp: MessageFields, _ call: FirebaseCall) throws(FirebaseError) -> [UInt8] {
+    private func enrolledApp(_ totp: MessageFields, _ call: FirebaseCall) throws(FirebaseError) -> Enrolled {
         let session = try totp.text("sessionInfo") ?? ""
         let code = try totp.text("verificationCode") ?? ""
-        let (pending, now) = call.read { tables in
-            (tables.valid(PendingSecret.self, session, in: call.pool), tables.now)
+        guard let pending = call.read({ $0.valid(PendingSecret.self, session, in: call.pool) }) else {
+            throw FirebaseProvider.invalidEnrollment()
         }
-        guard let secret = pending?.secret else {
-            throw FirebaseError(
-                "INVALID_SESSION_INFO", because: "sessionInfo is unknown, used, or older than five minutes")
-        }
-        guard TOTP.verify(code, secret, at: now) else {
-            throw FirebaseError(
-                "INVALID_CODE",
-                because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")
-        }
-        call.update { _ = $0.remove(PendingSecret.self, session) }
-        return secret
+        return Enrolled(
+            kind: .totp(pending.secret), session: session, step: try call.step(ofCode: code, pending.secret))
+    }
+
+    private static func invalidEnrollment() -> FirebaseError {
+        FirebaseError("INVALID_SESSION_INFO", because: "sessionInfo is unknown, used, or older than five minutes")
     }
 }

@@ -68,7 +68,8 @@ struct FactorRequest: Sendable {
                 "MFA_ENROLLMENT_NOT_FOUND", because: "the user has no authenticator app \(Diagnosis.quote(id))")
         }
         return SecondFactor(
-            id: id, kind: kind, displayName: displayName, enrolledAt: enrolledAt ?? former?.enrolledAt ?? tables.now)
+            id: id, kind: kind, displayName: displayName, enrolledAt: enrolledAt ?? former?.enrolledAt ?? tables.now,
+            usedStep: former?.usedStep)
     }
 }
 

@@ -15,6 +15,16 @@ struct SecondFactor: Codable, Sendable {
     let kind: Kind
     var displayName: String?
     let enrolledAt: Instant
+    /// The time step of the last code of an authenticator app that was accepted. Neither its code nor an earlier one is accepted again.
+    /// <https://www.rfc-editor.org/rfc/rfc6238#section-5.2>
+    var usedStep: Int64?
+
+    /// Whether the code of this step hasn't been used up. A step that the world's clock hasn't reached, since it was set back, doesn't
+    /// count.
+    func takes(_ step: Int64, at now: Instant) -> Bool {
+        guard let usedStep, usedStep <= TOTP.steps(around: now).upperBound else { return true }
+        return step > usedStep
+    }
 
     /// In claims.
     var claim: String {
@@ -46,7 +56,8 @@ struct SecondFactorUse: Codable, Sendable {
     let id: String
 }
 
-/// A first factor that was right, of a user who must show a second one.
+/// A first factor that was right, of a user who must show a second one. It may be shown again, as in production, until its time is
+/// over: what works once is the second factor's code.
 struct PendingSecondFactor: TokenRow {
     static let table = Table<PendingSecondFactor>(
         "firebase.pendingSecondFactor", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })
@@ -90,9 +101,15 @@ enum TOTP {
         return String(repeating: "0", count: digits - text.count) + text
     }
 
-    static func verify(_ code: String, _ secret: [UInt8], at time: Instant) -> Bool {
+    /// The step, among those around `time`, whose code it is; the latest one of several.
+    static func step(of code: String, _ secret: [UInt8], at time: Instant) -> Int64? {
+        steps(around: time).last { TOTP.code(secret, step: $0) == code }
+    }
+
+    /// The steps whose codes are accepted.
+    static func steps(around time: Instant) -> ClosedRange<Int64> {
         let now = time.seconds / period
-        return (-adjacentIntervals...adjacentIntervals).contains { TOTP.code(secret, step: now + $0) == code }
+        return now - adjacentIntervals...now + adjacentIntervals
     }
 }
 

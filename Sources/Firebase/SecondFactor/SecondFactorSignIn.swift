@@ -4,7 +4,21 @@ import EmulatorCore
 // v2 accounts/mfaSignIn:start, :finalize
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaSignIn/start
 //
-// Quirks: after the first factor there is no token, but mfaPendingCredential and the list of second factors.
+// Quirks: after the first factor there is no token, but mfaPendingCredential and the list of second factors. The credential works
+// for ten minutes, however often it is shown. A code of an authenticator app works once, and no earlier one works after it. A
+// test number's code works again.
+
+extension FirebaseCall {
+    /// The time step whose code it is.
+    ///
+    /// - Throws: `INVALID_CODE`.
+    func step(ofCode code: String, _ secret: [UInt8]) throws(FirebaseError) -> Int64 {
+        if let step = TOTP.step(of: code, secret, at: exchange.world.now) { return step }
+        throw FirebaseError(
+            "INVALID_CODE",
+            because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")
+    }
+}
 
 extension FirebaseProvider {
     /// The first factor that the request goes on from, and its user.
@@ -21,7 +35,7 @@ extension FirebaseProvider {
         guard let found else {
             throw FirebaseError(
                 "INVALID_MFA_PENDING_CREDENTIAL",
-                because: "mfaPendingCredential is unknown, used, or older than ten minutes")
+                because: "mfaPendingCredential is unknown or older than ten minutes")
         }
         return found
     }
@@ -49,7 +63,8 @@ extension FirebaseProvider {
         let (pending, user) = try pending(call)
         let factor: SecondFactor
         if let phone = try call.nested("phoneVerificationInfo") {
-            let number = try call.verifyCode(session: phone.text("sessionInfo"), code: phone.text("code"))
+            let number = try call.verifyCode(
+                session: phone.text("sessionInfo"), code: phone.text("code"), isSecondFactor: true)
             let match = user.factors.first { factor in
                 if case .phone(number) = factor.kind { true } else { false }
             }
@@ -62,7 +77,6 @@ extension FirebaseProvider {
         } else {
             throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
-        call.update { _ = $0.remove(PendingSecondFactor.self, pending.token) }
         let agreed = try await call.agreeing(
             user, SignInEvent(method: pending.provider, secondFactor: factor.claim))
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
@@ -83,10 +97,22 @@ extension FirebaseProvider {
             throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no authenticator app of this ID")
         }
         try requireFactor("totp", call)
-        guard TOTP.verify(try totp.text("verificationCode") ?? "", secret, at: call.exchange.world.now) else {
-            throw FirebaseError(
-                "INVALID_CODE",
-                because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")
+        let step = try call.step(ofCode: try totp.text("verificationCode") ?? "", secret)
+        try call.update { (tables) throws(FirebaseError) in
+            guard var user = tables.find(User.self, user.key),
+                let place = user.factors.firstIndex(where: { $0.id == id })
+            else {
+                throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the authenticator app was removed meanwhile")
+            }
+            guard user.factors[place].takes(step, at: tables.now) else {
+                throw FirebaseError(
+                    "INVALID_CODE",
+                    because:
+                        "this code or a later one was accepted before: wait for the app's next code, or advance the clock by "
+                        + "\(TOTP.period) seconds")
+            }
+            user.factors[place].usedStep = step
+            tables.put(user)
         }
         return factor
     }

@@ -41,10 +41,15 @@ extension FirebaseProvider {
     func getTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer { answer(try tenant(call), call) }
 
     func patchTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        var tenant = try tenant(call)
-        try tenant.change(call, UpdateMask(call.exchange))
-        let changed = tenant
-        call.update { $0.put(changed) }
+        let known = try tenant(call)
+        let changed = try call.update { (tables) throws(FirebaseError) -> Tenant in
+            guard var tenant = tables.find(Tenant.self, known.key) else {
+                throw FirebaseError("TENANT_NOT_FOUND", because: "the tenant was deleted meanwhile")
+            }
+            try tenant.change(call, UpdateMask(call.exchange))
+            tables.put(tenant)
+            return tenant
+        }
         return answer(changed, call)
     }
 

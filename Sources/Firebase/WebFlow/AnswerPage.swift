@@ -124,12 +124,11 @@ extension FirebaseProvider {
     func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) -> String? {
         guard let token = exchange.request.queryForm["understudy_answer"] else { return nil }
         return exchange.world.update { tables in
+            let now = tables.now
             // It may be of a tenant, of which the frame knows nothing.
-            guard let kept = tables.find(KeptAnswer.self, token), kept.pool.project == project.id,
-                kept.storageKey == storageKey, kept.expires > tables.now
-            else { return nil }
-            tables.remove(KeptAnswer.self, token)
-            return kept.event
+            return tables.pop(KeptAnswer.self, token) { kept in
+                kept.pool.project == project.id && kept.storageKey == storageKey && kept.expires > now
+            }?.event
         }
     }
 }

@@ -152,9 +152,11 @@ extension FirebaseProvider {
             Diagnosis("state belongs to no sign-in under way: it is over, an hour old, or of another world"))
     }
 
-    /// Ends a sign-in that ended with OAuth's `error` at the provider.
+    /// Ends a sign-in that ended with OAuth's `error` at the provider. It ends once.
     func failed(_ exchange: Exchange, _ flow: WebFlow, _ error: String, _ description: String?) -> Response {
-        exchange.world.update { _ = $0.remove(WebFlow.self, flow.token) }
+        guard exchange.world.update({ $0.pop(WebFlow.self, flow.token) }) != nil else {
+            return FirebaseProvider.noSuchSignIn()
+        }
         let isCancel = ["access_denied", "user_cancelled_authorize"].contains(error)
         let failure: Failure =
             isCancel

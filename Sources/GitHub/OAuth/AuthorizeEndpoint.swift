@@ -67,11 +67,11 @@ extension GitHubProvider {
 
     /// Who is signed in, or the sign-in page first; then the consent page, unless there is nothing new to grant.
     private func askPerson(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
-        guard let session = session(exchange), !request.selectsAccount || session.isFresh,
-            request.login.map({ $0.lowercased() == session.account.github.login.lowercased() }) ?? true
-                || session.isFresh
-        else { return Pages.redirectToSignIn(exchange, request) }
-        if session.isFresh { exchange.world.update { _ = $0.change(Session.self, session.id) { $0.isFresh = false } } }
+        guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, request) }
+        let isMeant =
+            request.login.map { $0.lowercased() == session.account.github.login.lowercased() } ?? true
+        let isFresh = session.isFresh && exchange.world.update { $0.useFreshness(of: session.id) }
+        guard isFresh || !request.selectsAccount && isMeant else { return Pages.redirectToSignIn(exchange, request) }
         let (grant, needsConsent) = exchange.world.read { tables -> (GitHubGrant?, Bool) in
             guard let grant = tables.grant(session.account.id, to: request.app) else { return (nil, true) }
             let scopes = request.scopes ?? grant.scopes

@@ -69,7 +69,7 @@ extension GitHubProvider {
 
     func signOut(_ exchange: Exchange) -> Response {
         var response = Response.redirect(to: Pages.base(exchange) + "/login")
-        if let session = session(exchange) { exchange.world.update { _ = $0.remove(Session.self, session.id) } }
+        if let session = session(exchange) { exchange.world.update { $0.remove(Session.self, session.id) } }
         response.headers.append(
             (name: "Set-Cookie", value: "\(GitHubProvider.cookie)=; Max-Age=0; \(cookieAttributes(exchange))"))
         return response
@@ -85,5 +85,15 @@ extension GitHubProvider {
             !path.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F })
         else { return "/" }
         return path
+    }
+}
+
+extension Transaction {
+    /// Whether the person chose the account just now, which counts for one request.
+    mutating func useFreshness(of session: String) -> Bool {
+        guard var known = find(Session.self, session), known.isFresh else { return false }
+        known.isFresh = false
+        put(known)
+        return true
     }
 }

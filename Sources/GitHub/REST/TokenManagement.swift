@@ -65,7 +65,9 @@ extension GitHubProvider {
         of token: Token<GitHubGrant>, _ app: GitHubSection.App, _ call: RESTCall, keepsOld: Bool
     ) -> RESTAnswer {
         let new = call.exchange.world.update { tables -> IssuedTokens? in
-            guard let grant = tables.find(GitHubGrant.self, token.grant) else { return nil }
+            guard let token = tables.find(Token<GitHubGrant>.self, token.key),
+                let grant = tables.find(GitHubGrant.self, token.grant)
+            else { return nil }
             if !keepsOld { tables.revoke(token, because: "the app reset it, request \(call.exchange.id)") }
             return issue(
                 grant, token.details.scopes, to: app, withRefreshToken: token.details.counterpart != nil,

@@ -26,8 +26,9 @@ struct PageNotice: Row {
 extension World {
     /// The text of the notice of that name, which is gone afterwards; `nil` when it is none of that page's.
     fileprivate func takeNotice(_ name: String, on page: String) -> String? {
-        guard read({ $0.find(PageNotice.self, name) })?.page == page else { return nil }
-        return update { $0.remove(PageNotice.self, name)?.text }
+        // A page that is shown again changes nothing.
+        guard read({ $0.find(PageNotice.self, name) }) != nil else { return nil }
+        return update { tables in tables.pop(PageNotice.self, name) { $0.page == page }?.text }
     }
 }
 

@@ -37,11 +37,7 @@ extension TableReading where Self: ~Copyable {
     /// The request that `uri` names. A page's own form (`isAnswer`) may come after it has expired.
     package func pushedRequest(_ uri: String, of owner: String, isAnswer: Bool) throws(OAuthRefusal) -> PushedRequest {
         guard let request = find(PushedRequest.self, uri), request.owner == owner else {
-            throw OAuthRefusal(
-                "invalid_request_uri",
-                Diagnosis(
-                    received: "request_uri \(Diagnosis.quote(uri))",
-                    "this client has pushed no such request, or it was answered: push a new one"))
+            throw .unknownPushedRequest(uri)
         }
         guard request.expires > now || isAnswer else {
             throw OAuthRefusal(
@@ -49,5 +45,15 @@ extension TableReading where Self: ~Copyable {
                 Diagnosis("the pushed request expired \((now - request.expires).inWords) ago: push a new one"))
         }
         return request
+    }
+}
+
+extension OAuthRefusal {
+    static func unknownPushedRequest(_ uri: String) -> OAuthRefusal {
+        OAuthRefusal(
+            "invalid_request_uri",
+            Diagnosis(
+                received: "request_uri \(Diagnosis.quote(uri))",
+                "this client has pushed no such request, or it was answered: push a new one"))
     }
 }

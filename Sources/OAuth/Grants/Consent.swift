@@ -41,6 +41,6 @@ extension Transaction {
     /// The person is asked again. `false` when there was nothing to forget.
     @discardableResult
     package mutating func forgetConsent(of account: String, to owner: String) -> Bool {
-        remove(Consent.self, Consent.key(account, to: owner)) != nil
+        pop(Consent.self, Consent.key(account, to: owner)) != nil
     }
 }

@@ -77,7 +77,7 @@ extension Transaction {
     package mutating func endToken<Grant: OAuthGrant>(
         _ text: String, _ type: Grant.Type
     ) -> (kind: String, client: String)? {
-        remove(Token<Grant>.self, text).map { ($0.kind.name, $0.client) }
+        pop(Token<Grant>.self, text).map { ($0.kind.name, $0.client) }
     }
 }
 

@@ -27,11 +27,12 @@ package protocol AuthorizationServer: Sendable {
     func client(_ id: String) -> ClientMetadata?
     /// `iss`, in answers to the request.
     func identifier(_ exchange: Exchange) -> String
-    /// The answer to an authorization request that a person has approved: it begins a session, unless one goes on.
+    /// The answer to an authorization request that a person has approved: it begins a session, unless one goes on. `nil` where the
+    /// request was pushed and has been approved before.
     func approve(
         _ request: RequestedAuthorization, by account: Account, _ session: BrowserSession?, scopes: [String],
         in exchange: Exchange
-    ) throws(OAuthRefusal) -> Response
+    ) throws(OAuthRefusal) -> Response?
 }
 
 extension AuthorizationServer {

@@ -40,10 +40,10 @@ extension AuthorizationServer {
         let form = exchange.request.bodyForm
         let page = devicePages.answer(form, in: exchange)
         let code = page?.request["user_code"] ?? form["user_code"] ?? ""
+        let problem = Diagnosis(
+            received: "the code \(Diagnosis.quote(code))", "no device that waits shows this code: look again")
         guard let device = exchange.world.read({ $0.device(showing: code, at: realm) }) else {
-            let diagnosis = Diagnosis(
-                received: "the code \(Diagnosis.quote(code))", "no device that waits shows this code: look again")
-            return devicePages.enterCode(exchange, code, problem: diagnosis)
+            return devicePages.enterCode(exchange, code, problem: problem)
         }
         let name = client(device.client)?.name ?? device.client
         let carried = Form(fields: [Form.Field(name: "user_code", value: device.userCode)])
@@ -66,9 +66,12 @@ extension AuthorizationServer {
             decision = .approved(account: account, scopes: device.scopes)
         case .cancel: break
         }
-        exchange.world.update { tables in
-            _ = tables.change(DeviceAuthorization.self, device.key) { $0.decision = decision }
+        let (key, decided) = (device.key, decision)
+        let isDecided = exchange.world.update { tables in
+            guard tables.device(showing: code, at: realm)?.key == key else { return false }
+            return tables.change(DeviceAuthorization.self, key) { $0.decision = decided }
         }
+        guard isDecided else { return devicePages.enterCode(exchange, code, problem: problem) }
         guard case .approved = decision else {
             return devicePages.notice("Cancelled", "The device gets nothing. You can close this window.")
         }

@@ -39,8 +39,9 @@ extension AuthorizationServer {
             case .page(let page): return page
             case .refused(let refusal): throw refusal
             case .approved(let account, let session, let scopes):
-                return try approve(
+                let answer = try approve(
                     request, by: account, session, scopes: scopes ?? request.parameters.scopes, in: exchange)
+                return answer ?? response(to: .page(.unknownPushedRequest(request.pushed?.key ?? "")))
             }
         } catch { throw .answer(error, answer(exchange, to: request.redirectURI, of: request.fields)) }
     }

@@ -102,7 +102,8 @@ extension Transaction {
         put(known)
     }
 
-    package mutating func end(_ session: BrowserSession) { remove(BrowserSession.self, session.key) }
+    /// Ends a session; as it was when it ended, or `nil` when it had ended before.
+    package mutating func end(_ session: BrowserSession) -> BrowserSession? { pop(BrowserSession.self, session.key) }
 
     /// Ends all sessions of a person, and forgets what the person has consented to.
     package mutating func endSignIns(of account: String) {

@@ -100,8 +100,16 @@ extension Transaction {
     /// Adds a row, or replaces the one that has its key.
     package mutating func put<R: Row>(_ row: R) { tables.put(row) }
 
-    @discardableResult
-    package mutating func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { tables.remove(type, key) }
+    package mutating func remove<R: Row>(_ type: R.Type, _ key: R.Key) { _ = tables.remove(type, key) }
+
+    /// Removes a row and returns it. A row that isn't `wanted` stays, and `nil` is returned, as where there is none. What works once is
+    /// used up by this: of all requests that come with its key, one gets the row, and only that one may go on.
+    package mutating func pop<R: Row>(
+        _ type: R.Type, _ key: R.Key, where isWanted: (R) -> Bool = { _ in true }
+    ) -> R? {
+        guard let row = tables.find(type, key), isWanted(row) else { return nil }
+        return tables.remove(type, key)
+    }
 
     /// Removes every row with this value, and returns what was removed.
     @discardableResult
@@ -111,7 +119,8 @@ extension Transaction {
         return rows
     }
 
-    /// Changes the row with this key. `false` when there is none.
+    /// Changes the row with this key. `false` when there is none. What works once and is kept after that, to tell who has used it, is
+    /// marked in the transaction that has found it unused.
     @discardableResult
     package mutating func change<R: Row>(_ type: R.Type, _ key: R.Key, _ body: (inout R) -> Void) -> Bool {
         guard var row = tables.find(type, key) else { return false }
