@@ -109,7 +109,9 @@ func refusalCallback(
     context: UnsafeMutableRawPointer?, connection: OpaquePointer?, status: UInt32, reason: UnsafePointer<CChar>?
 ) -> Int32 {
     guard let server = server(context), let reason = reason.map({ String(cString: $0) }) else { return 0 }
-    let refusal = server.refuse(Int(status), reason)
+    let isChunkLine = MicrohttpdRefusal.isChunkLine(status)
+    let refusal = server.refuse(
+        isChunkLine ? 400 : Int(status), isChunkLine ? MicrohttpdRefusal.chunkLine(server.options) : reason)
     // libmicrohttpd queues this refusal too early and would send the header twice, so ours is sent to the socket directly.
     // That can't be done with the other refusals: libmicrohttpd uses the connection again when it couldn't queue an answer.
     guard reason.contains("Content-Length") else {

@@ -4,6 +4,7 @@ import Text
 /// <https://url.spec.whatwg.org/#urlencoded-parsing>. Repeated names are kept, in order.
 package struct Form: Sendable {
     package struct Field: Sendable {
+        /// The same holds as for the value.
         package let name: String
         /// UTF-8, each malformed sequence replaced by U+FFFD. U+FFFD alone in place of a text with more combining marks in a row
         /// than people write, because comparing such texts takes quadratic time.
@@ -21,11 +22,15 @@ package struct Form: Sendable {
         }
 
         fileprivate init(name: ArraySlice<UInt8>, value bytes: ArraySlice<UInt8>) {
-            self.name = String(decoding: PercentCoding.decodedForm(name), as: UTF8.self)
+            self.name = Field.text(PercentCoding.decodedForm(name))
             let decoded = PercentCoding.decodedForm(bytes)
-            let text = String(decoding: decoded, as: UTF8.self)
-            value = text.hasEndlessMarks ? "\u{FFFD}" : text
+            value = Field.text(decoded)
             sent = decoded.are(value) ? nil : Array(decoded)
+        }
+
+        private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+            let text = String(decoding: bytes, as: UTF8.self)
+            return text.hasEndlessMarks ? "\u{FFFD}" : text
         }
 
         fileprivate func append(to output: inout [UInt8]) {

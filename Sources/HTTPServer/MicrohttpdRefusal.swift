@@ -17,6 +17,16 @@ enum MicrohttpdRefusal {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Whether it has met a chunk whose first line doesn't fit the connection's memory. It blames the server for that and says 500, as
+    /// where a server takes nothing of a body, which ours never does.
+    static func isChunkLine(_ status: UInt32) -> Bool { status == 500 }
+
+    /// Why it is refused then.
+    static func chunkLine(_ options: Server.Options) -> String {
+        "a chunk of the body begins with a line that is too long: a connection has \(options.connectionMemory) bytes for "
+            + "it and the request's header; leave chunk extensions out"
+    }
+
     /// A whole response, after which the connection is closed.
     static func bytes(of response: Response) -> [UInt8] {
         let phrases = [

@@ -31,6 +31,8 @@ package final class Server: Sendable {
         /// Bytes of all requests' bodies at once.
         package var bodyLimitBytesTogether = 64 << 20
         package var headerLimitBytes = 32 << 10
+        /// Bytes in which libmicrohttpd keeps what it reads of a request at once.
+        var connectionMemory: Int { headerLimitBytes * 2 }
         package var idleTimeoutSeconds = 30
         /// Seconds in which a request must have arrived whole.
         package var requestSeconds: Int64 = 60

@@ -73,7 +73,7 @@ final class Workers: Sendable {
         daemonOptions.connection_limit = UInt32(clamping: limit)
         daemonOptions.idle_timeout_seconds = UInt32(options.idleTimeoutSeconds)
         // Room for a header well over the limit, so that the refusal is ours and says why.
-        daemonOptions.connection_memory_bytes = options.headerLimitBytes * 2
+        daemonOptions.connection_memory_bytes = options.connectionMemory
         daemonOptions.context = Unmanaged.passUnretained(self).toOpaque()
         daemonOptions.handle = handleCallback
         daemonOptions.begin = beginCallback

@@ -16,9 +16,23 @@ extension String {
                 continue
             }
             run += 1
-            if run > 30 { return true }
+            if run > String.markLimit { return true }
         }
         return false
+    }
+
+    private static let markLimit = 30
+
+    /// The text without the marks of such a run that follow its first 30: for texts that must be shown whatever they hold.
+    package var withoutEndlessMarks: String {
+        guard hasEndlessMarks else { return self }
+        var kept = String.UnicodeScalarView()
+        var run = 0
+        for scalar in unicodeScalars {
+            run = scalar.value >= 0x300 && scalar.isMark ? run + 1 : 0
+            if run <= String.markLimit { kept.append(scalar) }
+        }
+        return String(kept)
     }
 
     /// All bytes are joined before one is looked at: the processor joins many at once.

@@ -16,6 +16,10 @@ package indirect enum CBOR: Hashable, Sendable {
     /// Arrays and maps within each other, CTAP2's limit.
     package static let maximumDepth = 4
 
+    /// Bytes of a text. Authenticators write short ones, and comparing long ones takes quadratic time where they hold many combining
+    /// marks.
+    package static let maximumText = 1_024
+
     /// Reads one item that is all of `bytes`.
     package init(parsing bytes: [UInt8]) throws(WebAuthnError) {
         var reader = CBORReader(bytes[...])
@@ -77,7 +81,11 @@ package struct CBORReader {
         case 1: return .integer(-1 - (try small(argument)))
         case 2: return .bytes(Array(try take(count(argument, of: 1))))
         case 3:
-            guard let text = String(validating: try take(count(argument, of: 1)), as: UTF8.self) else {
+            let bytes = try take(count(argument, of: 1))
+            guard bytes.count <= CBOR.maximumText else {
+                throw WebAuthnError("a text in CBOR is longer than \(CBOR.maximumText) bytes")
+            }
+            guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw WebAuthnError("a text in CBOR isn't UTF-8")
             }
             return .text(text)

@@ -197,6 +197,8 @@ struct ReceivedMailCallTests {
         arguments: [
             (#"{"from":"a@b.c","text":"x"}"#, "$.to"), (#"{"from":"a@b.c","to":[]}"#, "$.to"),
             (#"{"to":["a@b.c"]}"#, "$"), (#"{"from":"a","to":["a@b.c"]}"#, "$.from"),
+            (#"{"from":"a@b.c>","to":["a@b.c"]}"#, "$.from"), (#"{"from":"a@b.c","to":["<a@b.c"]}"#, "$.to[0]"),
+            (#"{"from":"a@b.c,d","to":["a@b.c"]}"#, "$.from"), (#"{"from":"a\u0001@b.c","to":["a@b.c"]}"#, "$.from"),
             (#"{"from":"a@b.c","to":["x y"]}"#, "$.to[0]"), (#"{"from":"a@b.c","to":["a@b.c"],"x":1}"#, "$.x"),
             (#"{"from":"a@b.c","to":["# + String(repeating: #""a@b.c","#, count: 100) + #""a@b.c"]}"#, "$.to"),
         ])

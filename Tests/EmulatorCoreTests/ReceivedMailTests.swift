@@ -43,6 +43,40 @@ struct ReceivedMailTests {
         InboxMessage(number: 3, time: try #require(Instant("2030-01-01T00:00:00Z")), message: message)
     }
 
+    private static func world() -> World {
+        World(
+            name: "w", seed: Providers.seedFormat.nothing, keys: [], generator: KeyGenerator(), budget: ProcessBudget())
+    }
+
+    @Test("a mail that was shown is kept read, until it is another one or the inbox is emptied")
+    func keptRead() throws {
+        let world = ReceivedMailTests.world()
+        let row = try row(message())
+        let shown = row.content(in: world).text
+        let kept = world.budget.readMails.bytes
+        #expect(kept > ReceivedMailTests.raw.count)
+        #expect(row.content(in: world).text == shown && world.budget.readMails.bytes == kept)
+        // A world that another daemon has reset uses its numbers again.
+        let content = ReceivedContent(Array("Subject: another\r\n\r\nanother\r\n".utf8))
+        let other = try self.row(SentMessage(received: content, from: "a@b.c", to: ["d@e.f"], request: nil))
+        #expect(other.content(in: world).text == "another\n")
+        world.deleteMessages()
+        #expect(world.budget.readMails.bytes == 0)
+    }
+
+    @Test("what is kept of mails that were read is bounded")
+    func boundedReading() {
+        let mails = ReadMails(limit: 100_000)
+        let raw = Array("Subject: x\r\n\r\n\(String(repeating: "a", count: 5_000))".utf8)
+        for number in 1...50 {
+            #expect(mails.mail(raw, inbox: 1, message: number).text?.utf8.count == 5_000)
+            #expect(mails.bytes <= 100_000)
+        }
+        let before = mails.bytes
+        let long = Array("\r\n\(String(repeating: "a", count: 100_000))".utf8)
+        #expect(mails.mail(long, inbox: 1, message: 51).text?.utf8.count == 100_000 && mails.bytes == before)
+    }
+
     @Test("what it is, who it is to, and what is in it")
     func summary() throws {
         let message = message()
@@ -59,10 +93,11 @@ struct ReceivedMailTests {
             ])
         let row = try row(message)
         #expect(row.raw == ReceivedMailTests.raw)
-        #expect(row.content.text == "Your code is 123456, at http://localhost/x")
-        #expect(row.content.headers.map(\.name).prefix(2) == ["From", "To"])
-        #expect(row.attachment(1)?.bytes == [0, 1, 2, 255])
-        #expect(row.attachment(0) == nil && row.attachment(2) == nil)
+        let world = ReceivedMailTests.world()
+        #expect(row.content(in: world).text == "Your code is 123456, at http://localhost/x")
+        #expect(row.content(in: world).headers.map(\.name).prefix(2) == ["From", "To"])
+        #expect(row.attachment(1, in: world)?.bytes == [0, 1, 2, 255])
+        #expect(row.attachment(0, in: world) == nil && row.attachment(2, in: world) == nil)
         #expect(row.forwarded == nil)
     }
 

@@ -194,6 +194,10 @@ struct ConnectionTests {
         ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
         ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", 400),
         ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\n", 413),
+        (
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "2;a=\(String(repeating: "x", count: 200_000))\r\n{}\r\n0\r\n\r\n", 400
+        ),
         ("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\n folded: first\r\nHost: x\r\n\r\n", 400),

@@ -92,11 +92,11 @@ extension ControlAPI {
             return mailStream(exchange, query, lease)
         }
         guard let wait = query.wait else {
-            return await world.budget.recordings.search { [self] in answer(query.find(in: world), query, exchange) }
+            return await world.searchInbox { [self] in answer(query.find(in: world), query, exchange) }
         }
         guard let lease = listenerLease() else { return tooManyListeners() }
         let found = await MailWaiter(world, query, lease).found(within: wait.duration)
-        return await world.budget.recordings.search { [self] in answer(found, query, exchange) }
+        return await world.searchInbox { [self] in answer(found, query, exchange) }
     }
 
     /// How many bytes one answer holds, about. A client asks for the rest with `after`.
@@ -119,13 +119,14 @@ extension ControlAPI {
 
     func document(_ row: InboxMessage, _ exchange: Exchange, isListed: Bool) -> MailDocument {
         MailDocument(
-            message: shown(row), isListed: isListed, base: "\(exchange.address.ownBase)\(ControlAPI.root)/mail",
+            message: shown(row, in: exchange.world), isListed: isListed,
+            base: "\(exchange.address.ownBase)\(ControlAPI.root)/mail",
             handedOn: worlds.budget.mailRoutes.forwarding?.handedOn(row.id, in: exchange.world))
     }
 
     private func message(_ exchange: Exchange) async -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
-        return await exchange.world.budget.recordings.search { [self] in
+        return await exchange.world.searchInbox { [self] in
             ControlAnswer.ok(document(row, exchange, isListed: false).json)
         }
     }
@@ -138,8 +139,8 @@ extension ControlAPI {
             return ControlAnswer.error(
                 404, "notForwarded", "no relay forwarded \(row.id): it has no other form than the one that was sent")
         }
-        let body = await exchange.world.budget.recordings.search { [self] in
-            let shown = masksSecrets ? shown(row).row : row
+        let body = await exchange.world.searchInbox { [self] in
+            let shown = masksSecrets ? shown(row, in: exchange.world).row : row
             return wantsForwarded ? shown.forwarded ?? [] : shown.raw
         }
         return ControlAPI.file(body, type: "message/rfc822", name: "\(row.id).eml")
@@ -152,7 +153,7 @@ extension ControlAPI {
                 403, "masked", "what attachments hold isn't shown, because the daemon runs with --mask-secrets")
         }
         let number = exchange.parameters["number"].flatMap { Int($0) } ?? 0
-        let found = await exchange.world.budget.recordings.search { row.attachment(number) }
+        let found = await exchange.world.searchInbox { row.attachment(number, in: exchange.world) }
         guard let (attachment, bytes) = found else {
             return ControlAnswer.error(
                 404, "noSuchAttachment", "\(row.id) has \(row.message.attachments.count) attachments, counted from 1")

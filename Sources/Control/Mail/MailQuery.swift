@@ -74,7 +74,7 @@ struct MailQuery: Sendable {
     }
 
     /// Where a text is asked for, it reads the mail: not under a world's lock.
-    func matches(_ row: InboxMessage) -> Bool {
+    func matches(_ row: InboxMessage, in world: World) -> Bool {
         if let kind, row.message.kind != kind { return false }
         let mask = isMasked && (subject ?? text) != nil ? Mask(row.message) : nil
         func holds(_ text: String?, _ wanted: String) -> Bool {
@@ -88,14 +88,14 @@ struct MailQuery: Sendable {
             guard senders.contains(where: { Glob.matches(sender, $0) }) else { return false }
         }
         guard let text else { return true }
-        let content = row.content
+        let content = row.content(in: world)
         return holds(content.text, text) || holds(content.html, text)
     }
 
     /// The messages that it asks for, the oldest first. With `limit` these are the latest ones; with `limit` and `after`, the next
     /// ones, so that a client can read page by page.
     func find(in world: World) -> [InboxMessage] {
-        let found = candidates(in: world).filter { matches($0) }
+        let found = candidates(in: world).filter { matches($0, in: world) }
         guard let limit else { return found }
         return Array(after == nil ? found.suffix(limit) : found.prefix(limit))
     }

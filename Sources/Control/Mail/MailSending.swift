@@ -17,10 +17,10 @@ struct NewMail: SchemaObject {
     let html: String?
 
     init(_ fields: inout Fields) {
-        from = fields("from", .text(.email), "Who sends it: the envelope's sender, and the header's.")
-        to = fields.sequence("to", of: .text(.email), "Who gets it, a hundred at most with those of cc.")
-        cc = fields.sequence("cc", of: .text(.email), "Who gets a copy.")
-        replyTo = fields.optional("replyTo", .text(.email), "Who gets answers; by default the sender.")
+        from = fields("from", .text(.mailAddress), "Who sends it: the envelope's sender, and the header's.")
+        to = fields.sequence("to", of: .text(.mailAddress), "Who gets it, a hundred at most with those of cc.")
+        cc = fields.sequence("cc", of: .text(.mailAddress), "Who gets a copy.")
+        replyTo = fields.optional("replyTo", .text(.mailAddress), "Who gets answers; by default the sender.")
         subject = fields("subject", .text(.any), default: "", "The subject.")
         text = fields.optional("text", .text(.any), "What it says, as plain text.")
         html = fields.optional("html", .text(.any), "What it says, as HTML.")
@@ -35,7 +35,7 @@ struct NewReply: SchemaObject {
     let html: String?
 
     init(_ fields: inout Fields) {
-        from = fields.optional("from", .text(.email), "Who answers; by default who got the mail.")
+        from = fields.optional("from", .text(.mailAddress), "Who answers; by default who got the mail.")
         text = fields.optional("text", .text(.any), "The answer, as plain text.")
         html = fields.optional("html", .text(.any), "The answer, as HTML.")
     }
@@ -94,10 +94,11 @@ extension ControlAPI {
         guard order.text != nil || order.html != nil else {
             return ControlAnswer.error(400, "invalidBody", "an answer needs a text, or HTML", path: "$.text")
         }
-        let mail = await exchange.world.budget.recordings.search { () -> ComposedMail? in
-            guard let (answerer, sender) = row.correspondents else { return nil }
+        let mail = await exchange.world.searchInbox { () -> ComposedMail? in
+            guard let (answerer, sender) = row.correspondents(in: exchange.world) else { return nil }
             return row.answer(
-                from: order.from.map { Mailbox($0) } ?? answerer, to: sender, text: order.text, html: order.html)
+                in: exchange.world, from: order.from.map { Mailbox($0) } ?? answerer, to: sender, text: order.text,
+                html: order.html)
         }
         guard let mail else {
             let reason =
@@ -113,7 +114,7 @@ extension ControlAPI {
             return ControlAnswer.error(503, "noMail", "the daemon is stopping: it takes no mail any more")
         }
         let world = exchange.world
-        let (response, delay) = await world.budget.recordings.search { [self] in
+        let (response, delay) = await world.searchInbox { [self] in
             // No request of the recording: calls of the control API aren't in it.
             let result = submission.submit(
                 world.write(mail), from: mail.from.address, to: recipients, in: world, request: nil)

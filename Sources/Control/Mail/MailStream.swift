@@ -15,7 +15,7 @@ extension ControlAPI {
 }
 
 /// Sends the messages of an inbox on a stream, only as fast as the client reads, so that nothing is kept for a client that doesn't.
-/// When messages are deleted, it sends the event `deleted`. Works on the recording store's queue.
+/// When messages are deleted, it sends the event `deleted`. Works on the inbox's queue.
 private final class MailReader: Sendable {
     private struct State {
         /// The number of the last message that was looked at; `nil` before the first.
@@ -53,7 +53,7 @@ private final class MailReader: Sendable {
     }
 
     func begin() -> EventStream {
-        let queue = world.recording.store.queue
+        let queue = world.inboxQueue
         let stream = EventStream(whenDrained: { [self] in queue.async { [self] in advance() } })
         link.withLock { $0.stream = stream }
         budget.streams.add(stream)
@@ -89,7 +89,7 @@ private final class MailReader: Sendable {
             for row in rows {
                 guard stream.backlog < MailReader.ahead else { break }
                 state.withLock { $0.seen = row.number }
-                guard query.matches(row) else { continue }
+                guard query.matches(row, in: world) else { continue }
                 guard stream.send(StreamChunk(Array(event(row).utf8), in: budget.streams)) else { return }
             }
             budget.enforceStreams()

@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import Synchronization
 
-/// Waits for a message that matches. Works on the recording store's queue.
+/// Waits for a message that matches. Works on the inbox's queue.
 final class MailWaiter: Sendable {
     private struct State {
         var isSettled = false
@@ -26,7 +26,7 @@ final class MailWaiter: Sendable {
 
     /// The matching messages as soon as there is one; when the time is up or the task is cancelled, those that there are.
     func found(within limit: Duration) async -> [InboxMessage] {
-        let queue = world.recording.store.queue
+        let queue = world.inboxQueue
         let timer = Timer.after(limit) { [self] in queue.async { [self] in settle() } }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -36,8 +36,8 @@ final class MailWaiter: Sendable {
             timer.fireNow()
         }
         timer.cancel()
-        // Here, where a store that fails is told to the request.
-        return query.find(in: world)
+        // Outside of `begin`, so that a store that fails is told to the request.
+        return await world.searchInbox { [self] in query.find(in: world) }
     }
 
     private func begin(_ done: @escaping @Sendable () -> Void) {
@@ -60,7 +60,7 @@ final class MailWaiter: Sendable {
         guard let (fresh, last) = found else { return }
         // After a reset the numbers begin again.
         state.withLock { $0.seen = max(min(seen, last), fresh.last?.number ?? 0) }
-        if fresh.contains(where: { query.matches($0) }) { settle() }
+        if fresh.contains(where: { query.matches($0, in: world) }) { settle() }
     }
 
     private func settle() {

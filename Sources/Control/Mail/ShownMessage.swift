@@ -12,13 +12,13 @@ package struct ShownMessage: Sendable {
 
 extension ControlAPI {
     /// Reads a mail that came from outside, which takes a moment where it is large: not for a worker.
-    package func shown(_ row: InboxMessage) -> ShownMessage {
-        guard masksSecrets else { return ShownMessage(row: row, content: row.content, isMasked: false) }
+    package func shown(_ row: InboxMessage, in world: World) -> ShownMessage {
+        guard masksSecrets else { return ShownMessage(row: row, content: row.content(in: world), isMasked: false) }
         let mask = Mask(row.message)
         var masked = row
         masked.message = mask.summary(row.message)
         if row.message.received != nil {
-            let content = row.content
+            let content = row.content(in: world)
             masked.message.received = nil
             masked.message.text = content.text.map { mask.apply(to: $0) }
             masked.message.html = content.html.map { mask.apply(to: $0) }
@@ -26,7 +26,7 @@ extension ControlAPI {
                 InboxMessage.HeaderField(name: $0.name, value: mask.apply(to: $0.value))
             }
         }
-        return ShownMessage(row: masked, content: masked.content, isMasked: true)
+        return ShownMessage(row: masked, content: masked.content(in: world), isMasked: true)
     }
 
     /// What is shown of a message without reading it: all but its header, and the text and HTML of a mail that came from outside.

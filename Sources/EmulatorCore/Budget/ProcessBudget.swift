@@ -7,6 +7,7 @@ package final class ProcessBudget: Sendable {
     package let recordings: RecordingStore
     package let streams = StreamBudget()
     package let mail = MailBudget()
+    package let readMails = ReadMails()
     package let mailRoutes = MailRoutes()
     /// Event streams and requests that wait for exchanges.
     package let listeners = Allowance(limit: 1_000)

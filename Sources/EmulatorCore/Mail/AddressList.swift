@@ -1,23 +1,51 @@
+import Text
+
 /// The mailboxes of a header field such as `From` or `To`: <https://www.rfc-editor.org/rfc/rfc5322#section-3.4>.
 ///
 /// Nothing is refused: what isn't an address is an entry that stands as it was written.
 package enum AddressList {
-    private static let limit = (bytes: 64 << 10, mailboxes: 1_000)
+    private static let limit = (fields: 10, bytes: 64 << 10, mailboxes: 1_000)
 
-    /// From the value of the field as it stands in the mail, encoded words included. The names of groups are left out.
-    package static func read(_ value: String) -> [Mailbox] {
-        var reader = AddressReader(Array(value.utf8.prefix(limit.bytes))[...])
-        return reader.mailboxes(limit.mailboxes)
+    /// Reads the value of the field as it stands in the mail, encoded words included. The names of groups are left out.
+    package static func read(_ value: String) -> [Mailbox] { read([value]).mailboxes }
+
+    /// Reads several fields of one name, since mails exist that have several. All of them together are read as far as a single one
+    /// is; `isWhole` says whether that was to the end.
+    static func read(_ values: [String]) -> (mailboxes: [Mailbox], isWhole: Bool) {
+        var found: [Mailbox] = []
+        var left = limit.bytes
+        for value in values.prefix(limit.fields) {
+            var reader = AddressReader(Array(value.utf8.prefix(left))[...])
+            found += reader.mailboxes(limit.mailboxes - found.count)
+            left -= value.utf8.count
+            guard left >= 0, found.count < limit.mailboxes else { return (found, false) }
+        }
+        return (found, values.count <= limit.fields)
     }
 }
 
 private struct AddressReader {
     /// A run of what needs no quotes, or what stood in quotes.
     private struct Word {
-        var text: [UInt8]
+        private(set) var text: [UInt8]
         let isQuoted: Bool
+        /// Whether an `@` stands in it that isn't quoted.
+        private(set) var isAddress: Bool
         /// Whether a blank stood before it.
         let isApart: Bool
+
+        init(quoted text: [UInt8], isApart: Bool) {
+            (self.text, self.isApart, isQuoted, isAddress) = (text, isApart, true, false)
+        }
+
+        init(_ byte: UInt8, isApart: Bool) {
+            (text, self.isApart, isQuoted, isAddress) = ([byte], isApart, false, byte == UInt8(ascii: "@"))
+        }
+
+        mutating func append(_ byte: UInt8) {
+            text.append(byte)
+            if byte == UInt8(ascii: "@") { isAddress = true }
+        }
     }
 
     private var rest: ArraySlice<UInt8>
@@ -37,14 +65,14 @@ private struct AddressReader {
             // What stands before it is a group's name, unless it is part of an address, as in `ada@[IPv6:::1]`.
             case UInt8(ascii: ":") where !hasAddress: clear()
             case UInt8(ascii: "("): comment = closed(by: UInt8(ascii: ")"), nesting: byte)
-            case UInt8(ascii: "\""): append(Word(text: quoted(), isQuoted: true, isApart: wasBlank))
+            case UInt8(ascii: "\""): append(Word(quoted: quoted(), isApart: wasBlank))
             case UInt8(ascii: "<"): angled = angle()
             case 0x20, 0x09, 0x0D, 0x0A: wasBlank = true
             default:
                 if wasBlank || words.last?.isQuoted ?? true {
-                    append(Word(text: [byte], isQuoted: false, isApart: wasBlank))
+                    append(Word(byte, isApart: wasBlank))
                 } else {
-                    words[words.count - 1].text.append(byte)
+                    words[words.count - 1].append(byte)
                 }
             }
         }
@@ -57,9 +85,7 @@ private struct AddressReader {
         wasBlank = false
     }
 
-    private var hasAddress: Bool {
-        angled != nil || (words.last.map { !$0.isQuoted && $0.text.contains(UInt8(ascii: "@")) } ?? false)
-    }
+    private var hasAddress: Bool { angled != nil || words.last?.isAddress ?? false }
 
     private mutating func clear() {
         (words, angled, comment, wasBlank) = ([], nil, [], false)
@@ -73,7 +99,7 @@ private struct AddressReader {
             return Mailbox(Charset.text(angled, ""), name: name.isEmpty ? (remark.isEmpty ? nil : remark) : name)
         }
         guard !words.isEmpty else { return nil }
-        guard words.contains(where: { !$0.isQuoted && $0.text.contains(UInt8(ascii: "@")) }) else {
+        guard words.contains(where: \.isAddress) else {
             return Mailbox(phrase)
         }
         let address = Charset.text(words.flatMap(\.text), "")
@@ -95,7 +121,7 @@ private struct AddressReader {
             text += EncodedWords.decode(run) + blank + content
             run = ""
         }
-        return text + EncodedWords.decode(run)
+        return (text + EncodedWords.decode(run)).withoutEndlessMarks
     }
 
     /// What stands in quotes, whose beginning was taken.

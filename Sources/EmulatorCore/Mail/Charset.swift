@@ -1,3 +1,5 @@
+import Text
+
 /// The character sets that mails are still written in: UTF-8, UTF-16, and those that are nearly Latin-1.
 enum Charset {
     private enum Table {
@@ -25,9 +27,9 @@ enum Charset {
         }
     }
 
-    /// The text, its lines ended by line feeds.
+    /// The text, its lines ended by line feeds. Of runs of combining marks without end, the first marks stay.
     static func text(_ bytes: [UInt8], _ name: String) -> String {
-        let text = decoded(bytes, table(name) ?? .guessed)
+        let text = decoded(bytes, table(name) ?? .guessed).withoutEndlessMarks
         return text.utf8.contains(0x0D) ? withLineFeeds(text) : text
     }
 

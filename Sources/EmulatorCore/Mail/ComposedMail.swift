@@ -56,16 +56,18 @@ extension World {
 extension InboxMessage {
     /// Who gets the answer to this mail, and who writes it: as the person's program would have it, to whom the mail may have come
     /// from a relay. `nil` where nobody got the mail, or it says nowhere who it is from.
-    package var correspondents: (answerer: Mailbox, sender: Mailbox)? {
+    package func correspondents(in world: World) -> (answerer: Mailbox, sender: Mailbox)? {
         guard message.kind == .mail, !message.isUndelivered else { return nil }
-        let read = ReadMail(forwarded ?? raw, measuresAttachments: false)
+        let read = asRead(in: world)
         let sender = (read.replyTo + read.from).first { $0.address.contains("@") }
         return sender.map { (Mailbox(message.relay?.forwardedTo ?? message.to.address), $0) }
     }
 
     /// The answer to this mail, without the text of the mail itself: <https://www.rfc-editor.org/rfc/rfc5322#section-3.6.4>.
-    package func answer(from answerer: Mailbox, to sender: Mailbox, text: String?, html: String?) -> ComposedMail {
-        let read = ReadMail(forwarded ?? raw, measuresAttachments: false)
+    package func answer(
+        in world: World, from answerer: Mailbox, to sender: Mailbox, text: String?, html: String?
+    ) -> ComposedMail {
+        let read = asRead(in: world)
         let subject = message.subject ?? ""
         let isAnswer = subject.lowercased().hasPrefix("re:")
         var mail = ComposedMail(
@@ -73,6 +75,11 @@ extension InboxMessage {
         let earlier = InboxMessage.identifiers(read.header("References") ?? read.header("In-Reply-To") ?? "")
         mail.references = earlier.suffix(20) + InboxMessage.identifiers(read.header("Message-ID") ?? "").prefix(1)
         return mail
+    }
+
+    /// The mail as the person reads it who got it.
+    private func asRead(in world: World) -> ReadMail {
+        forwarded.map { ReadMail($0, measuresAttachments: false) } ?? world.mail(self)
     }
 
     /// `<…>` of printable ASCII, of which a header can hold any.

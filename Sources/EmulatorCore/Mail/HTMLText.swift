@@ -1,3 +1,5 @@
+import Text
+
 /// What a mail's HTML says, without its markup: enough to find links and codes, not to lay a page out.
 enum HTMLText {
     /// Elements that begin a new line.
@@ -25,7 +27,7 @@ enum HTMLText {
                 }
             }
         }
-        return String(decoding: output, as: UTF8.self)
+        return String(decoding: output, as: UTF8.self).withoutEndlessMarks
     }
 
     private static let entities: [String: String] = [

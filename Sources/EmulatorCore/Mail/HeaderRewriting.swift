@@ -54,11 +54,13 @@ package enum HeaderRewriting {
 
     /// A single mailbox as people read it, whose name may hold commas without being quoted: `Example, Inc. <a@example.com>`.
     private static func displayed(_ value: String) -> Mailbox? {
-        guard value.last == ">", let mark = value.firstIndex(of: "<"), mark == value.lastIndex(of: "<"),
-            !value[..<mark].contains(where: { $0 == "@" || $0 == "\"" || $0 == "(" })
+        let (bytes, bracket) = (value.utf8, UInt8(ascii: "<"))
+        guard bytes.last == UInt8(ascii: ">"), let mark = bytes.firstIndex(of: bracket),
+            mark == bytes.lastIndex(of: bracket), !bytes[..<mark].contains(where: { "@\"(".utf8.contains($0) })
         else { return nil }
-        let name = value[..<mark].drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
-        return Mailbox(String(value[mark...].dropFirst().dropLast()), name: name.isEmpty ? nil : String(name))
+        let name = String(Substring(DKIMTags.trimmed(bytes[..<mark])))
+        return Mailbox(
+            String(Substring(bytes[mark...].dropFirst().dropLast())), name: name.isEmpty ? nil : name)
     }
 
     /// Longer than a line should be, but not longer than one may be: encoded, an identifier or a trace would be none any more.

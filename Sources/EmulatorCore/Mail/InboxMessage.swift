@@ -1,3 +1,4 @@
+import Dispatch
 import Time
 
 /// A message in a world's inbox. All that was sent in the world, or would have been, lies in this one table.
@@ -149,6 +150,7 @@ extension World {
     package func deleteMessages() {
         update { $0.deleteMessages() }
         state.inboxSize.set(0)
+        budget.readMails.forget(inboxNumber)
         inboxListeners.tell()
     }
 
@@ -159,7 +161,11 @@ extension World {
     func forgetMail() {
         let number = state.inboxNumber.exchange(WorldState.nextInboxNumber, ordering: .relaxed)
         budget.mailRoutes.forwarding?.forget(number)
+        budget.readMails.forget(number)
     }
 
     package var inboxListeners: Listeners { state.inboxListeners }
+
+    /// On which the inbox's listeners are called.
+    package var inboxQueue: DispatchQueue { state.inboxQueue }
 }

@@ -1,4 +1,5 @@
 import HTTPServer
+import Text
 
 /// A mail, or a part of one: header fields and a body.
 struct MIMEPart {
@@ -146,7 +147,7 @@ struct HeaderParameters {
             if byte == 0x5C, let escaped = rest.popFirst() { content.append(escaped) } else { content.append(byte) }
         }
         _ = take(&rest, until: 0x3B)
-        return String(decoding: content, as: UTF8.self)
+        return String(decoding: content, as: UTF8.self).withoutEndlessMarks
     }
 }
 

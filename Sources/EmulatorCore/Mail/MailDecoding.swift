@@ -1,5 +1,7 @@
 // How mails write what isn't ASCII: <https://www.rfc-editor.org/rfc/rfc2045#section-6>, <https://www.rfc-editor.org/rfc/rfc2047>
 
+import Text
+
 /// Encoded words in header fields: `=?UTF-8?B?SGVsbG8=?=`.
 enum EncodedWords {
     /// What isn't an encoded word stays as it is.
@@ -24,7 +26,7 @@ enum EncodedWords {
             output += word.text
             (place, plain, followsWord) = (word.end, word.end, true)
         }
-        return output + String(decoding: bytes[plain...], as: UTF8.self)
+        return (output + String(decoding: bytes[plain...], as: UTF8.self)).withoutEndlessMarks
     }
 
     /// The longest name of a character set.

@@ -1,3 +1,5 @@
+import Text
+
 /// The addresses that a mail asks its reader to open.
 enum MailLinks {
     /// How many are kept, how long one may be, and how much of a text is looked at, in bytes.
@@ -31,7 +33,7 @@ enum MailLinks {
 
         mutating func add(_ bytes: some Collection<UInt8>) {
             guard bytes.count <= limit.length, !isFull else { return }
-            let link = String(decoding: bytes, as: UTF8.self)
+            let link = String(decoding: bytes, as: UTF8.self).withoutEndlessMarks
             if known.insert(link).inserted { links.append(link) }
         }
     }

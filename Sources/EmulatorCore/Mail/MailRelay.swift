@@ -27,10 +27,17 @@ package struct ReceivedContent: Sendable {
     /// Lines ended by CR LF.
     package let raw: [UInt8]
     package let read: ReadMail
+    /// What a message keeps beside the mail. It is looked for once, however many recipients there are.
+    package let subject: String?
+    package let links: [String]
+    package let codes: [String]
 
     package init(_ raw: [UInt8]) {
         self.raw = raw
         read = ReadMail(raw)
+        subject = read.header("Subject").map { ReceivedMail.summary($0) }
+        links = MailLinks.find(text: read.text, html: read.html)
+        codes = MailCodes.find(subject: subject ?? "", text: read.text ?? read.html.map { HTMLText.plain($0) } ?? "")
     }
 }
 

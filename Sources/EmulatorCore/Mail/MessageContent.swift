@@ -9,27 +9,29 @@ package struct MessageContent: Sendable {
 }
 
 extension InboxMessage {
-    /// Reads a mail that came from outside, which takes time in proportion to its length: not under a world's lock.
-    package var content: MessageContent {
-        guard let received = message.received else {
+    /// Reads a mail of the world's that came from outside, as `World.mail` does.
+    package func content(in world: World) -> MessageContent {
+        guard message.received != nil else {
             return MessageContent(headers: headers, text: message.text, html: message.html, notes: [])
         }
-        let mail = ReadMail(received.raw, measuresAttachments: false)
+        let mail = world.mail(self)
         return MessageContent(headers: mail.headers, text: mail.text, html: mail.html, notes: mail.notes)
     }
 
     /// What an attachment holds, by its number in `message.attachments`, from 1; `nil` where there is none.
-    package func attachment(_ number: Int) -> (description: ReadMail.Attachment, bytes: [UInt8])? {
-        guard let received = message.received, message.attachments.indices.contains(number - 1) else { return nil }
-        let mail = ReadMail(received.raw, measuresAttachments: false)
+    package func attachment(
+        _ number: Int, in world: World
+    ) -> (description: ReadMail.Attachment, bytes: [UInt8])? {
+        guard message.received != nil, message.attachments.indices.contains(number - 1) else { return nil }
+        let mail = world.mail(self)
         guard mail.attachments.indices.contains(number - 1) else { return nil }
         return (message.attachments[number - 1], mail.content(of: number - 1))
     }
 
     /// The images that the mail's HTML shows from the mail itself, by the identifiers by which it names them.
-    package var inlineImages: [String: (type: String, bytes: [UInt8])] {
-        guard let received = message.received else { return [:] }
-        let mail = ReadMail(received.raw, measuresAttachments: false)
+    package func inlineImages(in world: World) -> [String: (type: String, bytes: [UInt8])] {
+        guard message.received != nil else { return [:] }
+        let mail = world.mail(self)
         var images: [String: (type: String, bytes: [UInt8])] = [:]
         for (index, attachment) in mail.attachments.enumerated() {
             let isImage = ["image/gif", "image/jpeg", "image/png", "image/webp"].contains(attachment.type)

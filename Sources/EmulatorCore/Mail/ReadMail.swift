@@ -1,3 +1,5 @@
+import Text
+
 /// A mail that somebody else wrote, as far as it is shown: its header, its text, its HTML, and what is attached.
 /// <https://www.rfc-editor.org/rfc/rfc5322>, <https://www.rfc-editor.org/rfc/rfc2045>
 ///
@@ -69,6 +71,13 @@ package struct ReadMail: Sendable {
     /// What the attachment of this index holds.
     package func content(of attachment: Int) -> [UInt8] { attached[attachment].content }
 
+    /// About how many bytes it takes, with the mail that it was read from, which is `count` bytes long.
+    func size(ofRaw count: Int) -> Int {
+        let fields = headers.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
+        // The fields of the parts stand once more beside their bodies, and the mailboxes beside the header's.
+        return 4_096 + 2 * count + 2 * fields + (text?.utf8.count ?? 0) + (html?.utf8.count ?? 0)
+    }
+
     private mutating func take(_ part: MIMEPart, depth: Int, left: inout Int) {
         guard left > 0 else { return }
         left -= 1
@@ -130,10 +139,10 @@ extension MIMEPart {
         return TransferEncoding.isEncoded(name) ? TransferEncoding.decode(body, name).count : body.count
     }
 
-    /// Of all fields of this name, since mails exist that have several.
+    /// Reads all fields of this name.
     fileprivate func mailboxes(_ name: String) -> [Mailbox] {
         let name = name.lowercased()
-        return fields.lazy.filter { $0.name.lowercased() == name }.prefix(10).flatMap { AddressList.read($0.value) }
+        return AddressList.read(fields.filter { $0.name.lowercased() == name }.map(\.value)).mailboxes
     }
 }
 
@@ -157,6 +166,6 @@ enum FlowedText {
             output += isOpen && deletesSpace ? content.dropLast() : content
             last = (quotes, isOpen)
         }
-        return output
+        return output.withoutEndlessMarks
     }
 }

@@ -10,7 +10,7 @@ package struct ReceivedMail: Codable, Sendable, Equatable {
     /// What is kept beside the mail is to be small, whatever stands in it.
     fileprivate static let copiesLimit = 100
 
-    fileprivate static func summary(_ text: String) -> String {
+    static func summary(_ text: String) -> String {
         text.utf8.count <= 1_000 ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(1_000)))
     }
 
@@ -36,15 +36,12 @@ extension SentMessage {
         let read = content.read
         let recipient = recipients.first ?? ""
         let author = read.from.first { $0.address.contains("@") } ?? read.from.first
-        let subject = read.header("Subject").map { ReceivedMail.summary($0) }
         let named = (read.to + read.cc).first { $0.address.lowercased() == recipient.lowercased() }
-        let plain = read.text ?? read.html.map { HTMLText.plain($0) } ?? ""
         self.init(
             .mail, from: (author ?? Mailbox(sender)).summary,
-            to: Mailbox(recipient, name: named?.name).summary, replyTo: read.replyTo.first?.summary, subject: subject,
-            text: nil,
-            links: MailLinks.find(text: read.text, html: read.html),
-            codes: MailCodes.find(subject: subject ?? "", text: plain), relay: relay, request: request)
+            to: Mailbox(recipient, name: named?.name).summary, replyTo: read.replyTo.first?.summary,
+            subject: content.subject, text: nil, links: content.links, codes: content.codes, relay: relay,
+            request: request)
         envelope = Envelope(from: sender, to: recipients)
         cc = read.cc.prefix(ReceivedMail.copiesLimit).map(\.summary)
         attachments = read.attachments

@@ -141,11 +141,11 @@ package struct Mailbox: Codable, Sendable, Equatable {
 
     /// What stands behind the `@`, if only letters, digits, hyphens and points do.
     var domain: String? {
-        guard let mark = address.lastIndex(of: "@") else { return nil }
-        let domain = address[mark...].dropFirst()
-        let isPlain = domain.utf8.allSatisfy { byte in
+        guard let mark = address.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
+        let domain = address.utf8[mark...].dropFirst()
+        let isPlain = domain.allSatisfy { byte in
             (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || byte == 0x2D || byte == 0x2E
         }
-        return isPlain && !domain.isEmpty ? String(domain) : nil
+        return isPlain && !domain.isEmpty ? String(Substring(domain)) : nil
     }
 }

@@ -1,9 +1,12 @@
+import Dispatch
 import Platform
 import Synchronization
 
 /// What stays of a world when its seed is replaced or extended.
 final class WorldState: Sendable {
     let recording: Recording
+    /// For whoever searches the inbox or listens to it.
+    let inboxQueue = DispatchQueue(label: "understudy.inbox")
     let inboxListeners: Listeners
     let inboxSize: MailBudget.Part
     let preparation = Preparation()
@@ -25,7 +28,7 @@ final class WorldState: Sendable {
     init(_ name: String, _ seed: Seed, _ budget: ProcessBudget, _ store: any Store, isShared: Bool) {
         self.isShared = isShared
         recording = budget.recordings.recording(of: name)
-        inboxListeners = Listeners(on: budget.recordings.queue)
+        inboxListeners = Listeners(on: inboxQueue)
         inboxSize = MailBudget.Part(of: budget.mail)
         self.store = store
         mayHaveFaults = Atomic(!seed.faults.isEmpty)

@@ -38,7 +38,7 @@ extension Inspector {
     private func inbox(_ exchange: Exchange) async -> Response {
         let query = InboxQuery(exchange.request)
         let world = exchange.world
-        let found = await world.budget.recordings.search { query.find(in: world) }
+        let found = await world.searchInbox { query.find(in: world) }
         var content = [searchForm(exchange, query), list(exchange, query, found)]
         if found.dropped > 0 {
             let text = "The inbox keeps the last \(Inbox.countLimit) messages: \(found.dropped) older ones are gone."

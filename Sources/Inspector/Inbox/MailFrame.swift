@@ -15,9 +15,11 @@ extension Inspector {
 
     func messageFrame(_ exchange: Exchange) async -> Response {
         guard let row = messageRow(exchange) else { return missing(exchange) }
-        let html = await exchange.world.budget.recordings.search { [control] () -> String? in
-            let shown = control.shown(row)
-            return shown.content.html.map { MailHTML($0, images: shown.isMasked ? [:] : row.inlineImages).document }
+        let html = await exchange.world.searchInbox { [control] () -> String? in
+            let shown = control.shown(row, in: exchange.world)
+            return shown.content.html.map {
+                MailHTML($0, images: shown.isMasked ? [:] : row.inlineImages(in: exchange.world)).document
+            }
         }
         guard let html else { return missing(exchange) }
         return Response(

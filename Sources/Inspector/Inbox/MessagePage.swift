@@ -16,8 +16,8 @@ extension Inspector {
         _ exchange: Exchange, _ row: InboxMessage, replying: String = "", refusal: String? = nil
     ) async -> Response {
         let status = refusal == nil ? 200 : 409
-        return await exchange.world.budget.recordings.search { [self] in
-            let shown = control.shown(row)
+        return await exchange.world.searchInbox { [self] in
+            let shown = control.shown(row, in: exchange.world)
             let isMail = row.message.kind == .mail
             let alert = refusal.map { HTML.tag("p", [("class", "note bad"), ("role", "alert")], ShownText.line($0)) }
             var content = [alert ?? .group([]), facts(exchange, shown.row)] + notes(exchange, shown.row)

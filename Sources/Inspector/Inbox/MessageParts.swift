@@ -161,7 +161,9 @@ extension Inspector {
 
     func replyForm(_ exchange: Exchange, _ row: InboxMessage, text: String = "") -> HTML {
         // Nobody reads answers to a report.
-        guard let (answerer, sender) = row.correspondents, !row.message.envelope.from.isEmpty else { return .group([]) }
+        guard let (answerer, sender) = row.correspondents(in: exchange.world), !row.message.envelope.from.isEmpty else {
+            return .group([])
+        }
         let field = HTML.tag(
             "label", [], .text("Text"),
             .tag(

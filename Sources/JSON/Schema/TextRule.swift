@@ -59,6 +59,15 @@ package struct TextRule: Sendable {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && !text.contains { $0.isWhitespace }
     }
+    /// An address that stands in a mail as it is, between angle brackets.
+    package static let mailAddress = TextRule(
+        about: "an e-mail address of at most 254 bytes, without angle brackets",
+        pattern: "^[^@\\s<>\\x00-\\x1F\\x7F]+@[^@\\s<>,;\"\\x00-\\x1F\\x7F]+$"
+    ) { text in
+        guard email.holds(text), let mark = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
+        return text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"<>".utf8.contains($0) }
+            && !text.utf8[mark...].contains { ",;\"".utf8.contains($0) }
+    }
     /// What stands after the "@" of an address.
     package static let mailDomain = TextRule(
         about: "a domain such as \"example.com\", of at most 253 bytes",

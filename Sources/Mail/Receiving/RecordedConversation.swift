@@ -241,7 +241,8 @@ extension ConversationEnd {
 
 extension String {
     fileprivate var trimmingBlanks: String {
-        let head = drop { $0 == " " || $0 == "\t" }
-        return String(head.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        var rest = utf8.drop { $0 == 0x20 || $0 == 0x09 }
+        while let last = rest.last, last == 0x20 || last == 0x09 { rest = rest.dropLast() }
+        return String(Substring(rest))
     }
 }

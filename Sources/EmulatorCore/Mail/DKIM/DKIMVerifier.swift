@@ -1,4 +1,5 @@
 import JOSE
+import Text
 import Time
 
 /// Verifies the signatures of a mail: <https://www.rfc-editor.org/rfc/rfc6376#section-6>.
@@ -85,7 +86,7 @@ package struct DKIMVerifier {
         _ field: CanonicalMail.Field, of mail: CanonicalMail, _ hashes: inout BodyHashes
     ) -> (DKIMTags?, Result) {
         let tags: DKIMTags
-        do { tags = try DKIMTags(String(decoding: field.value, as: UTF8.self)) } catch {
+        do { tags = try DKIMTags(String(decoding: field.value, as: UTF8.self).withoutEndlessMarks) } catch {
             return (nil, .malformed(error.description))
         }
         do { return (tags, verify(try DKIMSignature(tags), in: field, of: mail, &hashes)) } catch {
@@ -124,12 +125,14 @@ package struct DKIMVerifier {
         return .pass
     }
 
-    /// The domains of those whom the mail is from, in lower case.
+    /// The domains of those whom the mail is from, in lower case; none where it says more of them than is read.
     private static func authors(_ mail: CanonicalMail) -> [String] {
-        mail.fields.filter { $0.name == "from" }.flatMap { field in
-            AddressList.read(String(decoding: field.value, as: UTF8.self)).map { mailbox in
-                mailbox.address.split(separator: "@").last.map { $0.lowercased() } ?? ""
-            }
+        let fields = mail.fields.lazy.filter { $0.name == "from" }.prefix(100)
+        let (mailboxes, isWhole) = AddressList.read(fields.map { String(decoding: $0.value, as: UTF8.self) })
+        guard isWhole else { return [] }
+        return mailboxes.map { mailbox in
+            mailbox.address.utf8.split(separator: UInt8(ascii: "@")).last.map { String(Substring($0)).lowercased() }
+                ?? ""
         }
     }
 
