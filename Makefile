@@ -113,8 +113,8 @@ ROWS ?= 1000000
 test-rows:
 	UNDERSTUDY_ROWS=$(ROWS) $(MAKE) test POSTGRESQL=1 FILTER=ManyRowsTests
 
-# Floods of connections: half-sent requests, delayed answers, more than there are descriptors for; then two hundred clients
-# that redeem one code. Two minutes.
+# Floods of connections: half-sent requests, delayed answers, more than there are descriptors for; then fifty clients
+# that use one thing at once, for each kind of thing that works once. Some minutes.
 test-stress: build
 	$(call need,python3)
 	Tests/Stress/connections $(BINARY)
@@ -129,8 +129,8 @@ test-kills: build
 	Tests/Stress/locked $(BINARY) 2
 	UNDERSTUDY_STORE=sqlite:#temporary Tests/Stress/redeem $(BINARY) 10
 
-# Two daemons on one PostgreSQL: two hundred clients redeem one code at both, a thousand times; one daemon is ended by SIGKILL,
-# KILLS times under load; one begins while another is alone, was killed or stands still; PostgreSQL is stopped and started; both
+# Two daemons on one PostgreSQL: fifty clients use one thing at both, for each kind of thing that works once; one daemon is ended by
+# SIGKILL, KILLS times under load; one begins while another is alone, was killed or stands still; PostgreSQL is stopped and started; both
 # daemons are restarted in turn behind haproxy. A quarter of an hour, and with SHORT=1 a minute and a half.
 test-replicas: build stores
 	Tests/Stress/redeem $(BINARY) $(if $(SHORT),10,200) replicas
