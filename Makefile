@@ -47,12 +47,11 @@ setup:
 
 # STORE=checked: the same on a store that tries whatever stores rely on; STORE=sqlite: each daemon has a file of its own;
 # STORE=postgresql: each has a schema of its own, at a server that is started for it; with REPLICAS=2, too, each daemon is two,
-# behind a balancer. POSTGRESQL=1: in memory, and the tests of stores have a PostgreSQL. FILTER=…: only those tests. AGAIN=1: the
-# few that fail run once more, by themselves.
+# behind a balancer. POSTGRESQL=1: in memory, and the tests of stores have a PostgreSQL. FILTER=…: only those tests.
 test: setup $(if $(filter postgresql:,$(STORE))$(POSTGRESQL),stores)
-	$(call need,curl python3)
+	$(call need,curl openssl python3 python3-cryptography python3-jwt)
 	$(if $(STORE),Tests/Stores/with $(STORE) $(REPLICAS) --,$(if $(POSTGRESQL),Tests/Stores/with conformance --)) \
-		Tests/suite $(if $(AGAIN),--again) $(if $(FILTER),--filter '$(FILTER)')
+		Tests/suite $(if $(FILTER),--filter '$(FILTER)')
 
 # What stores are tried with. Where no PostgreSQL was, Debian's package is kept from starting one on port 5432.
 stores:
@@ -99,6 +98,7 @@ test-kits: build
 # through the tagged pointers with which Swift keeps its globals, and reports every one of them. The sanitizers need /proc,
 # which some hostile surroundings lack, and have a malloc of their own, which gives nothing back.
 test-sanitizers: setup
+	$(call need,curl openssl python3 python3-cryptography python3-jwt)
 	ASAN_OPTIONS=detect_leaks=0:suppressions=$(CURDIR)/Tests/asan-suppressions.txt \
 	swift test --disable-xctest --sanitize=address --scratch-path .build/asan --skip 'HostileSurroundings|FreedMemory' --filter 'Hostile|EmulatorCore|JSONTests|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions.txt \

@@ -37,9 +37,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        // Only the tests see these two: they verify what we mint with code that isn't ours.
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         .systemLibrary(
@@ -147,11 +144,7 @@ let package = Package(
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "JOSETests",
-            dependencies: [
-                "JOSE", "JSON", "Time", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
-            ], swiftSettings: strict),
+            name: "JOSETests", dependencies: ["JOSE", "JSON", "Time", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform", "Proxy", "TestSupport"],
             swiftSettings: strict),
@@ -168,32 +161,15 @@ let package = Package(
             dependencies: ["EmulatorCore", "JOSE", "Platform", "PostgreSQL", "SQLite", "TestSupport"],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
-            name: "AppleTests",
-            dependencies: ["Apple", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")],
-            exclude: ["Fixtures"],
-            swiftSettings: strict),
+            name: "AppleTests", dependencies: ["Apple", "TestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "OAuthTests", dependencies: ["OAuth", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "GitHubTests", dependencies: ["GitHub", "TestSupport"], swiftSettings: strict),
-        .testTarget(
-            name: "GoogleTests",
-            dependencies: ["Google", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")], swiftSettings: strict
-        ),
+        .testTarget(name: "GoogleTests", dependencies: ["Google", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "FacebookTests", dependencies: ["Facebook", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "OpenIDTests", dependencies: ["OpenID", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "FirebaseTests", dependencies: ["Firebase", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "OpenIDTests",
-            dependencies: ["OpenID", "TestSupport", .product(name: "JWTKit", package: "jwt-kit")], swiftSettings: strict
-        ),
-        .testTarget(
-            name: "FirebaseTests",
-            dependencies: [
-                "Firebase", "TestSupport", .product(name: "JWTKit", package: "jwt-kit"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ControlTests",
-            dependencies: [
-                "Control", "EmulatorCore", "Platform", "TestSupport", .product(name: "JWTKit", package: "jwt-kit"),
-            ],
+            name: "ControlTests", dependencies: ["Control", "EmulatorCore", "Platform", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "InspectorTests", dependencies: ["Inspector", "Control", "EmulatorCore", "TestSupport"],

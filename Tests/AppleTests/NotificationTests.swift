@@ -1,6 +1,5 @@
 import Foundation
 import JSON
-import JWTKit
 import TestSupport
 import Testing
 
@@ -10,16 +9,6 @@ extension Receiver {
 
 @Suite("Apple: server-to-server notifications")
 struct NotificationTests {
-    private struct EventToken: JWTPayload {
-        let iss: IssuerClaim
-        let aud: AudienceClaim
-        let iat: IssuedAtClaim
-        let jti: IDClaim
-        let events: String
-
-        func verify(using algorithm: some JWTAlgorithm) throws {}
-    }
-
     private func fixture(_ receiver: Receiver, more: String = "") throws -> AppleFixture {
         try AppleFixture(
             seed: #"{"apple":{\#(more)"teams":[{"id":"A1B2C3D4E5","notificationsURL":"\#(receiver.url)"}]}}"#)
@@ -32,9 +21,9 @@ struct NotificationTests {
     }
 
     @Test(
-        "each type is signed, posted and answered with what became of it",
+        "each type is signed, posted and answered with what became of it", .pyJWT,
         arguments: ["email-disabled", "email-enabled", "consent-revoked", "account-deleted"])
-    func types(type: String) async throws {
+    func types(type: String) throws {
         let receiver = try Receiver()
         defer { receiver.stop() }
         let fixture = try fixture(receiver)
@@ -46,12 +35,13 @@ struct NotificationTests {
         #expect(answer.json["status"] as? Int == 200)
         #expect(answer.json["attempts"] as? Int == 1)
         #expect(receiver.payloads == [answer["payload"] ?? ""])
-        let keys = try await JWTKeyCollection().add(
-            jwksJSON: fixture.client.get("\(AppleFixture.prefix)/auth/keys").text)
-        let token = try await keys.verify(answer["payload"] ?? "", as: EventToken.self)
-        #expect(token.iss.value == AppleFixture.issuer)
-        #expect(token.aud.value == [AppleFixture.app])
-        let event = try JSONValue(parsing: token.events)
+        let claims = try TokenVerifier.claims(
+            of: .init(
+                answer["payload"], keys: fixture.client.get("\(AppleFixture.prefix)/auth/keys").text,
+                audience: AppleFixture.app, issuer: AppleFixture.issuer,
+                requires: ["iss", "aud", "iat", "jti", "events"]))
+        #expect(claims["aud"] as? String == AppleFixture.app)
+        let event = try JSONValue(parsing: claims["events"] as? String ?? "")
         #expect(event["type"]?.string == type)
         #expect(event["sub"]?.string == user)
         // To the millisecond, or to the second.
@@ -135,6 +125,6 @@ struct NotificationTests {
         #expect(try notify(fixture, "email-disabled").diagnosis.contains("no current consent"))
         _ = try fixture.native(["account": "ada"])
         #expect(try notify(fixture, "email-disabled", account: "ada").diagnosis.contains("shares its address"))
-        #expect(try notify(fixture, "consent-revokd").diagnosis.contains("did you mean \"consent-revoked\"?"))
+        #expect(try notify(fixture, "consent-revokd").diagnosis.contains("\"consent-revoked\""))
     }
 }

@@ -1,7 +1,6 @@
 import Foundation
 import JOSE
 import JSON
-import JWTKit
 import TestSupport
 import Testing
 import Understudy
@@ -30,10 +29,9 @@ struct TokenTests {
         #expect(order.count == 5)
     }
 
-    @Test("vapor/jwt-kit verifies our ID tokens through our key set, and refuses a tampered one")
-    func jwtKit() async throws {
-        let keySet = try fixture.client.get("\(AppleFixture.prefix)/auth/keys").text
-        let keys = try await JWTKeyCollection().add(jwksJSON: keySet)
+    @Test("PyJWT verifies our ID tokens through our key set, and refuses a tampered one", .pyJWT)
+    func keySet() throws {
+        let keys = try fixture.client.get("\(AppleFixture.prefix)/auth/keys").text
         let nonce = "n-1"
         let answer = try fixture.authorize(
             ["response_mode": "form_post", "scope": "name email", "response_type": "code id_token", "nonce": nonce],
@@ -41,22 +39,24 @@ struct TokenTests {
         let fromFront = answer.inputs["id_token"] ?? ""
         let fromBack = try fixture.token(["code": answer.inputs["code"]])["id_token"] ?? ""
         let native = try fixture.native(["account": "linus"])["identityToken"] ?? ""
-        for (text, audience) in [
+        let tokens = [
             (fromFront, AppleFixture.service), (fromBack, AppleFixture.service), (native, AppleFixture.app),
-        ] {
-            let token = try await keys.verify(text, as: AppleIdentityToken.self)
-            #expect(token.issuer.value == AppleFixture.issuer)
-            #expect(token.audience.value == [audience])
-            #expect(token.nonceSupported?.value == true)
-            #expect(token.expires.value.timeIntervalSince(token.issuedAt.value) == 86400)
+            ("\(fromFront.dropLast(4))AAAA", AppleFixture.service),
+        ]
+        let verdicts = try TokenVerifier.verify(
+            tokens.map { try .init($0.0, keys: keys, audience: $0.1, issuer: AppleFixture.issuer) })
+        for (verdict, (_, audience)) in zip(verdicts, tokens).prefix(3) {
+            let claims = try #require(verdict.claims, "\(verdict)")
+            #expect(claims["aud"] as? String == audience)
+            #expect(claims["nonce_supported"] as? Bool == true)
+            #expect((claims["exp"] as? Int ?? 0) - (claims["iat"] as? Int ?? 0) == 86400)
         }
-        let token = try await keys.verify(fromFront, as: AppleIdentityToken.self)
-        #expect(token.nonce == nonce)
-        #expect(token.isPrivateEmail?.value == true)
-        #expect(token.emailVerified?.value == true)
-        #expect(token.realUserStatus == nil)
-        let tampered = fromFront.dropLast(4) + "AAAA"
-        await #expect(throws: (any Error).self) { try await keys.verify(String(tampered), as: AppleIdentityToken.self) }
+        let claims = try #require(verdicts[0].claims)
+        #expect(claims["nonce"] as? String == nonce)
+        #expect(claims["is_private_email"] as? Bool == true)
+        #expect(claims["email_verified"] as? Bool == true)
+        #expect(claims["real_user_status"] == nil)
+        #expect(verdicts[3].refusal == "InvalidSignatureError", "\(verdicts[3])")
     }
 
     @Test("the ID token's claims")
@@ -191,7 +191,7 @@ struct TokenTests {
             (["grant_type": nil], "invalid_request", "grant_type is missing"),
             (["grant_type": "password"], "unsupported_grant_type", "\"password\""),
             (["code": nil], "invalid_request", "code is missing"), (["code": ""], "invalid_request", "code is missing"),
-            (["code": "nope"], "invalid_grant", "a text that this Apple never issued"),
+            (["code": "nope"], "invalid_grant", "never issued"),
             (
                 ["code": "c00000000000000000000000000000000.0.aaaa.AAAAAAAAAAAAAAAAAAAAAA"], "invalid_grant",
                 "never issued"
@@ -280,11 +280,11 @@ struct ClientSecretTests {
             },
             Cause("kid \"ZYX987WVUT\" belongs to team \"F6G7H8J9K0\"") { try AppleFixture.secret(keyID: "ZYX987WVUT") },
             Cause("the signature isn't this key's") { try AppleFixture.secret(key: "ZYX987WVUT") },
-            Cause("iss is \"F6G7H8J9K0\": it must be the Team ID that owns the client, \"A1B2C3D4E5\"") {
+            Cause("the Team ID that owns the client, \"A1B2C3D4E5\"") {
                 try AppleFixture.secret(team: "F6G7H8J9K0")
             },
             Cause("iss is missing") { try AppleFixture.secret(claims: ["iss": nil]) },
-            Cause("sub is \"com.example.app\": it must be the client_id, \"com.example.web\"") {
+            Cause("must be the client_id, \"com.example.web\"") {
                 try AppleFixture.secret(for: "com.example.app")
             },
             Cause("sub is missing") { try AppleFixture.secret(claims: ["sub": 7]) },
@@ -330,7 +330,7 @@ struct ClientSecretTests {
         try fixture.advance("182d")
         #expect(try fixture.token(["code": fixture.code(), "client_secret": secret]).status == 200)
         try fixture.advance("1d")
-        #expect(try fixture.token(["code": fixture.code(), "client_secret": secret]).diagnosis.contains("it expired"))
+        #expect(try fixture.token(["code": fixture.code(), "client_secret": secret])["error"] == "invalid_client")
     }
 
     @Test("all faults of a secret are told at once")

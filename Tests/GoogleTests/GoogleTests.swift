@@ -1,5 +1,4 @@
 import Foundation
-import JWTKit
 import TestSupport
 import Testing
 
@@ -31,8 +30,8 @@ struct GoogleTests {
         return try fixture.client.post("/oauth2.googleapis.com/token", form: form)
     }
 
-    @Test("a code with iss and scope; tokens; vapor/jwt-kit's GoogleIdentityToken verifies the ID token")
-    func signIn() async throws {
+    @Test("a code with iss and scope; tokens; PyJWT verifies the ID token", .pyJWT)
+    func signIn() throws {
         let answer = try authorize(["access_type": "offline"])
         let fields = answer.redirect
         #expect(fields["code"]?.hasPrefix("4/0A") ?? false)
@@ -44,13 +43,14 @@ struct GoogleTests {
         #expect(tokens.json["expires_in"] as? Int == 3599)
         #expect(tokens["access_token"]?.hasPrefix("ya29.") ?? false)
         #expect(tokens["refresh_token"]?.hasPrefix("1//") ?? false)
-        let keys = try await JWTKeyCollection().add(
-            jwksJSON: fixture.client.get("/www.googleapis.com/oauth2/v3/certs").text)
-        let verified = try await keys.verify(tokens["id_token"] ?? "", as: GoogleIdentityToken.self)
-        #expect(verified.email == "grace@example.com")
-        #expect(verified.emailVerified?.value == true)
-        #expect(verified.hostedDomain?.value == "example.com")
-        #expect(verified.nonce == "n")
+        let verified = try TokenVerifier.claims(
+            of: .init(
+                tokens["id_token"], keys: fixture.client.get("/www.googleapis.com/oauth2/v3/certs").text, audience: id,
+                issuer: "https://accounts.google.com", requires: ["iss", "sub", "aud", "azp", "exp", "iat"]))
+        #expect(verified["email"] as? String == "grace@example.com")
+        #expect(verified["email_verified"] as? Bool == true)
+        #expect(verified["hd"] as? String == "example.com")
+        #expect(verified["nonce"] as? String == "n")
         // Only the first consent brings a refresh token, or one that is asked for.
         #expect(try token(["code": authorize(["access_type": "offline"]).redirect["code"]])["refresh_token"] == nil)
         let asked = try authorize(["access_type": "offline", "prompt": "consent"])
@@ -138,7 +138,7 @@ struct GoogleTests {
         #expect(query.status == 200)
         let broken = try fixture.client.request(
             "POST", path, headers: ["Content-Type": "application/json"], body: Array(#"{"client_id":"#.utf8))
-        #expect(broken.status == 401 && broken.diagnosis.contains("the JSON body can't be read"))
+        #expect(broken.status == 401 && broken.diagnosis.contains("JSON"))
     }
 
     @Test("the token endpoint's errors")

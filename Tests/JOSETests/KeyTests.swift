@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import JOSE
 import JSON
@@ -55,27 +54,31 @@ struct KeyTests {
         #expect(throws: KeyError.self) { try key.sign(KeyTests.message, with: .rs256) }
     }
 
-    @Test("an ES256 signature is 64 bytes that swift-crypto verifies, and the other way round")
+    @Test("an ES256 signature is 64 bytes that openssl verifies in DER, and the other way round")
     func es256() throws {
         let key = try Key.generateP256()
         let signature = try key.sign(KeyTests.message, with: .es256)
         #expect(signature.count == 64)
-        let theirs = try P256.Signing.PublicKey(pemRepresentation: key.publicPEM())
-        #expect(theirs.isValidSignature(try .init(rawRepresentation: signature), for: KeyTests.message))
-        let other = P256.Signing.PrivateKey()
-        let ours = try Key(pem: Array(other.publicKey.pemRepresentation.utf8))
-        let foreign = try other.signature(for: KeyTests.message)
-        #expect(ours.verify(Array(foreign.rawRepresentation), of: KeyTests.message, with: .es256) == .valid)
+        let openssl = try OpenSSLTool()
+        let pem = try key.publicPEM()
+        let der = try openssl.der(ofRaw: signature)
+        #expect(try openssl.isValid(der, of: KeyTests.message, publicPEM: pem))
+        #expect(try !openssl.isValid(der, of: [0], publicPEM: pem))
+        let other = try openssl.ellipticKey("P-256")
+        let ours = try Key(pem: Array(other.publicPEM.utf8))
+        let foreign = try openssl.signature(of: KeyTests.message, privatePEM: other.privatePEM)
+        #expect(ours.verify(try openssl.raw(ofDER: foreign), of: KeyTests.message, with: .es256) == .valid)
         #expect(ours.verify(signature, of: KeyTests.message, with: .es256) == .invalid)
     }
 
     @Test("a DER signature is refused by its name")
     func der() throws {
-        let key = P256.Signing.PrivateKey()
-        let ours = try Key(pem: Array(key.publicKey.pemRepresentation.utf8))
-        let signature = try key.signature(for: KeyTests.message)
-        #expect(ours.verify(Array(signature.derRepresentation), of: KeyTests.message, with: .es256) == .derEncoded)
-        #expect(ECDSASignature.raw(fromDER: Array(signature.derRepresentation)) == Array(signature.rawRepresentation))
+        let openssl = try OpenSSLTool()
+        let key = try openssl.ellipticKey("P-256")
+        let ours = try Key(pem: Array(key.publicPEM.utf8))
+        let signature = try openssl.signature(of: KeyTests.message, privatePEM: key.privatePEM)
+        #expect(ours.verify(signature, of: KeyTests.message, with: .es256) == .derEncoded)
+        #expect(ECDSASignature.raw(fromDER: signature) == (try openssl.raw(ofDER: signature)))
         #expect(ours.verify([1, 2, 3], of: KeyTests.message, with: .es256) == .wrongLength(found: 3, expected: 64))
         #expect(ours.verify([UInt8](repeating: 0, count: 64), of: KeyTests.message, with: .es256) == .invalid)
         #expect(ours.verify([UInt8](repeating: 255, count: 64), of: KeyTests.message, with: .es256) == .invalid)
@@ -113,7 +116,7 @@ struct KeyTests {
 
     @Test("a P-384 key is refused")
     func otherCurves() throws {
-        let pem = P384.Signing.PrivateKey().publicKey.pemRepresentation
+        let pem = try OpenSSLTool().ellipticKey("P-384").publicPEM
         let error = #expect(throws: KeyError.self) { try Key(pem: Array(pem.utf8)) }
         #expect(error?.description.contains("only RSA, P-256") ?? false)
     }

@@ -138,8 +138,8 @@ struct TokenTests {
         #expect(try fixture.client.get("/oidc.example/other/jwks").status == 200)
     }
 
-    @Test("access tokens in JSON Web Tokens, for whom they are asked for")
-    func accessTokens() async throws {
+    @Test("access tokens in JSON Web Tokens, for whom they are asked for", .pyJWT)
+    func accessTokens() throws {
         let fixture = try OpenIDFixture(
             clients: #"""
                 {"clientID":"jwt","clientSecret":"s","accessToken":"jwt","audience":["https://api.example"],
@@ -157,7 +157,7 @@ struct TokenTests {
         #expect(token_.claims["scope"]?.string == "openid groups email")
         #expect(token_.claims["groups"]?.array?.count == 2)
         #expect(token_.claims["email"] == nil)
-        #expect(try await fixture.verified(text).aud.value == ["https://api.example"])
+        #expect(try TokenVerifier.claims(of: fixture.check(text, audience: "https://api.example"))["sub"] != nil)
         #expect(try fixture.client.get("\(fixture.base)/userinfo", headers: fixture.bearer(text))["email"] != nil)
         let other = try JWS(parsing: try token("https://other.example")["access_token"] ?? "")
         #expect(other.claims["aud"]?.string == "https://other.example")
