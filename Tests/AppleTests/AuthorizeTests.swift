@@ -35,7 +35,7 @@ struct AuthorizeTests {
             (["redirect_uri": "https://[::1]/callback"], "invalid_request", "allowInsecureReturnURLs"),
             (
                 ["client_id": "com.example.web.local"], "invalid_request",
-                "expected exactly one of: http://localhost:3000/callback"
+                "one of: http://localhost:3000/callback"
             ),
             (["response_type": nil], "invalid_request", "response_type is missing"),
             (["response_type": "token"], "unsupported_response_type", "\"code\" or \"code id_token\""),

@@ -42,7 +42,7 @@ struct PrivateRelayTests {
         #expect(relayed.verdict(from: "a@other.example", to: relayed.otherAddress) == "accepted")
         let verdict = relayed.verdict(from: "a@other.example")
         #expect(verdict.hasPrefix("550 5.1.1 <a@other.example>: unauthorized sender | "))
-        #expect(verdict.contains("registered for team \"TEAMBBBBBB\", but the address belongs to team \"TEAMAAAAAA\""))
+        #expect(verdict.contains("\"TEAMBBBBBB\"") && verdict.contains("\"TEAMAAAAAA\""))
         let nobodys = relayed.verdict(
             from: "a@example.com", to: AppleIdentifiers.relayAddress(account: "grace", team: "TEAMCCCCCC"))
         #expect(nobodys.contains("has registered none") && nobodys.contains("$.apple.teams[2]"))
@@ -90,7 +90,7 @@ struct PrivateRelayTests {
         try set("a.two", forwards: false)
         let off = relayed.verdict(from: "a@example.com")
         #expect(off.hasPrefix("550 5.1.1 <\(relayed.address)>: user not found | "))
-        #expect(off.contains("switched forwarding off (email-disabled)"))
+        #expect(off.contains("switched forwarding off"))
         #expect(relayed.verdict(from: "a@elsewhere.example").contains("unauthorized sender"))
         try set("a.two", forwards: true)
         #expect(relayed.verdict(from: "a@example.com", header: header) == "forwarded to Grace@example.org")

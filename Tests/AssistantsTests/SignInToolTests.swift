@@ -73,7 +73,7 @@ struct SignInToolTests {
         #expect(try assistant.answer(waiting).json["signIns"]?.array?.count == 1)
         let none = try assistant.ask("list_sign_ins", ["wait": "10ms", "host": "api.github.com"])
         #expect(none["signIns"] == [])
-        #expect(try assistant.refusal("list_sign_ins", ["wait": "61s"]).contains("at most a minute"))
+        #expect(try assistant.refusal("list_sign_ins", ["wait": "61s"]).contains("$.wait"))
         let cut = assistant.send(
             "tools/call", ["name": "list_sign_ins", "arguments": ["wait": "50s", "host": "none"]])
         assistant.server.finish()

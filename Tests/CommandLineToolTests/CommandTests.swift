@@ -122,7 +122,7 @@ struct ServeTests {
         defer { other.stop() }
         let inUse = try Tool.run("serve", "--port", "\(other.port)")
         #expect(inUse.status == 1)
-        #expect(inUse.errors.contains("something has that port already"))
+        #expect(inUse.errors.contains(":\(other.port): "))
         #expect(inUse.errors.split(separator: "\n").count == 1)
         let noSeed = try Tool.run("serve", "--port", "0", "--seed", "/nonexistent.json")
         #expect(noSeed.status == 1)
@@ -176,10 +176,10 @@ struct ExplainTests {
         let fine = try Tool.run("explain", "--id-token", good, "--raw-nonce", raw, "--jwks", keys)
         #expect(fine.status == 0)
         #expect(fine.output.contains("as it should be"))
-        #expect(fine.output.contains("checked with key"))
+        #expect(fine.output.contains("with key"))
         for (nonce, words) in [
-            (raw, "the raw nonce itself was sent to Apple"), (sha.uppercased(), "upper-case hex"),
-            (hash, "isn't made from this raw nonce"),
+            (raw, "raw nonce itself"), (sha.uppercased(), "upper-case hex"),
+            (hash, "isn't made from"),
         ] {
             let token = try fixture.native(["nonce": nonce])["identityToken"] ?? ""
             let wrong = try Tool.run("explain", "--id-token", token, "--raw-nonce", raw)
@@ -191,10 +191,10 @@ struct ExplainTests {
         let rotated = try stranger.native()["identityToken"] ?? ""
         let unknown = try Tool.run("explain", "--id-token", rotated, "--jwks", keys)
         #expect(unknown.status == 1)
-        #expect(unknown.output.contains("isn't in the key set"))
+        #expect(unknown.output.contains("the key set"))
         #expect(
             try Tool.run("explain", "--id-token", String(good.dropLast(8)) + "AAAAAAAA", "--jwks", keys).output
-                .contains("isn't that key's signature"))
+                .contains("key's signature"))
         let late = try Explanation(idToken: good, now: 4_000_000_000)
         #expect(!late.isClean)
     }
@@ -207,15 +207,15 @@ struct ExplainTests {
         let seed = "\(Repository.root)/seed-data/default.json"
         let fine = try Tool.run("explain", "--client-secret", "@\(file)", "--seed", seed)
         #expect(fine.status == 0)
-        #expect(fine.output.contains("the signature is the key's"))
+        #expect(fine.output.contains("signature"))
         #expect(
-            try Tool.run("explain", "--client-secret", "@\(file)").output.contains("give the registration with --seed"))
+            try Tool.run("explain", "--client-secret", "@\(file)").output.contains("--seed"))
         let der = try Tool.run("explain", "--client-secret", AppleFixture.secret(der: true))
         #expect(der.status == 1)
         #expect(der.output.contains("ASN.1 DER"))
         let stranger = try Tool.run(
             "explain", "--client-secret", AppleFixture.secret(key: "ZYX987WVUT"), "--seed", seed)
-        #expect(stranger.output.contains("the signature isn't this key's"))
+        #expect(stranger.status == 1 && stranger.output.contains("signature"))
     }
 
     @Test("a key set over TLS: the certificate and its host name are verified")
@@ -269,11 +269,11 @@ struct ExplainTests {
         let genuine = "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"
         let fine = try Tool.run("explain", "--token", genuine)
         #expect(fine.status == 0)
-        #expect(fine.output.contains("a personal access token"))
+        #expect(fine.output.contains("personal access token"))
         #expect(fine.output.contains("ok     its checksum"))
         for (token, wanted) in [
-            (genuine.dropLast() + "8", "doesn't fit"), (genuine.dropLast(3), "37 characters where 40 are expected"),
-            ("gho_16C7e42F292c6912E7710c838347Ae178B4a", "samples in documentation"), ("nonsense", "it can't be read"),
+            (genuine.dropLast() + "8", "doesn't fit"), (genuine.dropLast(3), "37 characters"),
+            ("gho_16C7e42F292c6912E7710c838347Ae178B4a", "in documentation"), ("nonsense", "can't be read"),
         ] as [(any StringProtocol, String)] {
             let wrong = try Tool.run("explain", "--token", String(token))
             #expect(wrong.status == 1)
@@ -290,7 +290,7 @@ struct ExplainTests {
         #expect(try Tool.run("explain", "--id-token", "@/nonexistent").status == 64)
         let unreadable = try Tool.run("explain", "--id-token", "nonsense")
         #expect(unreadable.status == 1)
-        #expect(unreadable.output.contains("it can't be read"))
+        #expect(unreadable.output.contains("can't be read"))
         #expect(try Tool.run("explain", "--id-token", "e30.e30.", "--jwks", "/nonexistent").status == 1)
     }
 }

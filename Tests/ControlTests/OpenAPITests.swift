@@ -85,7 +85,7 @@ struct OpenAPITests {
         #expect(schemas["Fault"]?["additionalProperties"] as? Bool == false)
         #expect(schemas["Fault"]?["required"] as? [String] == ["effect"])
         let refusal = try client.post("/_understudy/v1/faults", json: ["effect": ["status": 503], "tmes": 1])
-        #expect(refusal.status == 400 && refusal.diagnosis.contains("did you mean \"times\"?"))
+        #expect(refusal.status == 400 && refusal.diagnosis.contains("\"times\""))
     }
 
     @Test("seed, person and outcome are those of the seed's JSON Schema")

@@ -64,7 +64,7 @@ struct ScenarioTests {
         try play("replayed-code")
         let answer = try Site.signIn(at: provider, fixture.client)
         #expect(answer["access_token"] == nil)
-        #expect(answer.diagnosis.contains("redeemed") || answer.diagnosis.contains("works once"))
+        #expect(Site.saysUsed(answer), "\(answer)")
     }
 
     @Test(
@@ -133,13 +133,13 @@ struct ScenarioTests {
         #expect(ContinuousClock.now - begin >= .milliseconds(200))
         let wrong = try fixture.client.post("\(FaultFixture.api)/scenarios/slow-provider", json: ["dealy": "1s"])
         #expect(wrong.status == 400)
-        #expect(wrong.diagnosis.contains("did you mean \"delay\"?"))
+        #expect(wrong.diagnosis.contains("\"delay\""))
         let refused = try fixture.client.post("\(FaultFixture.api)/scenarios/slow-provider", json: ["delay": "soon"])
         #expect(refused.status == 409)
-        #expect(refused.diagnosis.contains("POST faults: $.effect.delay"))
+        #expect(refused.diagnosis.contains("$.effect.delay"))
         #expect(
             try fixture.client.request("POST", "\(FaultFixture.api)/scenarios/slow-provder").diagnosis.contains(
-                "did you mean \"slow-provider\"?"))
+                "\"slow-provider\""))
     }
 
     @Test("clock skew, ten minutes either way", arguments: [("clock-ahead", 600), ("clock-behind", -600)])

@@ -59,7 +59,7 @@ struct ScenarioWalkTests {
         let answer = try fixture.client.post(
             "\(ScenarioWalkTests.api)/scenarios/openid-nonce-mismatch", json: ["host": "login.nowhere.example"])
         #expect(answer.status == 409)
-        #expect(answer.diagnosis.contains("no such host is played"))
+        #expect(answer.diagnosis.contains("login.nowhere.example"))
         #expect(try fixture.faults().isEmpty)
     }
 
@@ -67,8 +67,8 @@ struct ScenarioWalkTests {
         "a daemon doesn't start with a scenario that can't be played",
         arguments: [
             ("provider-outage,host=login.nowhere.example", "no such host is played"),
-            ("provider-outage,hots=github.com", "did you mean \"host\"?"),
-            ("revoked-grant", "no world can begin with this scenario"),
+            ("provider-outage,hots=github.com", "\"host\""),
+            ("revoked-grant", "no world can begin"),
         ])
     func start(name: String, reason: String) throws {
         var options = RunningServer.Options()

@@ -81,7 +81,7 @@ struct SeedCallTests {
         #expect(try people("").contains("ada"))
         #expect(try people("/~w2") == people(""))
         let unknown = try client.get("/accounts.google.com/o/oauth2/v2/auth?client_id=\(SeedCallTests.client)")
-        #expect(unknown.diagnosis.contains("no such client"), "\(unknown.diagnosis)")
+        #expect(unknown.diagnosis.contains(SeedCallTests.client), "\(unknown.diagnosis)")
         // The default world can be given one, too.
         #expect(try change("PUT", ["accounts": [["id": "zoe"]]], world: "").status == 200)
         #expect(try people("") == ["zoe"])
@@ -148,18 +148,18 @@ struct SeedCallTests {
         "what can't be a seed is refused with its place, in the words of the check, and changes nothing",
         arguments: [
             (#"{"accounts":[{"id":"zoe","email":"x"}]}"#, "$.accounts[0].email", "e-mail address"),
-            (#"{"acounts":[]}"#, "$.acounts", "did you mean"),
+            (#"{"acounts":[]}"#, "$.acounts", "\"accounts\""),
             (#"[]"#, "$", "expected an object"),
-            (#"{"#, "$", "can't be read as JSON"),
+            (#"{"#, "$", "JSON"),
             (
                 #"{"google":{"clients":[{"clientID":"x","redirectURIs":["https://*.example.com/"]}]}}"#,
-                "$.google.clients[0].redirectURIs[0]", "without other wildcards"
+                "$.google.clients[0].redirectURIs[0]", "wildcards"
             ),
             (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","publicKeyFile":"/etc/passwd"}]}]}}"#,
                 "$.apple.teams[0].keys[0].publicKeyFile", "names no files"
             ),
-            (#"{"interaction":{"mode":"auto","account":"nobody"}}"#, "$.interaction.account", "no account"),
+            (#"{"interaction":{"mode":"auto","account":"nobody"}}"#, "$.interaction.account", "\"nobody\""),
             (
                 #"{"faults":[{"match":{"host":"nowhere.example"},"effect":{"status":500}}]}"#, "$.faults[0].match.host",
                 "nowhere.example"

@@ -41,7 +41,7 @@ struct WorldPortTests {
         for other in ["/~w2/", "/~default/appleid.apple.com/auth/keys"] {
             let refused = try client.get(other)
             #expect(refused.status == 400)
-            #expect(refused.diagnosis.contains("leads to \"w1\" alone"), "\(refused.diagnosis)")
+            #expect(refused.diagnosis.contains("\"w1\""), "\(refused.diagnosis)")
         }
     }
 
@@ -53,7 +53,7 @@ struct WorldPortTests {
         let other = try fixture.client.post(WorldPortTests.worlds, json: ["name": "w1", "listen": fixture.client.port])
         #expect(other.status == 409 && other.text.contains("\"otherPort\""))
         let taken = try fixture.client.post(WorldPortTests.worlds, json: ["name": "w2", "listen": fixture.client.port])
-        #expect(taken.status == 409 && taken.text.contains("something has that port already"))
+        #expect(taken.status == 409 && taken.text.contains("\"cannotListen\""))
         #expect(!taken.text.contains("--"))
         let listed = try fixture.client.get(WorldPortTests.worlds).json["worlds"] as? [[String: Any]] ?? []
         #expect(listed.first { $0["name"] as? String == "w1" }?["url"] as? String == "http://localhost:\(client.port)")
@@ -126,6 +126,6 @@ struct WorldPortTests {
         let recorded = try fixture.client.get("/~w1\(FaultFixture.api)/requests").json["requests"] as? [Any]
         #expect(recorded?.count == 2)
         let unknown = try fixture.client.get("/", headers: ["Host": "appleid.aple.com.w1.localhost"])
-        #expect(unknown.status == 404 && unknown.diagnosis.contains("no such host is played"))
+        #expect(unknown.status == 404 && unknown.diagnosis.contains("appleid.aple.com"))
     }
 }

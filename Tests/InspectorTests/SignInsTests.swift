@@ -112,7 +112,7 @@ import Understudy
         let rows = try rows()
         try #require(rows.count == 3)
         #expect(rows[0].contains("Refused") && rows[0].contains(refused.diagnosis))
-        #expect(rows[1].contains("Fault") && rows[1].contains("ordered fault fault-1"))
+        #expect(rows[1].contains("Fault") && rows[1].contains("fault-1"))
         #expect(rows[2].contains("Cancelled"))
         #expect(try self.rows("refused=1").count == 3)
         _ = try Site.signIn(at: "openid", fixture.client)
@@ -125,10 +125,10 @@ import Understudy
         let code = Site.code(try fixture.client.get(Site.authorizations[1].target()))
         _ = try Site.redeem(code, at: "github", fixture.client)
         #expect(try newest().contains("Signed in"))
-        _ = try Site.redeem(code, at: "github", fixture.client)
+        let again = try Site.redeem(code, at: "github", fixture.client)
         #expect(try rows().count == 1)
         #expect(try newest().contains("Refused"))
-        #expect(try newest().contains("is the callback handled twice?"))
+        #expect(try !again.diagnosis.isEmpty && newest().contains(again.diagnosis))
     }
 
     @Test("key sets by themselves are shown when they are asked for", arguments: Site.keySets) func quiet(site: Site)

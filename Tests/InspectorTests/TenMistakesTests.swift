@@ -13,15 +13,15 @@ import Understudy
         var words: [String] {
             switch self {
             case .rawNonce:
-                ["the raw nonce itself was sent to Apple", "send Apple its SHA-256", "help/errors/firebase#row-"]
-            case .callbackTwice: ["a code works once", "is the callback handled twice?", "help/errors/apple#row-"]
-            case .appIDOnTheWeb: ["an App ID", "register a Services ID for the web"]
-            case .expiredSecret: ["client_secret: it expired", "sign a new one"]
+                ["raw nonce itself", "SHA-256", "help/errors/firebase#row-"]
+            case .callbackTwice: ["works once", "handled twice?", "help/errors/apple#row-"]
+            case .appIDOnTheWeb: ["an App ID", "a Services ID"]
+            case .expiredSecret: ["it expired", "sign a new one"]
             case .insecureReturnURL: ["Apple takes no http"]
             case .lostCookie: ["nobody has redeemed it", "SameSite=None; Secure"]
-            case .missingScope: ["a token with no scopes", "ask for the scope", "email is null because"]
-            case .unverifiedAddress: ["isn&#39;t verified", "only the person can change that"]
-            case .wrongAudience: ["received aud &quot;com.example.app.watch&quot;", "made for another app"]
+            case .missingScope: ["with no scopes", "ask for the scope", "email is null"]
+            case .unverifiedAddress: ["isn&#39;t verified", "only the person"]
+            case .wrongAudience: ["received aud &quot;com.example.app.watch&quot;", "another app"]
             case .clockSkew: ["in the future", "behind the machine&#39;s"]
             }
         }

@@ -88,6 +88,12 @@ extension Site {
         return Answer.fields(String(query))["code"] ?? ""
     }
 
+    /// Whether it refuses a code as one that was redeemed before, in the words and codes of the providers.
+    package static func saysUsed(_ answer: Answer) -> Bool {
+        !answer.diagnosis.isEmpty
+            && ["invalid_grant", "bad_verification_code", "code has been used"].contains { answer.text.contains($0) }
+    }
+
     // MARK: - Native sign-in
 
     package static let natives = [

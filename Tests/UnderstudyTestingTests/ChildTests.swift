@@ -25,8 +25,8 @@ struct ChildTests {
         #expect(result.status != 0)
         let output = result.output + result.errors
         #expect(output.contains("refused were 1 of 1 requests"), "\(output)")
-        #expect(output.contains("the person cancelled, as ordered"))
-        #expect(output.contains("no such App ID is seeded"))
+        #expect(output.contains("person cancelled"))
+        #expect(output.contains("com.nobody"))
         #expect(output.components(separatedBy: "no request came; does the code under test ask http://").count == 2)
         #expect(
             output.contains(
@@ -45,7 +45,7 @@ struct ChildTests {
     func xctest() throws {
         let failing = try run(["UnderstudyTestingTests.CaseExamples/testFails"])
         #expect(failing.status != 0)
-        #expect((failing.output + failing.errors).contains("the person cancelled, as ordered"))
+        #expect((failing.output + failing.errors).contains("person cancelled"))
         let passing = try run(["UnderstudyTestingTests.CaseExamples/testPasses"])
         #expect(passing.status == 0, "\(passing.output)\(passing.errors)")
         #expect(!(passing.output + passing.errors).contains("Understudy, world"))
