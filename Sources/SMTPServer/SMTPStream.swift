@@ -81,7 +81,8 @@ final class SMTPStream {
         while true {
             let chunk = try read(until: deadline)
             let end = chunk.firstIndex(of: 0x0A)
-            line += chunk[..<(end ?? chunk.endIndex)].prefix(limit + 1 - min(line.count, limit + 1))
+            let part: ArraySlice<UInt8> = chunk[..<(end ?? chunk.endIndex)]
+            line += part.prefix(max(0, limit + 1 - line.count))
             guard let end else {
                 use(chunk.count)
                 continue

@@ -24,7 +24,7 @@ struct RelayedWorld {
     init(relay more: String = "", mail: String = "") throws {
         let text = RelayedWorld.seed.replacing("MORE", with: more).replacing("MAIL", with: mail)
         let seed = try SeedInput.load([.json(text)])
-        world = WorldRegistry(seed: seed, generator: KeyGenerator()).main
+        world = WorldRegistry(seed: seed, generator: .ofTests).main
         provider = AppleProvider(seed: seed)
         for app in ["a.one", "a.two", "b.one", "c.one"] { try consent(to: app) }
     }

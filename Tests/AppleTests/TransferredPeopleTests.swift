@@ -14,7 +14,7 @@ struct TransferredPeopleTests {
     private func world(people: Int) throws -> World {
         let accounts = (0..<people).map { ##"{"id":"p\##($0)","email":"p\##($0)@example.com"}"## }
         let seed = try SeedInput.load([.json(##"{"accounts":[\##(accounts.joined(separator: ","))]}"##)])
-        return WorldRegistry(seed: seed, generator: KeyGenerator()).main
+        return WorldRegistry(seed: seed, generator: .ofTests).main
     }
 
     @Test("everybody is found by what the former team called them, and by nothing else", arguments: kinds)

@@ -109,7 +109,7 @@ struct WorldTests {
     func idle() throws {
         let time = Mutex(0)
         let registry = WorldRegistry(
-            seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator(), now: { time.withLock { $0 } })
+            seed: try Seed([], format: Providers.seedFormat), generator: .ofTests, now: { time.withLock { $0 } })
         _ = registry.world("idle")
         let kept = try #require(registry.world("kept"))
         time.withLock { $0 = 3_500 }
@@ -126,13 +126,13 @@ struct WorldTests {
     @Test("the default world is idle from the daemon's start, not from the machine's")
     func idleAtStart() throws {
         let registry = WorldRegistry(
-            seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator(), now: { 5_000 })
+            seed: try Seed([], format: Providers.seedFormat), generator: .ofTests, now: { 5_000 })
         #expect(registry.all.map(\.idle) == [0])
     }
 
     @Test("never more than ten thousand worlds: those that were only looked at make way; one costs less than 20 kB")
     func limit() throws {
-        let registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator())
+        let registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: .ofTests)
         let before = try WorldTests.residentBytes()
         for number in 1..<10_000 { #expect(registry.world("w\(number)") != nil) }
         let cost = (try WorldTests.residentBytes() - before) / 9_999
@@ -152,7 +152,7 @@ struct WorldTests {
     func inUse() throws {
         let time = Mutex(0)
         let registry = WorldRegistry(
-            seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator(), now: { time.withLock { $0 } })
+            seed: try Seed([], format: Providers.seedFormat), generator: .ofTests, now: { time.withLock { $0 } })
         for number in 1..<10_000 {
             let world = try #require(registry.world("w\(number)"))
             world.update { _ = $0.random.bytes(1) }

@@ -27,7 +27,7 @@ private struct OpenProvider: Provider {
 struct DispatchTests {
     private func handle(_ method: String, _ path: String, _ headers: [String: String] = [:]) throws -> Response {
         let seed = try Seed([], format: SeedFormat([]))
-        let worlds = WorldRegistry(seed: seed, generator: KeyGenerator())
+        let worlds = WorldRegistry(seed: seed, generator: .ofTests)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let dispatcher = Dispatcher(providers: [OpenProvider(seed: seed)], own: [], worlds: worlds, logger: logger)
         let all = headers.map { (name: $0.key, value: $0.value) } + [(name: "Host", value: "localhost")]

@@ -123,7 +123,7 @@ struct MailTests {
 
     private func world() throws -> World {
         let seed = try Seed([SeedSource(name: "seed", text: "{}", directory: ".")], format: Providers.seedFormat)
-        return WorldRegistry(seed: seed, generator: KeyGenerator()).main
+        return WorldRegistry(seed: seed, generator: .ofTests).main
     }
 
     private func mail(to address: String, size: Int = 10) -> SentMessage {
@@ -150,7 +150,7 @@ struct MailTests {
     @Test("where all inboxes together hold too much, one that gets a message keeps little") func budget() throws {
         let budget = ProcessBudget()
         let seed = try Seed([SeedSource(name: "seed", text: "{}", directory: ".")], format: Providers.seedFormat)
-        let worlds = WorldRegistry(seed: seed, generator: KeyGenerator(), budget: budget)
+        let worlds = WorldRegistry(seed: seed, generator: .ofTests, budget: budget)
         let count = budget.mail.limit / Inbox.sizeLimit + 1
         for number in 0..<count {
             for _ in 0..<4 {

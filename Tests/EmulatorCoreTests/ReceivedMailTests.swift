@@ -45,7 +45,7 @@ struct ReceivedMailTests {
 
     private static func world() -> World {
         World(
-            name: "w", seed: Providers.seedFormat.nothing, keys: [], generator: KeyGenerator(), budget: ProcessBudget())
+            name: "w", seed: Providers.seedFormat.nothing, keys: [], generator: .ofTests, budget: ProcessBudget())
     }
 
     @Test("a mail that was shown is kept read, until it is another one or the inbox is emptied")
@@ -116,7 +116,7 @@ struct ReceivedMailTests {
     @Test("every recipient finds it, and who got it from the relay, too")
     func recipients() throws {
         let seed = try Seed([SeedSource(name: "seed", text: "{}", directory: ".")], format: Providers.seedFormat)
-        let world = WorldRegistry(seed: seed, generator: KeyGenerator()).main
+        let world = WorldRegistry(seed: seed, generator: .ofTests).main
         world.deliver(message())
         for address in ["ADA@example.com", "grace@example.com", "x@example.com"] {
             #expect(world.read { $0.messages(to: address) }.count == 1)

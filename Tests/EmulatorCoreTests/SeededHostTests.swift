@@ -65,7 +65,7 @@ struct SeededHostTests {
         let seed = try seed("login.corp.example", "keycloak")
         let dispatcher = Dispatcher(
             providers: [HostsProvider(seed: seed)], own: [],
-            worlds: WorldRegistry(seed: seed, generator: KeyGenerator()),
+            worlds: WorldRegistry(seed: seed, generator: .ofTests),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let request = Request(method: "GET", target: path, headers: [(name: "Host", value: host)])
         guard case .now(let answer) = dispatcher.handle(request) else { throw TransportError(reason: "it waits") }

@@ -15,7 +15,7 @@ struct RoomTests {
     private let registry: WorldRegistry
 
     init() throws {
-        registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator())
+        registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: .ofTests)
     }
 
     private static func pool(_ number: Int) -> UserPool { UserPool(project: "demo-\(number)", tenant: nil) }
@@ -104,7 +104,7 @@ struct RoomTests {
     @Test("a user beyond the world's last one is refused, whichever call would make it; deleting one makes room")
     func users() async throws {
         let seed = try Seed([], format: Providers.seedFormat)
-        let worlds = WorldRegistry(seed: seed, generator: KeyGenerator(), budget: ProcessBudget(usersOfWorld: 2))
+        let worlds = WorldRegistry(seed: seed, generator: .ofTests, budget: ProcessBudget(usersOfWorld: 2))
         let dispatcher = try Composition.dispatcher(seed, worlds, RunningServer.Options())
         func call(_ path: String, _ body: String) async throws -> (status: Int, text: String, diagnosis: String) {
             let request = Request(
@@ -146,7 +146,7 @@ struct RoomTests {
 struct KeySetCacheTests {
     @Test("belong to their world: gone with it and with its reset, and a rotated key verifies nothing more")
     func cache() throws {
-        let registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator())
+        let registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: .ofTests)
         let world = try #require(registry.world("one"))
         weak let cache = world.caches[KeySetCache.self]
         #expect(cache === world.caches[KeySetCache.self])

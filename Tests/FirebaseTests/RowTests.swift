@@ -1,6 +1,7 @@
 import EmulatorCore
 import Foundation
 import JSON
+import TestSupport
 import Testing
 import Time
 import Understudy
@@ -56,7 +57,7 @@ struct RowTests {
 
     @Test("a user is found by nothing but the whole address, whatever it holds")
     func addresses() throws {
-        let world = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator()).main
+        let world = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: .ofTests).main
         let addresses = ["a\0b", "a", "a\0", "a\0\u{2}b", "a\0\u{1}b"]
         let users = try addresses.enumerated().map { try user("u\($0)", email: $1) }
         world.update { tables in users.forEach { tables.put($0) } }

@@ -35,7 +35,7 @@ final class QueueFixture: Sendable {
         let log = log
         budget = ProcessBudget(logger: Logger(label: "test") { _ in log })
         worlds = WorldRegistry(
-            seed: try Seed([], format: Providers.seedFormat), generator: KeyGenerator(), budget: budget)
+            seed: try Seed([], format: Providers.seedFormat), generator: .ofTests, budget: budget)
         var options = MailQueue.Options(to: try #require(MailServerAddress("\(host):\(server.port)")))
         options.pauses = [.milliseconds(20), .milliseconds(40)]
         options.farewell = .milliseconds(300)

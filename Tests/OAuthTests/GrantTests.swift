@@ -66,7 +66,7 @@ struct GrantTests {
         advance(.hours(1))
         #expect(!works("access ada a", .access))
         #expect(works("refresh ada a", .refresh))
-        store.update { _ = $0.remove(Account.self, "ada") }
+        store.update { $0.remove(Account.self, "ada") }
         #expect(!works("refresh ada a", .refresh))
     }
 
@@ -149,7 +149,7 @@ struct GrantTests {
         #expect(
             reason { () throws(Redemption.Failure) in try redeem(GrantTests.all) } == "the code expired 7 s ago")
         #expect(try redeem([.unused]) == "of ada a")
-        store.update { _ = $0.remove(Account.self, "grace") }
+        store.update { $0.remove(Account.self, "grace") }
         let orphan = reason { () throws(Redemption.Failure) in try redeem([], code: "code grace a") }
         #expect(orphan == "the account is gone")
     }

@@ -1,4 +1,5 @@
 import EmulatorCore
+import TestSupport
 import Testing
 
 @testable import OAuth
@@ -22,7 +23,7 @@ struct TokenIndexTests {
     private func world() throws -> World {
         let seed = try Seed(
             [SeedSource(name: "seed", text: #"{"accounts":[{"id":"ada"}]}"#, directory: ".")], format: SeedFormat([]))
-        return WorldRegistry(seed: seed, generator: KeyGenerator()).main
+        return WorldRegistry(seed: seed, generator: .ofTests).main
     }
 
     @Test("a provider finds tokens by an index of its own, until their grant ends")

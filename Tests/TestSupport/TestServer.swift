@@ -49,8 +49,7 @@ package final class TestServer: Sendable {
         seeds: [SeedInput] = [.builtIn], options: RunningServer.Options = RunningServer.Options()
     ) throws -> TestServer {
         var options = options
-        // An RSA key takes a tenth of a second of a processor.
-        options.keyGenerator = SharedDaemon.keyGenerator
+        options.keyGenerator = .ofTests
         guard let balancer = Balancer.shared, !OneProcess.isRequired, options.store == nil else {
             return TestServer(try RunningServer.start(seeds: seeds, options: options))
         }
@@ -102,12 +101,16 @@ package final class TestServer: Sendable {
     }
 }
 
+extension KeyGenerator {
+    /// The generator of all daemons in this process: an RSA key takes a tenth of a second of a processor.
+    package static let ofTests = KeyGenerator()
+}
+
 /// The daemon that tests share. It ends with the process.
 private enum SharedDaemon {
-    static let keyGenerator = KeyGenerator()
     static let running = Result {
         var options = RunningServer.Options()
-        options.keyGenerator = keyGenerator
+        options.keyGenerator = .ofTests
         return try RunningServer.start(options: options)
     }
     private static let count = Atomic<Int>(0)

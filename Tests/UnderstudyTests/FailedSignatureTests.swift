@@ -30,7 +30,7 @@ private struct BrokenWorld {
             (declared, [KeyGenerator.NamedKey(id: "wrong", algorithm: .rs256, key: key)])
         }
         world = World(
-            name: "default", seed: seed, keys: keys, generator: KeyGenerator(), budget: ProcessBudget())
+            name: "default", seed: seed, keys: keys, generator: .ofTests, budget: ProcessBudget())
         providers = [AppleProvider(seed: seed), GoogleProvider(seed: seed)]
     }
 

@@ -17,6 +17,9 @@ final class FuzzDaemon: Sendable {
     /// time.
     static let costLimit = ProcessInfo.processInfo.environment["UNDERSTUDY_FUZZ_COST"].flatMap(Double.init)
 
+    /// Makes the keys of all daemons that are fuzzed.
+    static let keyGenerator = KeyGenerator()
+
     let catalog: OperationCatalog
     /// The key that the seed's Apple clients sign with.
     let clientKey: Key
@@ -31,7 +34,7 @@ final class FuzzDaemon: Sendable {
 
     private init() throws {
         let seed = try SeedInput.load([.builtIn, .json(FuzzDaemon.fixed)])
-        worlds = WorldRegistry(seed: seed, generator: KeyGenerator())
+        worlds = WorldRegistry(seed: seed, generator: FuzzDaemon.keyGenerator)
         dispatcher = try Composition.dispatcher(seed, worlds, RunningServer.Options())
         catalog = Composition.catalog(for: seed)
         // The only one is that with which Firebase signs Apple's client secrets.

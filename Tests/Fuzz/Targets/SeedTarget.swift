@@ -34,7 +34,7 @@ extension FuzzTarget {
         let text = value.text
         guard let seed = try? SeedInput.load([.builtIn, .json(text)]) else { return }
         let dispatcher = try Composition.dispatcher(
-            seed, WorldRegistry(seed: seed, generator: KeyGenerator()), RunningServer.Options())
+            seed, WorldRegistry(seed: seed, generator: FuzzDaemon.keyGenerator), RunningServer.Options())
         for path in ["/_understudy/v1/accounts", "/_understudy/v1/faults", "/_understudy/v1/outcomes", "/"] {
             let request = Request(method: "GET", target: path, headers: [(name: "Host", value: "localhost")])
             guard case .now(let response) = dispatcher.handle(request) else { continue }
