@@ -29,7 +29,7 @@ endif
 .PHONY: run example test build setup stores format lint schema scenarios install uninstall deb release clean
 .PHONY: bench bench-growth bench-instructions bench-mail bench-stores bench-worst fuzz fuzz-runner fuzz-http
 .PHONY: screenshots test-browser test-clients test-kits test-walks test-docs test-release test-container test-image test-fresh
-.PHONY: test-boot test-boundaries test-sanitizers test-stress test-kills test-replicas test-growth test-openapi test-rows
+.PHONY: test-long test-boot test-boundaries test-sanitizers test-stress test-kills test-replicas test-growth test-openapi test-rows
 
 run: build
 	$(BINARY) serve --seed $(SEED)
@@ -138,6 +138,16 @@ test-replicas: build stores
 	Tests/Stress/owner $(BINARY) $(if $(SHORT),9,90)
 	Tests/Stress/outage $(BINARY) $(if $(SHORT),2,10)
 	Tests/Stress/rolling $(BINARY) $(if $(SHORT),1,10)
+
+# What takes long and rarely fails: half an hour. FUZZ_SECONDS for the fuzzer over HTTP.
+FUZZ_SECONDS ?= 60
+test-long: build stores
+	$(MAKE) test-stress
+	$(MAKE) test-kills KILLS=20
+	$(MAKE) test-replicas SHORT=1
+	$(MAKE) test-walks
+	$(MAKE) test-boundaries
+	$(MAKE) fuzz-http SECONDS=$(FUZZ_SECONDS)
 
 # What the daemon takes when somebody makes it keep things: a minute; everything with GROWTH= (ten minutes).
 GROWTH ?= --short

@@ -138,13 +138,13 @@ struct WorldTests {
         let cost = (try WorldTests.residentBytes() - before) / 9_999
         #expect(cost < 20_000, "\(cost) bytes")
         let first = try #require(registry.world("w1"))
-        for number in 10_000..<100_000 {
+        for number in 10_000..<40_000 {
             let isMade = registry.world("w\(number)") != nil
             if !isMade { Issue.record("w\(number)") }
             if number % 1_000 == 0 { #expect(registry.world("w1") === first) }
         }
         #expect(registry.count <= 10_000)
-        #expect(registry.counts.untouched >= 90_000)
+        #expect(registry.counts.untouched >= 30_000)
         #expect(registry.counts.changed == 0)
     }
 
@@ -180,13 +180,20 @@ struct WorldTests {
     func lookedAt() throws {
         let fixture = try FaultFixture(isAlone: true)
         _ = try fixture.client.post("/~kept\(FaultFixture.api)/accounts", json: ["id": "max"])
-        for number in 0..<11_000 {
-            let answer = try fixture.client.get("/~w\(number)/favicon.ico")
-            if answer.status != 204 { Issue.record("\(answer)") }
-        }
+        try WorldTests.look(at: 11_000, fixture.client.port)
         #expect(try fixture.client.get("/~kept\(FaultFixture.api)/accounts/max").status == 200)
         let memory = try fixture.client.get("\(FaultFixture.api)/health").json["memory"] as? [String: Any]
         #expect((memory?["worlds"] as? [String: Any])?["untouched"] as? Int ?? 0 > 0)
+    }
+
+    /// Asks for something that changes nothing in as many worlds, on one connection.
+    private static func look(at count: Int, _ port: Int) throws {
+        let wire = try Wire(port: port)
+        for first in stride(from: 0, to: count, by: 50) {
+            let numbers = first..<min(first + 50, count)
+            wire.send(numbers.map { "GET /~w\($0)/favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined())
+            for number in numbers where try wire.receive().status != 204 { Issue.record("w\(number)") }
+        }
     }
 
     @Test("a world whose seed's fault was used up by a GET is one that holds something")
@@ -195,7 +202,7 @@ struct WorldTests {
             seed: #"{"faults":[{"match":{"path":"/auth/keys"},"times":1,"effect":{"status":503}}]}"#,
             isAlone: true)
         #expect(try fixture.client.get("/~mine/appleid.apple.com/auth/keys").status == 503)
-        for number in 0..<10_500 { _ = try fixture.client.get("/~w\(number)/favicon.ico") }
+        try WorldTests.look(at: 10_500, fixture.client.port)
         #expect(try fixture.client.get("/~mine/appleid.apple.com/auth/keys").status == 200)
     }
 
