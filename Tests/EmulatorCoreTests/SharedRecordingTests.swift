@@ -163,6 +163,11 @@ struct SharedRecordingTests {
             #expect(recording.exchanges.count + recording.dropped == Recording.countLimit + 200)
         }
         for number in 0..<30 { both[0].recording("large").add(Self.exchange(number, world: "large", size: 50_000)) }
+        // Another replica that is slow to write is waited for for a moment only.
+        let end = ContinuousClock.now + .seconds(30)
+        while await both[1].ids("large").last != "r29", ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(20))
+        }
         #expect(await both[1].ids("large").last == "r29")
         #expect(both[0].budget.recordings.usage.bytes <= 2_200_000)
         #expect(both[0].budget.recordings.usage.dropped > 0)
