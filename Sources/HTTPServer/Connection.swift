@@ -18,6 +18,8 @@ final class Connection: @unchecked Sendable {
     let key: [UInt8]?
     /// What its requests are labelled with: `Request.label`.
     let label: String?
+    /// Whether its client is on this machine: `Request.isFromLoopback`.
+    let isFromLoopback: Bool
     var phase = Phase.new
     /// When the phase began, in seconds of the gate's clock.
     var since: Int64 = 0
@@ -32,10 +34,11 @@ final class Connection: @unchecked Sendable {
     fileprivate(set) var next: Connection?
     fileprivate(set) unowned(unsafe) var previous: Connection?
 
-    init(_ descriptor: Int32, key: [UInt8]?, label: String? = nil) {
+    init(_ descriptor: Int32, key: [UInt8]?, label: String? = nil, isAdopted: Bool = false) {
         self.descriptor = descriptor
         self.key = key
         self.label = label
+        isFromLoopback = key == nil && !isAdopted
     }
 }
 

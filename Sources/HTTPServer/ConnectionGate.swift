@@ -67,8 +67,10 @@ final class ConnectionGate: Sendable {
 
     // MARK: - A connection's life
 
-    /// Admits a new connection. Another may be closed for it.
-    func admit(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, label: String? = nil) -> Admission {
+    /// Admits a new connection. Another may be closed for it. `isAdopted` says that the address isn't the client's.
+    func admit(
+        _ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, label: String? = nil, isAdopted: Bool = false
+    ) -> Admission {
         let key = ClientAddress.key(of: address)
         return state.withLock { state in
             // The system gives the descriptor again, so the connection that had it is closed: libmicrohttpd doesn't report
@@ -88,7 +90,7 @@ final class ConnectionGate: Sendable {
                     &state)
                 state.counters.evicted += 1
             }
-            let connection = Connection(descriptor, key: key, label: label)
+            let connection = Connection(descriptor, key: key, label: label, isAdopted: isAdopted)
             state.byDescriptor[descriptor] = connection
             if let key { state.byAddress[key, default: 0] += 1 }
             return .admitted(connection)

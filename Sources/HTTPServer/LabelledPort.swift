@@ -50,7 +50,7 @@ extension Workers {
         inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
         withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                accepted(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size), label: label)
+                accepted(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size), label: label, isAdopted: true)
             }
         }
         return true

@@ -14,13 +14,16 @@ package struct Request: Sendable {
     /// What the listening socket, or whoever brought the connection, is labelled with: the world that all of its requests
     /// are for.
     package var label: String?
+    /// Whether the client is on this machine, and no proxy of ours hides where it is.
+    package var isFromLoopback: Bool
 
     package init(
         method: String, target: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
-        isSecure: Bool = false, label: String? = nil
+        isSecure: Bool = false, label: String? = nil, isFromLoopback: Bool = true
     ) {
         self.isSecure = isSecure
         self.label = label
+        self.isFromLoopback = isFromLoopback
         self.method = method
         self.headers = headers
         self.body = body

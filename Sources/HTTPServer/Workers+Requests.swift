@@ -50,7 +50,7 @@ extension Workers {
         transaction.headers = nil
         let request = Request(
             method: method, target: transaction.target, headers: headers, body: body, isSecure: secrets != nil,
-            label: transaction.connection.label)
+            label: transaction.connection.label, isFromLoopback: transaction.connection.isFromLoopback)
         switch handler(request) {
         case .now(let response):
             return send(response, on: transaction)

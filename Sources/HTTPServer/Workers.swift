@@ -94,9 +94,10 @@ final class Workers: Sendable {
     // MARK: - Accepting
 
     func accepted(
-        _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t, label: String?
+        _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t, label: String?,
+        isAdopted: Bool = false
     ) {
-        switch gate.admit(descriptor, address, label: label) {
+        switch gate.admit(descriptor, address, label: label, isAdopted: isAdopted) {
         case .refused(let reason): refusals.refuse(descriptor, reason)
         case .admitted:
             // libmicrohttpd closes the descriptor when it can't take the connection.

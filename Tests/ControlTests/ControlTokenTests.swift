@@ -45,6 +45,23 @@ struct ControlTokenTests {
         #expect(try client.request(method, path, headers: spelled).status != 401)
     }
 
+    @Test("only who shows it says where blocking functions are")
+    func functions() throws {
+        let path = "/identitytoolkit.googleapis.com/v2/projects/demo-app/config?updateMask=blockingFunctions"
+        let body = #"{"blockingFunctions":{"triggers":{"beforeCreate":{"functionUri":"http://localhost:1/"}}}}"#
+        func patch(_ token: String, _ path: String) throws -> Answer {
+            let headers = ["Authorization": "Bearer \(token)", "Content-Type": "application/json"]
+            return try client.request("PATCH", path, headers: headers, body: Array(body.utf8))
+        }
+        let refused = try patch("owner", path)
+        #expect(refused.status == 403 && refused.text.contains("PERMISSION_DENIED"))
+        #expect(refused.diagnosis.contains("control token"))
+        // Other settings are an administrator's, as ever.
+        #expect(try patch("owner", path.replacingOccurrences(of: "blockingFunctions", with: "mfa")).status == 200)
+        let set = try patch(ControlTokenTests.token, path)
+        #expect(set.status == 200 && set.text.contains("localhost:1"))
+    }
+
     @Test(
         "what the app under test asks doesn't",
         arguments: [

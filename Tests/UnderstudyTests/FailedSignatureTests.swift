@@ -15,6 +15,7 @@ private final class NoNetwork: Network {
     func send(_ request: Request, from parent: String) -> Reply { .now(Response(status: 404)) }
     func log(_ message: String, detail: String, for exchange: Exchange) {}
     func makeID() -> String { "r0" }
+    var controlToken: ControlToken? { nil }
 }
 
 /// A world whose signing keys can't sign with RS256, which no seed can have.

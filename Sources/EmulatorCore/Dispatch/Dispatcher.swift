@@ -18,7 +18,7 @@ package final class Dispatcher: Sendable {
     /// Run in every new world before anything else.
     let scenarios: [ChosenScenario]
     /// What isn't recorded of the requests that show it.
-    let controlToken: ControlToken?
+    package let controlToken: ControlToken?
 
     /// `own` are the operations that belong to no provider: the daemon's pages and the control API. `controlRefusal` says
     /// why an exchange may not control the daemon.

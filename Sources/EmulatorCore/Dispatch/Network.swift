@@ -9,6 +9,8 @@ package protocol Network: AnyObject, Sendable {
     func log(_ message: String, detail: String, for exchange: Exchange)
     /// An ID for what is recorded beside the requests that come.
     func makeID() -> String
+    /// The token that callers of the control API show; `nil` where it takes anybody.
+    var controlToken: ControlToken? { get }
 }
 
 extension Network {
@@ -24,6 +26,15 @@ extension Network {
 }
 
 extension Exchange {
+    /// Whether the client shows the daemon's control token; `false` where there is none.
+    package var showsControlToken: Bool { network.controlToken?.isShown(by: request) ?? false }
+
+    /// Whether the client may choose an address to which the daemon sends requests: it shows the control token or, where the daemon
+    /// has none, is on the daemon's machine.
+    package var mayChooseAddresses: Bool {
+        isInternal || (network.controlToken == nil ? request.isFromLoopback : showsControlToken)
+    }
+
     /// Sends a request to `host`, in the same world. `target` is the path with its query.
     package func fetch(
         _ method: String, _ host: String, _ target: String, headers: [(name: String, value: String)] = [],

@@ -95,6 +95,16 @@ extension FirebaseProvider {
             error.statusName = "PERMISSION_DENIED"
             throw error
         }
+        guard call.exchange.mayChooseAddresses else {
+            var error = FirebaseError(
+                "This client can't change blockingFunctions.", status: 403,
+                because:
+                    "the daemon posts to functions, so their addresses come from clients on its machine or, where it has "
+                    + "a control token, from clients that send it: send Authorization: Bearer with the token, or set "
+                    + "blockingFunctions in the seed")
+            error.statusName = "PERMISSION_DENIED"
+            throw error
+        }
         return try call.project.blockingFunctions.changed(by: given) { mask.names($0) }
     }
 
