@@ -67,11 +67,13 @@ extension ControlAPI {
             do throws(Issues) { seed = try seeds.check(files) } catch {
                 return ControlAnswer.error(error.all.map(ControlAPI.placed))
             }
-            guard let lease = worlds.budget.seeds.take(files.reduce(0) { $0 + $1.bytes.count }) else {
+            let played = seeds.play(seed)
+            let size = files.reduce(0) { $0 + $1.bytes.count }
+            guard let lease = worlds.budget.seeds.take(size, playing: played) else {
                 return ControlAnswer.error(
                     503, "tooManySeeds",
-                    "worlds may have \(SeedBudget.limit) seeds of their own, of \(SeedBudget.byteLimit) bytes together, and there is "
-                        + "no room for this one: delete worlds that are done (DELETE worlds/NAME)")
+                    "worlds may have \(SeedBudget.limit) seeds of their own, and \(SeedBudget.byteLimit >> 20) MiB of memory for "
+                        + "them, which this one would exceed: delete worlds that are done (DELETE worlds/NAME)")
             }
             let added = { (list: String) in isAddition ? body[list]?.items.count ?? 0 : 0 }
             guard !isAddition || world.hasRoom(outcomes: added("outcomes"), faults: added("faults")) else {
@@ -79,7 +81,7 @@ extension ControlAPI {
                     409, "tooManyOrders",
                     "the world has \(OutcomeQueue.limit) outcomes or \(FaultQueue.limit) faults already")
             }
-            if worlds.give(seeds.play(seed), lease, to: world, adding: isAddition ? body : nil) {
+            if worlds.give(played, lease, to: world, adding: isAddition ? body : nil) {
                 return ControlAnswer.ok(["world": .string(world.name), "seed": .string(word)])
             }
             if exchange.storeHasFailed { break }

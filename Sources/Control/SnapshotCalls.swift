@@ -113,14 +113,15 @@ extension ControlAPI {
                         "the seed in it, at \(first?.path ?? "$"): \(first?.message ?? "unusable")",
                         path: "$.seed"))
             }
-            guard let lease = worlds.budget.seeds.take(snapshot.seed.utf8.count) else {
+            let played = seeds.play(seed)
+            guard let lease = worlds.budget.seeds.take(snapshot.seed.utf8.count, playing: played) else {
                 throw ControlRefusal(
                     ControlAnswer.error(
                         503, "tooManySeeds",
                         "the snapshot has another seed than this daemon, and there is no room for one more: delete worlds that are done (DELETE worlds/NAME)"
                     ))
             }
-            if worlds.give(seeds.play(seed), lease, to: world), let begun = worlds.existing(name) { return begun }
+            if worlds.give(played, lease, to: world), let begun = worlds.existing(name) { return begun }
         }
         throw ControlRefusal(
             ControlAnswer.error(

@@ -50,6 +50,20 @@ struct SeedCallTests {
             ])
     }
 
+    @Test("is weighed by the memory that it takes: an issuer has endpoints of its own")
+    func weight() throws {
+        func weight(of seed: [String: Any], world: String) throws -> Int {
+            let before = fixture.server.worlds.budget.seeds.usage.bytes
+            #expect(try change("PUT", seed, world: "/~\(world)").status == 200)
+            return fixture.server.worlds.budget.seeds.usage.bytes - before
+        }
+        let issuers = (0..<50).map { ["id": "i\($0)", "issuer": "https://i\($0).example"] }
+        let people = (0..<50).map { ["id": "i\($0)", "email": "i\($0)@people.example"] }
+        let ofIssuers = try weight(of: ["openid": ["issuers": issuers]], world: "w1")
+        let ofPeople = try weight(of: ["accounts": people], world: "w2")
+        #expect(ofIssuers - ofPeople > 50 * 16_000)
+    }
+
     @Test("it is told whole, as a file that passes the check and can be sent again")
     func told() throws {
         let told = try client.get("/~w1\(SeedCallTests.seed)")

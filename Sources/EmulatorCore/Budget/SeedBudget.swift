@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Limits the seeds that worlds have of their own: how many, and how large they are together.
+/// Limits the seeds that worlds have of their own: how many, and how much memory they take together.
 package final class SeedBudget: Sendable {
     package static let limit = 1_000
-    /// Bytes of JSON. What is made of them takes several times as much.
-    package static let byteLimit = 32 << 20
+    /// Bytes of memory for all of them, as ``weight(bytes:endpoints:)`` estimates it.
+    package static let byteLimit = 1 << 30
 
     private let taken = Mutex((count: 0, bytes: 0))
 
@@ -12,8 +12,13 @@ package final class SeedBudget: Sendable {
 
     package var usage: (count: Int, bytes: Int) { taken.withLock { $0 } }
 
-    /// Room for one of so many bytes; `nil` when there is none.
-    package func take(_ bytes: Int) -> Lease? {
+    /// The memory that a seed takes, in bytes, as it was measured: of what JSON can say, Firebase projects take the most for each of
+    /// their bytes. Each endpoint takes some more, and each OpenID issuer has endpoints of its own.
+    static func weight(bytes: Int, endpoints: Int) -> Int { bytes * 64 + endpoints * 2_048 }
+
+    /// Reserves memory for a seed of so many bytes of JSON. `nil` when there isn't enough.
+    package func take(_ bytes: Int, playing played: PlayedSeed) -> Lease? {
+        let bytes = SeedBudget.weight(bytes: bytes, endpoints: played.operations.count)
         let isTaken = taken.withLock { taken in
             guard taken.count < SeedBudget.limit, bytes <= SeedBudget.byteLimit - taken.bytes else { return false }
             taken.count += 1

@@ -29,6 +29,8 @@ struct OperationTable: Sendable {
         var providers: [any Provider] = []
     }
 
+    /// How many operations there are; one that several hosts serve counts for each.
+    private(set) var count = 0
     private var hosts: [String: Host] = [:]
     private var own = Router<Entry>()
     /// What answers below the daemon's own pages in place of JSON; `nil` where that is right. Such requests aren't recorded: they
@@ -46,6 +48,7 @@ struct OperationTable: Sendable {
     ) {
         self.refusePage = refusePage
         func add(_ operation: Operation, of provider: (any Provider)?) {
+            count += max(1, operation.hosts.count)
             let entry = Entry(operation.isGuarded ? operation.guarded(by: refusal) : operation, of: provider)
             if operation.hosts.isEmpty { own.add(operation.method, operation.path, entry) }
             for host in operation.hosts {

@@ -81,7 +81,10 @@ struct SharedSeedTests {
         let seed = try SeedInput.checked([SeedSource(name: "x", sent: Array(#"{"accounts":[{"id":"x"}]}"#.utf8))])
         let played = PlayedSeed(seed, providers: [], own: [])
         let addition = LocatedJSON(["accounts": [["id": "x"]]], file: "x")
-        let leases = (try #require(a.worlds.budget.seeds.take(10)), try #require(b.worlds.budget.seeds.take(10)))
+        let leases = (
+            try #require(a.worlds.budget.seeds.take(10, playing: played)),
+            try #require(b.worlds.budget.seeds.take(10, playing: played))
+        )
         #expect(a.worlds.give(played, leases.0, to: mine, adding: addition))
         // It hasn't seen that yet.
         #expect(!b.worlds.give(played, leases.1, to: others, adding: addition))

@@ -168,12 +168,13 @@ extension WorldRegistry {
             world.state.store.resume(seed, rows: seed)
             return World(world, resuming: nil, or: seed, generator: generator)
         }
-        guard let lease = budget.seeds.take(read.size) else {
+        let played = seeds.play(read.seed)
+        guard let lease = budget.seeds.take(read.size, playing: played) else {
             throw StoreFailure(.full, "worlds have as many seeds of their own as there may be")
         }
         world.state.store.resume(read.seed, rows: read.rows ?? seed)
         return World(
-            world, resuming: OwnSeed(seeds.play(read.seed), lease, stored.digest), or: seed, generator: generator)
+            world, resuming: OwnSeed(played, lease, stored.digest), or: seed, generator: generator)
     }
 
     // MARK: - Worlds that go

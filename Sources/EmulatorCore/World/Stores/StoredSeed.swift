@@ -58,11 +58,11 @@ extension WorldRegistry {
         for name in stores.worlds {
             guard let world = world(name), world.own == nil else { continue }
             let stored = world.read { $0.value(StoredSeed.self) }
-            guard let (seed, rows, size) = try stored.read(seeds, world: name),
-                let lease = budget.seeds.take(size)
-            else { continue }
+            guard let (seed, rows, size) = try stored.read(seeds, world: name) else { continue }
+            let played = seeds.play(seed)
+            guard let lease = budget.seeds.take(size, playing: played) else { continue }
             world.state.store.resume(seed, rows: rows ?? world.seed)
-            let own = OwnSeed(seeds.play(seed), lease, stored.digest)
+            let own = OwnSeed(played, lease, stored.digest)
             _ = replace(world, with: World(world, resuming: own, or: seed, generator: generator))
         }
     }
