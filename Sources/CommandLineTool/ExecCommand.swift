@@ -114,14 +114,15 @@ struct ExecCommand: ParsableCommand {
             }
             for shortcoming in surroundings.shortcomings { complaints.write("understudy: \(shortcoming)") }
             if server.requestCount == 0 { complaints.write("understudy: \(Silence(way: way))") }
-            let place = log.path.map { "; the daemon's log is \($0)" } ?? ""
+            LineWriter.standardError.flush()
+            let place = log.isEmpty ? "" : log.path.map { "; the daemon's log is \($0)" } ?? ""
             complaints.write("understudy: \(command[0]) exited with \(code)\(place)")
         }
         server.stop()
         let isExported = DaemonOptions.export(server, to: export, complaints)
         let isWritten = evidence.write(server, of: time, complaints)
         LineWriter.standardError.flush()
-        if code == 0 { log.discard() }
+        if code == 0 || log.isEmpty { log.discard() }
         throw ExitCode(code == 0 && !(isExported && isWritten) ? 1 : code)
     }
 

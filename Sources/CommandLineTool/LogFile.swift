@@ -36,6 +36,12 @@ struct LogFile {
     /// From now on, this process's standard error is the file.
     func takeStandardError() { dup2(descriptor, STDERR_FILENO) }
 
+    /// Whether nothing has been logged.
+    var isEmpty: Bool {
+        var known = stat()
+        return fstat(descriptor, &known) == 0 && known.st_size == 0
+    }
+
     /// Removes the file, if it is temporary.
     func discard() {
         if isTemporary, let path { unlink(path) }

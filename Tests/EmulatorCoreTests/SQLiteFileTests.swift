@@ -199,6 +199,9 @@ struct SQLiteFileTests {
         let link = "\(folder.path)/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.file)
         #expect(failure(link) == "\(link): another understudy uses it: end that one, or give this one another file")
+        let hardLink = "\(folder.path)/other"
+        try FileManager.default.linkItem(atPath: folder.file, toPath: hardLink)
+        #expect(failure(hardLink).hasPrefix("\(hardLink): it has 2 names (hard links)"))
         let (one, other) = (try seed(), try seed("{}"))
         try stores.begin(with: one)
         try stores.begin(with: one)

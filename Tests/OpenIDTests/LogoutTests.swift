@@ -38,6 +38,11 @@ struct LogoutTests {
                     "state": "x",
                 ]))
         #expect(answer.location == "http://localhost:3000/?state=x")
+        let stateless = try browser.get(
+            path(
+                fixture,
+                ["id_token_hint": tokens["id_token"], "post_logout_redirect_uri": "http://localhost:3000/"]))
+        #expect(stateless.location == "http://localhost:3000/")
         let sent = receiver.requests.map { $0.bodyForm["logout_token"] ?? "" }
         #expect(sent.count == 2)
         let token = try JWS(parsing: sent[0])

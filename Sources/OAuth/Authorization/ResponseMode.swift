@@ -38,7 +38,8 @@ package struct AuthorizationResponse: Sendable {
     package func deliver() -> Response {
         switch mode {
         case .query, .webMessage:
-            .redirect(to: redirectURI + (redirectURI.contains("?") ? "&" : "?") + encoded)
+            .redirect(
+                to: fields.isEmpty ? redirectURI : redirectURI + (redirectURI.contains("?") ? "&" : "?") + encoded)
         case .fragment:
             .redirect(to: redirectURI + "#" + encoded)
         case .formPost:

@@ -24,6 +24,10 @@ final class SQLiteFile {
         var known = stat()
         let isThere = stat(path, &known) == 0
         guard !isThere || known.st_mode & S_IFMT == S_IFREG else { throw SQLiteStartFailure(path, "it isn't a file") }
+        // The lock and SQLite's files beside it go by the name, so that a daemon that used another name would corrupt the file.
+        guard !isThere || known.st_nlink == 1 else {
+            throw SQLiteStartFailure(path, "it has \(known.st_nlink) names (hard links): remove the others, or copy it")
+        }
         // A file that may not grow any more is to be an error, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         // What it holds is nobody else's to read. SQLite gives the files beside it the same permissions.
