@@ -65,6 +65,35 @@ package struct AppleProvider: Provider {
             ? error.authorizeResponse(to: exchange.request) : error.jsonResponse
     }
 
+    /// The page that Apple's servers show where nothing answers, as <https://github.com/Kosthi/ipatool-rs/issues/14> describes it. That an
+    /// endpoint says 405 to another method isn't documented.
+    package func notServed(_ exchange: Exchange) -> Response? {
+        let (method, path) = (exchange.request.method, exchange.address.path)
+        guard exchange.address.host == AppleProvider.host else { return nil }
+        let methods = operations.filter { $0.hosts == [AppleProvider.host] && $0.path == path }.map(\.method)
+        let title = methods.isEmpty ? "404 Not Found" : "405 Method Not Allowed"
+        let received = Diagnosis.quote("\(method) \(path)")
+        let diagnosis =
+            methods.isEmpty
+            ? Diagnosis(received: received, "nothing is served here")
+            : Diagnosis(received: received, expected: methods.joined(separator: " or "), "use this method")
+        var response = Response(
+            status: methods.isEmpty ? 404 : 405, contentType: "text/html",
+            body: """
+                <html>
+                <head><title>\(title)</title></head>
+                <body>
+                <center><h1>\(title)</h1></center>
+                <hr><center>Apple</center>
+                </body>
+                </html>
+
+                """)
+        response.headers.append((name: "Server", value: "Apple"))
+        if !methods.isEmpty { response.headers.append((name: "Allow", value: methods.joined(separator: ", "))) }
+        return response.diagnosed(diagnosis)
+    }
+
     /// The `iss` of what is minted for this request.
     func issuer(_ exchange: Exchange) -> String {
         switch settings.issuer {

@@ -42,7 +42,7 @@ package struct AppleSection: SeedSection {
             "How email_verified and is_private_email are written; Apple sends both forms.")
         accountDeletedEvent = fields(
             "accountDeletedEvent", .choice(["account-deleted", "account-delete"]), default: "account-deleted",
-            "The event's name: as Apple's page has it, or as receivers report it.")
+            "The event's name, a choice: as Apple's page has it, or as receivers report it.")
         crossSiteFormPost = fields(
             "crossSiteFormPost", .boolean, default: true,
             "Move the browser to appleid.apple.com.localhost before a form post to the daemon's own site.")

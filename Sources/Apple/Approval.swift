@@ -46,7 +46,8 @@ struct Authorization: Sendable {
 extension AppleProvider {
     /// Records consent and makes a code.
     func authorize(
-        _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?
+        _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?,
+        challenge: CodeChallenge? = nil
     ) -> Authorization {
         let authorization = exchange.world.update { tables in
             let now = tables.now
@@ -56,7 +57,7 @@ extension AppleProvider {
             tables.put(
                 AuthorizationCode<AppleGrant>(
                     code, grant: consent.grant.key, client: client.id, redirectURI: redirectURI,
-                    expires: now + settings.codeLifetime, usedBy: exchange.spentBy,
+                    challenge: challenge, expires: now + settings.codeLifetime, usedBy: exchange.spentBy,
                     details: AppleGrant.CodeDetails(nonce: nonce, authenticatedAt: now)))
             return Authorization(
                 grant: consent.grant, account: approval.account, name: approval.name, code: code,

@@ -12,6 +12,7 @@ struct AuthorizationRequest: Sendable {
     let scopes: Set<AppleScope>
     let state: Form.Field?
     let nonce: String?
+    let challenge: CodeChallenge?
     /// The request as it came, for the sign-in page to carry along.
     let form: Form
 
@@ -46,6 +47,7 @@ struct AuthorizationRequest: Sendable {
                     expected: "at most \(AuthorizationRequest.nonceLimit)",
                     "send the hexadecimal SHA-256 of a random text"))
         }
+        challenge = try AuthorizationRequest.challenge(form)
         self.form = form
     }
 
@@ -113,6 +115,27 @@ struct AuthorizationRequest: Sendable {
                     "an ID token never travels in a query"))
         }
         return mode
+    }
+
+    /// Apple documents nothing of PKCE. The exchange has been refused without the verifier since October 2024:
+    /// <https://github.com/a-tokyo/apple-signin-auth/issues/180>. Methods are RFC 7636's.
+    private static func challenge(_ form: Form) throws(AppleError) -> CodeChallenge? {
+        guard let text = form["code_challenge"], !text.isEmpty else { return nil }
+        guard let method = CodeChallenge.Method(rawValue: form["code_challenge_method"] ?? "plain") else {
+            throw AppleError(
+                .invalidRequest, nil,
+                Diagnosis(
+                    received: "code_challenge_method \(Diagnosis.quote(form["code_challenge_method"] ?? ""))",
+                    expected: "S256 or plain", "send S256"))
+        }
+        guard CodeChallenge.isWellFormed(text) else {
+            throw AppleError(
+                .invalidRequest, nil,
+                Diagnosis(
+                    received: "code_challenge \(Diagnosis.quote(text))", expected: "43 to 128 unreserved characters",
+                    "send the verifier's SHA-256 in base64url without padding"))
+        }
+        return CodeChallenge(method: method, challenge: text)
     }
 
     private static func scopes(_ form: Form) throws(AppleError) -> Set<AppleScope> {

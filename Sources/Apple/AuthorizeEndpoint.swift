@@ -7,7 +7,7 @@ import EmulatorCore
 // GET and POST /auth/authorize
 // https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
 //
-// Quirks: no PKCE. A request that can't be granted ends at Apple's own page; only a person's decision, a cancel
+// Quirks: PKCE isn't documented, and enforced where a client uses it. A request that can't be granted ends at Apple's own page; only a person's decision, a cancel
 // included, travels to the return URL. `user` comes once, the first time the person authorizes the app group.
 
 extension AppleProvider {
@@ -80,7 +80,7 @@ extension AppleProvider {
     private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, _ approval: Approval) -> Response {
         let authorization = authorize(
             exchange, client: request.client, approval: approval, redirectURI: request.redirectURI,
-            nonce: request.nonce)
+            nonce: request.nonce, challenge: request.challenge)
         let code = authorization.code
         var idToken: String?
         if request.wantsIDToken {

@@ -6,8 +6,9 @@ import Time
 /// The claims of Apple's ID token, in Apple's order.
 /// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
 ///
-/// Quirks: never a name or a photo; `nonce` exactly as it was sent; `is_private_email` absent when false; Booleans that
-/// may be the strings "true" and "false"; `email` only when that scope was granted.
+/// Quirks: never a name or a photo; `nonce` exactly as it was sent; Booleans that may be the strings "true" and "false"; `email`
+/// only when that scope was granted. `is_private_email` is absent when it is false, which is a choice: Apple's page allows
+/// "true" and "false", and doesn't say whether the claim can be missing. A client has to take both.
 struct IDToken: Sendable {
     let issuer: String
     let client: AppleDirectory.Client

@@ -47,8 +47,9 @@ extension AppleProvider {
 
     // MARK: - authorization_code
 
-    /// Apple's order isn't documented.
-    private static let redemption = Redemption(checks: [.unused, .unexpired, .client, .redirectURI])
+    /// Apple's order isn't documented. A verifier whose authorization had no challenge is let through: that is what better-auth
+    /// sent to Apple until <https://github.com/better-auth/better-auth/pull/10294>.
+    private static let redemption = Redemption(checks: [.unused, .unexpired, .client, .redirectURI, .codeVerifier])
 
     private func redeem(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws(AppleError)
         -> Response
@@ -74,7 +75,8 @@ extension AppleProvider {
                     received: AppleToken.describe(text), expected: "an authorization code", "this isn't one of ours"))
         }
         let request = Redemption.Request(
-            code: text, client: client.id, redirectURI: redirectURI, exchange: exchange.id)
+            code: text, client: client.id, redirectURI: redirectURI, codeVerifier: form["code_verifier"],
+            exchange: exchange.id)
         let issued: Issued
         do {
             issued = try exchange.world.update { (tables) throws(Redemption.Failure) -> Issued in
@@ -152,7 +154,10 @@ extension AppleProvider {
                     received: sent.map { "redirect_uri \(Diagnosis.quote($0))" } ?? "no redirect_uri",
                     expected: expected.map { Diagnosis.quote($0) } ?? "none: the code is of the native flow",
                     "send the redirect_uri of the authorize request, and none if it had none"))
-        case .noAccount, .codeVerifier:
+        case .codeVerifier(let sentence):
+            // Refused since October 2024: https://github.com/a-tokyo/apple-signin-auth/issues/180. The words aren't reported.
+            return AppleError(.invalidGrant, nil, Diagnosis(sentence))
+        case .noAccount:
             return AppleError(
                 .invalidGrant, TokenText.expired, Diagnosis("the account of this code no longer exists"))
         }

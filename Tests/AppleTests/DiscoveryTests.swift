@@ -25,6 +25,25 @@ struct DiscoveryTests {
         }
     }
 
+    // https://github.com/Kosthi/ipatool-rs/issues/14: "server: Apple" and a page that ends with <hr><center>Apple</center>.
+    @Test(
+        "what Apple doesn't serve, or not with this method, is refused with a page of Apple's servers",
+        arguments: [
+            ("GET", "/nothing", 404, "nothing is served here"), ("POST", "/auth/tokens", 404, "nothing is served here"),
+            ("GET", "/auth/token", 405, "POST"), ("PUT", "/auth/authorize", 405, "GET or POST"),
+            ("DELETE", "/auth/keys", 405, "GET"),
+        ])
+    func notServed(method: String, path: String, status: Int, word: String) throws {
+        let fixture = try AppleFixture()
+        let answer = try fixture.client.request(method, AppleFixture.prefix + path)
+        #expect(answer.status == status)
+        #expect(answer.header("Content-Type") == "text/html")
+        #expect(answer.header("Server") == "Apple")
+        #expect(answer.text.contains("<hr><center>Apple</center>"))
+        #expect(answer.diagnosis.contains(word))
+        #expect((answer.header("Allow") != nil) == (status == 405))
+    }
+
     @Test("the issuer follows the request when the seed says so")
     func requestIssuer() throws {
         let fixture = try AppleFixture(seed: #"{"apple":{"issuer":"request"}}"#)

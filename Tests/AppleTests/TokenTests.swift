@@ -169,6 +169,47 @@ struct TokenTests {
         #expect(try fixture.token(["code": code]).status == 200)
     }
 
+    // https://github.com/a-tokyo/apple-signin-auth/issues/180: refused since October 2024 without the verifier. The pair of verifier and
+    // challenge is RFC 7636's, appendix B.
+    @Test(
+        "a code that began with a challenge needs its verifier, and a refusal doesn't use it up",
+        arguments: ["S256", "plain"])
+    func challenge(method: String) throws {
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+        let challenge = method == "plain" ? verifier : "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+        let code = try fixture.code(["code_challenge": challenge, "code_challenge_method": method])
+        for (sent, word) in [
+            (nil, "code_verifier is missing"), ("", "missing"), (String(verifier.reversed()), "isn't"),
+        ]
+            as [(String?, String)]
+        {
+            let refused = try fixture.token(["code": code, "code_verifier": sent])
+            #expect(refused.status == 400)
+            #expect(refused.text == #"{"error":"invalid_grant"}"#)
+            #expect(refused.diagnosis.contains(word))
+        }
+        #expect(try fixture.token(["code": code, "code_verifier": verifier]).status == 200)
+    }
+
+    // What better-auth sent to Apple before https://github.com/better-auth/better-auth/pull/10294.
+    @Test("a verifier whose sign-in had no challenge is let through")
+    func strayVerifier() throws {
+        #expect(try fixture.token(["code": fixture.code(), "code_verifier": "stray"]).status == 200)
+    }
+
+    @Test(
+        "a challenge that can't be met is refused at once",
+        arguments: [
+            ("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "S512"), ("short", "S256"),
+            (String(repeating: "a", count: 129), "plain"), ("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM", "S256"),
+        ])
+    func brokenChallenge(challenge: String, method: String) throws {
+        let answer = try fixture.authorize(["code_challenge": challenge, "code_challenge_method": method])
+        #expect(answer.status == 400)
+        #expect(answer["error"] == "invalid_request")
+        #expect(answer.diagnosis.contains("code_challenge"))
+    }
+
     @Test("a native code takes no redirect URI")
     func nativeCode() throws {
         let code = try fixture.native()["authorizationCode"]
