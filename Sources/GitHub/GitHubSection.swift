@@ -42,7 +42,8 @@ struct GitHubSection: SeedSection {
     init(_ fields: inout Fields) {
         addsIssuer = fields(
             "callbackIssuer", .boolean, default: true,
-            "Add `iss` (RFC 9207) to callbacks, as github.com has done since April 2026.")
+            "Add `iss` (RFC 9207) to callbacks, as github.com did for two days in April 2026, and does again since August."
+        )
         redirectMismatch = fields(
             "redirectMismatch", .choice(RedirectMismatch.self), default: .page,
             "What a redirect_uri that doesn't match brings: the page that github.com shows, or the redirect that its "

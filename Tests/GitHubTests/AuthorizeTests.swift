@@ -8,7 +8,7 @@ struct AuthorizeTests {
 
     init() throws { fixture = try GitHubFixture() }
 
-    @Test("a code of twenty hexadecimal digits, the state, and iss since April 2026")
+    @Test("a code of twenty hexadecimal digits, the state, and iss, as github.com has it again since August 2026")
     func approved() throws {
         let answer = try fixture.authorize(["scope": "user", "response_type": "token"])
         #expect(answer.status == 302)

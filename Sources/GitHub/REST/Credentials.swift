@@ -13,18 +13,30 @@ import EmulatorCore
 private enum Credentials {
     case known(Viewer)
     case token(String)
+    /// Nobody, because what the endpoint needs is missing or of the wrong kind.
+    case refused(RESTAnswer)
+}
+
+/// Who calls, how much of the hour's requests is used, and what the caller is refused with.
+struct Admission: Sendable {
+    let viewer: Viewer
+    let rate: RateStatus
+    let refusal: RESTAnswer?
 }
 
 extension GitHubProvider {
-    /// Who calls, and how much of the hour's requests is used. `counts` says whether this one is.
-    func admit(
-        _ exchange: Exchange, to endpoint: RESTEndpoint, counts: Bool
-    ) throws(RESTRefusal) -> (viewer: Viewer, rate: RateStatus) {
+    /// `counts` says whether the request is one of the hour's.
+    ///
+    /// - Throws: "Bad credentials", which is of nobody, so that nothing is counted.
+    func admit(_ exchange: Exchange, to endpoint: RESTEndpoint, counts: Bool) throws(RESTRefusal) -> Admission {
         let credentials = try credentials(exchange, endpoint)
         // A refusal isn't thrown in there: a token that is found to be too old is removed all the same.
         return try exchange.world.update { tables in
             viewer(credentials, &tables).map { viewer in
-                (viewer: viewer, rate: counts ? spend(viewer, &tables) : rate(of: viewer, tables))
+                var refusal: RESTAnswer?
+                if case .refused(let answer) = credentials { refusal = answer }
+                return Admission(
+                    viewer: viewer, rate: counts ? spend(viewer, &tables) : rate(of: viewer, tables), refusal: refusal)
             }
         }.get()
     }
@@ -32,6 +44,7 @@ extension GitHubProvider {
     private func viewer(_ credentials: Credentials, _ tables: inout Transaction) -> Result<Viewer, RESTRefusal> {
         switch credentials {
         case .known(let viewer): return .success(viewer)
+        case .refused: return .success(.anonymous)
         case .token(let text):
             guard let (token, account) = tables.use(text), let app = directory.apps[token.client] else {
                 return .failure(badCredentials("the token \(tables.failure(of: text))"))
@@ -42,30 +55,36 @@ extension GitHubProvider {
 
     private func credentials(_ exchange: Exchange, _ endpoint: RESTEndpoint) throws(RESTRefusal) -> Credentials {
         let header = exchange.request.header("Authorization") ?? ""
+        if header.isEmpty, !(exchange.request.queryForm["access_token"] ?? "").isEmpty {
+            return .refused(GitHubProvider.tokenInQuery)
+        }
         switch endpoint.access {
         case .app:
-            return .known(.app(try authenticateApp(exchange, endpoint)))
-        case .nobody:
-            guard header.isEmpty else {
-                throw RESTRefusal(
-                    RESTAnswer.error(403, "Forbidden", endpoint.documentation)
-                        .because(
-                            "this operation takes no credentials beside those in the body: leave Authorization out"))
-            }
+            return try authenticateApp(exchange, endpoint)
+        case .nobody where header.isEmpty:
             return .known(.anonymous)
+        case .nobody:
+            return .refused(
+                RESTAnswer.error(403, "Forbidden", endpoint.documentation)
+                    .because("this operation takes no credentials beside those in the body: leave Authorization out"))
         case .person where header.isEmpty:
-            let reason =
-                exchange.request.queryForm["access_token"] == nil
-                ? "Authorization is missing: send \"Bearer\" and a token"
-                : "a token in the query hasn't been taken since 2021: send it in Authorization"
-            throw RESTRefusal(
-                RESTAnswer.error(401, "Requires authentication", endpoint.documentation).because(reason))
+            return .refused(
+                RESTAnswer.error(401, "Requires authentication", endpoint.documentation)
+                    .because("Authorization is missing: send \"Bearer\" and a token"))
         case .anyone where header.isEmpty:
             return .known(.anonymous)
         case .anyone, .person:
             return try credentials(in: header, exchange, endpoint)
         }
     }
+
+    /// The body is quoted in <https://github.com/atom/pr-changelog/pull/10>. Whether the header goes before isn't documented.
+    private static let tokenInQuery = RESTAnswer.error(
+        400,
+        "Must specify access token via Authorization header. "
+            + "https://developer.github.com/changes/2020-02-10-deprecating-auth-through-query-param",
+        url: "https://docs.github.com/v3/#oauth2-token-sent-in-a-header"
+    ).because("a token in the query hasn't been taken since 2021: send it in Authorization")
 
     private func credentials(
         in header: String, _ exchange: Exchange, _ endpoint: RESTEndpoint
@@ -99,10 +118,10 @@ extension GitHubProvider {
 
     private func authenticateApp(
         _ exchange: Exchange, _ endpoint: RESTEndpoint
-    ) throws(RESTRefusal) -> GitHubSection.App {
+    ) throws(RESTRefusal) -> Credentials {
         let wanted = exchange.parameters["client"] ?? ""
         guard let basic = BasicCredentials.read(exchange.request) else {
-            throw RESTRefusal(
+            return .refused(
                 RESTAnswer.error(401, "Requires authentication", endpoint.documentation)
                     .because("send the app's client ID and secret by Basic authentication; a token isn't taken here"))
         }
@@ -110,10 +129,10 @@ extension GitHubProvider {
             constantTimeEquals(Array(basic.password.utf8), Array(app.secret.utf8))
         else { throw badCredentials("the client ID or secret is wrong\(directory.hint(forClient: basic.user))") }
         guard app.clientID == wanted else {
-            throw RESTRefusal(
+            return .refused(
                 RESTAnswer.error(404, "Not Found", endpoint.documentation)
                     .because("the credentials are \"\(app.clientID)\"'s, the address names \(Diagnosis.quote(wanted))"))
         }
-        return app
+        return .known(.app(app))
     }
 }

@@ -7,19 +7,16 @@ import Time
 
 extension GitHubProvider {
     private static let primaryLimit = "API rate limit exceeded"
-    private static let limits = "using-the-rest-api/rate-limits-for-the-rest-api"
+    private static let badCredentials = "Bad credentials"
 
     private static let restAnswers: [(message: String, status: Int, documentation: String?, retryAfter: String?)] = [
         ("Requires authentication", 401, nil, nil),
-        ("Bad credentials", 401, "", nil),
+        (badCredentials, 401, "", nil),
         ("Resource not accessible by integration", 403, nil, nil),
         ("Not Found", 404, nil, nil),
         ("Validation Failed", 422, nil, nil),
-        (primaryLimit, 403, limits, nil),
-        (
-            "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.", 403, limits,
-            "60"
-        ),
+        (primaryLimit, 403, RateStatus.documentation, nil),
+        (RateStatus.secondary, 403, RateStatus.documentation, "60"),
         // Seen, but not documented.
         ("Server Error", 502, "", nil),
         ("Service unavailable", 503, "", nil),
@@ -29,20 +26,34 @@ extension GitHubProvider {
         OperationTraits.Errors(GitHubProvider.restAnswers.map(\.message)) { order, exchange in
             let answers = GitHubProvider.restAnswers
             let known = answers.first { $0.message == order.name } ?? answers[0]
+            let caller = try? admit(exchange, to: endpoint, counts: known.message != GitHubProvider.badCredentials)
+            let viewer = caller?.viewer ?? .anonymous
+            let message =
+                switch known.message {
+                case GitHubProvider.primaryLimit: RateStatus.message(for: viewer, exchange)
+                case RateStatus.secondary: RateStatus.secondaryMessage(exchange)
+                default: known.message
+                }
             var answer = RESTAnswer.error(
-                known.status, order.description ?? known.message, known.documentation ?? endpoint.documentation
+                known.status, order.description ?? message, known.documentation ?? endpoint.documentation
             ).because(order.diagnosis)
             if let seconds = known.retryAfter { answer.headers.append((name: "Retry-After", value: seconds)) }
+            var rate = caller?.rate
+            switch known.message {
+            case GitHubProvider.badCredentials: rate = nil
+            // Of the servers before the API.
+            case _ where known.status >= 500: rate = nil
             // Clients recognize the primary limit by its headers.
-            var rate: RateStatus?
-            if known.message == GitHubProvider.primaryLimit {
-                let now = exchange.world.now
-                let limit = settings.rateLimit
-                rate = RateStatus(limit: limit, used: limit, resetsAt: now + RateStatus.period, isRefused: true)
+            case GitHubProvider.primaryLimit:
+                let limit = rate?.limit ?? settings.rateLimit
+                rate = RateStatus(
+                    limit: limit, used: limit, resetsAt: exchange.world.now + RateStatus.period, isRefused: true)
+            default: break
             }
             let isEnterprise = exchange.address.host == GitHubProvider.host
             return RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
-                .response(to: answer, .anonymous, rate: rate, version: GitHubProvider.versions[0])
+                .response(
+                    to: answer, rate == nil ? .anonymous : viewer, rate: rate, version: GitHubProvider.versions[0])
         }
     }
 }

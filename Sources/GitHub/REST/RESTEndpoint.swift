@@ -31,6 +31,8 @@ struct RESTEndpoint: Sendable {
     let access: Access
     /// What `X-Accepted-OAuth-Scopes` lists.
     let accepted: String
+    /// What `X-Accepted-GitHub-Permissions` lists. `allows_permissionless_access=true` is seen where a token needs none.
+    let acceptedPermissions: String
     let run: @Sendable (RESTCall) -> RESTAnswer
 
     init(
@@ -44,6 +46,11 @@ struct RESTEndpoint: Sendable {
         self.run = run
         var scopes = accepted ?? []
         if accepted == nil, case .person(let needed, _, _) = access { scopes = needed }
+        if case .person(_, let permission?, _) = access {
+            acceptedPermissions = "\(permission)=read"
+        } else {
+            acceptedPermissions = "allows_permissionless_access=true"
+        }
         self.accepted = scopes.map(\.rawValue).sorted().joined(separator: ", ")
     }
 }
@@ -100,6 +107,9 @@ struct RESTCall: Sendable {
         return RESTAnswer(status: 200, body: body, lastModified: account.github.updatedAt.text)
     }
 
+    /// An address that real GitHub may serve, and we don't.
+    func notServed() -> RESTAnswer { .notServed(exchange) }
+
     func notFound(because reason: String) -> RESTAnswer {
         RESTAnswer.error(404, "Not Found", documentation).because(reason)
     }
@@ -137,13 +147,25 @@ struct RESTAnswer: Sendable {
 
     /// GitHub's error document: <https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api>.
     static func error(_ status: Int, _ message: String, _ documentation: String) -> RESTAnswer {
-        let url = "https://docs.github.com/rest" + (documentation.isEmpty ? "" : "/\(documentation)")
+        error(status, message, url: "https://docs.github.com/rest" + (documentation.isEmpty ? "" : "/\(documentation)"))
+    }
+
+    static func error(_ status: Int, _ message: String, url: String) -> RESTAnswer {
         let body: JSONValue = [
             // It may quote a header.
             "message": .string(Place.shortened(message, to: 2_000)), "documentation_url": .string(url),
             "status": .string(String(status)),
         ]
         return RESTAnswer(status: status, body: RESTBody(body))
+    }
+
+    static func notServed(_ exchange: Exchange) -> RESTAnswer {
+        let path = exchange.address.path
+        return error(404, "Not Found", "").because(
+            Diagnosis(
+                received: Diagnosis.quote("\(exchange.request.method) \(path)"),
+                path.hasSuffix("/") && path.count > 1
+                    ? "nothing is served here: leave the slash at the end out" : "nothing is served here"))
     }
 
     func because(_ diagnosis: Diagnosis) -> RESTAnswer {

@@ -29,6 +29,40 @@ struct RateStatus: Sendable {
     }
 }
 
+extension RateStatus {
+    /// Where refusals say that it is documented, as is seen in logs of 2025 and 2026; the page itself has moved.
+    static let documentation = "overview/rate-limits-for-the-rest-api"
+
+    /// Logs of `gh` in 2026 have these words. Before the request ID, they are those of
+    /// <https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api#rate-limit-errors>.
+    static func message(for viewer: Viewer, _ exchange: Exchange) -> String {
+        let whose: String
+        switch viewer {
+        case .person(let account, _, _): whose = "user ID \(account.github.id)."
+        case .app(let app): whose = "\(app.name)."
+        case .anonymous:
+            whose =
+                "127.0.0.1. (But here's the good news: Authenticated requests get a higher rate limit. Check out the "
+                + "documentation for more details.)"
+        }
+        return
+            "API rate limit exceeded for \(whose) \(support(exchange)) and timestamp \(RESTContext.date(exchange.world.now)). \(terms)"
+    }
+
+    static func secondaryMessage(_ exchange: Exchange) -> String { "\(secondary) \(terms) \(support(exchange))." }
+
+    static let secondary =
+        "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+
+    private static func support(_ exchange: Exchange) -> String {
+        "If you reach out to GitHub Support for help, please include the request ID \(RESTContext.requestID(exchange))"
+    }
+
+    private static let terms =
+        "For more on scraping GitHub and how it may affect your rights, please review our Terms of Service "
+        + "(https://docs.github.com/en/site-policy/github-terms/github-terms-of-service)"
+}
+
 /// The requests of one person or app in the running hour.
 struct RequestCount: Row {
     static let table = Table<RequestCount>("github.requestCount", limit: 100_000, isWrittenBehind: true) { $0.resetsAt }

@@ -39,6 +39,10 @@ extension GitHubProvider {
             return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
         },
         RESTEndpoint("GET", "/user/:account_id", "users/users#get-a-user-using-their-id") { call in
+            // An ID is digits. What else stands there is an address of its own, such as /user/repos, that isn't played.
+            guard call.parameter("account_id").utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+                return call.notServed()
+            }
             let account = Int(call.parameter("account_id")).flatMap { id in
                 call.exchange.world.read { $0.first(Account.byIdentifier, "github.id:\(id)") }
             }
