@@ -100,9 +100,9 @@ test-kits: build
 test-sanitizers: setup
 	$(call need,curl openssl python3 python3-cryptography python3-jwt)
 	ASAN_OPTIONS=detect_leaks=0:suppressions=$(CURDIR)/Tests/asan-suppressions.txt \
-	swift test --disable-xctest --sanitize=address --scratch-path .build/asan --skip 'HostileSurroundings|FreedMemory' --filter 'Hostile|EmulatorCore|JSONTests|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
+	swift test --disable-xctest --sanitize=address --scratch-path .build/asan --skip 'HostileSurroundings|FreedMemory' --filter 'Hostile|EmulatorCore|LibraryTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions.txt \
-	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan --skip 'HostileSurroundings|FreedMemory' --filter 'Hostile|EmulatorCore|JSONTests|JOSETests|HTTPServerTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
+	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan --skip 'HostileSurroundings|FreedMemory' --filter 'Hostile|EmulatorCore|LibraryTests|AppleTests|GitHubTests|FirebaseTests|ControlTests|CommandLineToolTests'
 
 # Every boundary value for every name at every endpoint, where `make test` takes some for each: a quarter of an hour.
 test-boundaries: setup

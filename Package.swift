@@ -131,8 +131,6 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Understudy", "Platform", "SMTPServer"], path: "Tests/TestSupport",
             swiftSettings: strict),
-        .testTarget(name: "PostgreSQLTests", dependencies: ["PostgreSQL"], swiftSettings: strict),
-        .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: strict),
         // What is fuzzed is an ordinary target, so that the tests can run its corpus.
         .target(
             name: "FuzzTargets",
@@ -141,21 +139,24 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Fuzz/Targets", swiftSettings: strict),
+        .testTarget(
+            name: "LibraryTests",
+            dependencies: [
+                "HTTPServer", "JOSE", "JSON", "ModelContextProtocol", "Platform", "PostgreSQL", "Proxy", "SMTPClient",
+                "SMTPServer", "Time", "WebAuthn", "TestSupport",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "KitTests",
+            dependencies: [
+                "UnderstudyClient", "UnderstudyTesting", "UnderstudyInProcess", "EmulatorCore", "HTTPServer",
+                "Understudy", "TestSupport",
+            ],
+            exclude: ["AuthenticationServices"], swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
-        .testTarget(
-            name: "JOSETests", dependencies: ["JOSE", "JSON", "Time", "TestSupport"], swiftSettings: strict),
-        .testTarget(
-            name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform", "Proxy", "TestSupport"],
-            swiftSettings: strict),
-        .testTarget(name: "SMTPServerTests", dependencies: ["SMTPServer", "TestSupport"], swiftSettings: strict),
-        .testTarget(
-            name: "SMTPClientTests", dependencies: ["SMTPClient", "SMTPServer", "Platform", "TestSupport"],
-            swiftSettings: strict),
         .testTarget(
             name: "MailTests", dependencies: ["Mail", "SMTPClient", "SMTPServer", "EmulatorCore", "TestSupport"],
             swiftSettings: strict),
-        .testTarget(name: "WebAuthnTests", dependencies: ["WebAuthn", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "EmulatorCoreTests",
             dependencies: ["EmulatorCore", "JOSE", "Platform", "PostgreSQL", "SQLite", "TestSupport"],
@@ -176,19 +177,6 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "UnderstudyTests", dependencies: ["SQLite", "Understudy", "TestSupport"], swiftSettings: strict),
-        .testTarget(
-            name: "UnderstudyClientTests",
-            dependencies: ["UnderstudyClient", "EmulatorCore", "HTTPServer", "Understudy", "TestSupport"],
-            exclude: ["AuthenticationServices"], swiftSettings: strict),
-        .testTarget(
-            name: "UnderstudyTestingTests",
-            dependencies: [
-                "UnderstudyClient", "UnderstudyTesting", "UnderstudyInProcess", "Understudy", "TestSupport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ModelContextProtocolTests", dependencies: ["ModelContextProtocol", "TestSupport"],
-            swiftSettings: strict),
         .testTarget(name: "AssistantsTests", dependencies: ["Assistants", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "CommandLineToolTests", dependencies: ["CommandLineTool", "TestSupport"], swiftSettings: strict),

@@ -12,7 +12,7 @@ struct ControllerTests {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let declarations = try Repository.read(
-            "Tests/UnderstudyClientTests/AuthenticationServices/AuthenticationServices.swift.txt"
+            "Tests/KitTests/AuthenticationServices/AuthenticationServices.swift.txt"
         ).replacing("ISOLATION", with: isolation)
         let common = ["-swift-version", "6", "-enable-upcoming-feature", "ExistentialAny"]
         try declarations.write(toFile: "\(folder)/declarations.swift", atomically: true, encoding: .utf8)

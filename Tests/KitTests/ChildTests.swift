@@ -19,7 +19,7 @@ struct ChildTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let result = try run([
-            "--testing-library", "swift-testing", "--filter", "UnderstudyTestingTests.FailingExamples",
+            "--testing-library", "swift-testing", "--filter", "KitTests.FailingExamples",
             "--attachments-path", folder.path(),
         ])
         #expect(result.status != 0)
@@ -43,17 +43,17 @@ struct ChildTests {
 
     @Test("of XCTest prints the refusals of its world, and one that passes doesn't")
     func xctest() throws {
-        let failing = try run(["UnderstudyTestingTests.CaseExamples/testFails"])
+        let failing = try run(["KitTests.CaseExamples/testFails"])
         #expect(failing.status != 0)
         #expect((failing.output + failing.errors).contains("person cancelled"))
-        let passing = try run(["UnderstudyTestingTests.CaseExamples/testPasses"])
+        let passing = try run(["KitTests.CaseExamples/testPasses"])
         #expect(passing.status == 0, "\(passing.output)\(passing.errors)")
         #expect(!(passing.output + passing.errors).contains("Understudy, world"))
     }
 
     @Test("of XCTest fails where its daemon can't be started")
     func unstartable() throws {
-        let result = try run(["UnderstudyTestingTests.UnstartableCaseExamples/testNothing"])
+        let result = try run(["KitTests.UnstartableCaseExamples/testNothing"])
         #expect(result.status != 0)
         #expect((result.output + result.errors).contains("no daemon"))
     }

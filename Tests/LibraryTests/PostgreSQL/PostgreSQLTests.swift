@@ -13,7 +13,7 @@ enum TestDatabase {
 }
 
 @Suite("connections to PostgreSQL", .enabled(if: TestDatabase.isAtHand))
-struct ConnectionTests {
+struct PostgreSQLTests {
     private func call(_ sql: String, _ values: PostgreSQLValue...) -> PostgreSQLCall {
         PostgreSQLCall(statement: PostgreSQLStatement(sql, sql), values: values)
     }

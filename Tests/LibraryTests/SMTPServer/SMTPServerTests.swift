@@ -62,7 +62,7 @@ final class Receiver: MailReceiver, Sendable {
 }
 
 @Suite("SMTP over sockets", .timeLimit(.minutes(30)))
-struct ServerTests {
+struct SMTPServerTests {
     private func serve(
         _ receiver: Receiver = Receiver(), _ change: (inout SMTPServer.Options) -> Void = { _ in }
     ) throws -> SMTPServer {

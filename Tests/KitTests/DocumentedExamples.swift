@@ -100,7 +100,7 @@ struct DocumentationTests {
         }
         #expect(blocks.count == 7)
         let compiled = DocumentationTests.lines(
-            try Repository.read("Tests/UnderstudyTestingTests/DocumentedExamples.swift"))
+            try Repository.read("Tests/KitTests/DocumentedExamples.swift"))
         for block in blocks {
             if DocumentationTests.parsedOnly.contains(where: { block.contains($0) }) {
                 let result = try Shell.run("swiftc", ["-parse", "-"], input: block)
