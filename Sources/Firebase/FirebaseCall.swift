@@ -44,6 +44,10 @@ struct FirebaseCall: Sendable {
     /// there, and nowhere else.
     var isInEmulatorMode: Bool { exchange.address.form == .prefix }
 
+    /// What the names of the project's resources begin with: its number, as in production, or its ID, as at the official emulator.
+    /// Recorded as `tenant/manage#create-minimal` and `provider-config/oidc#create` (https://github.com/t-k/fireemu, conformance).
+    var resourceName: String { "projects/\(isInEmulatorMode ? project.id : project.number)" }
+
     /// Where links in e-mails lead.
     var actionPage: String {
         exchange.address.form == .prefix

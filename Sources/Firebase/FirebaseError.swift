@@ -128,7 +128,12 @@ extension FirebaseError {
     /// A field of the wrong type, as Google's API frontend says it.
     static func wrongType(_ field: String, _ type: String, _ value: JSONValue) -> FirebaseError {
         let description = Place.shortened("Invalid value at '\(field)' (\(type)), \(value.text)", to: 1_000)
-        var error = FirebaseError(description, because: "the field \"\(field)\" has the wrong type")
+        return invalidField(field, description, because: "the field \"\(field)\" has the wrong type")
+    }
+
+    /// What Google's API frontend says of a field that it can't read.
+    static func invalidField(_ field: String, _ description: String, because reason: String) -> FirebaseError {
+        var error = FirebaseError(description, because: reason)
         error.reason = "badRequest"
         error.details = [
             [

@@ -14,8 +14,12 @@ extension FirebaseProvider {
                 [.tag("h1", [], "This request can't be read"), .tag("p", [], diagnosis.line)]
             ).diagnosed(diagnosis)
         }
-        let hasStatus = host == FirebaseProvider.tokenHost || exchange.address.path.hasPrefix("/v2/")
+        let hasStatus = host == FirebaseProvider.tokenHost || FirebaseProvider.isSecondVersion(exchange)
         return FirebaseError.invalidArgument(diagnosis).response(hasStatus ? .status : .list)
+    }
+
+    static func isSecondVersion(_ exchange: Exchange) -> Bool {
+        adminVersions.contains { exchange.address.path.hasPrefix("\($0)/") }
     }
 
     /// Google's page for an address that isn't served: HTML, not JSON.

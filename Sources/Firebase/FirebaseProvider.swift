@@ -66,7 +66,10 @@ package struct FirebaseProvider: Provider {
 
     /// The project, which an API key or the address names.
     package func client(of exchange: Exchange) -> String? {
-        if let project = exchange.parameters["project"] { return String(project.prefix { $0 != ":" }) }
+        if let project = exchange.parameters["project"] {
+            let id = String(project.prefix { $0 != ":" })
+            return projects.project(id: id)?.id ?? id
+        }
         if let host = exchange.address.host, host.hasSuffix(".firebaseapp.com") {
             return String(host.dropLast(".firebaseapp.com".count))
         }
@@ -162,7 +165,7 @@ package struct FirebaseProvider: Provider {
         let body = try FirebaseCall.body(of: exchange)
         // In version 2 a tenant is what is asked for, unless its providers are.
         let path = exchange.address.path
-        let isSecond = path.hasPrefix("/v2/")
+        let isSecond = FirebaseProvider.isSecondVersion(exchange)
         if isSecond, !path.contains("/oauthIdpConfigs") {
             return try scoped(exchange, project, tenant: nil, isAdmin: true, body)
         }

@@ -28,14 +28,14 @@ extension FirebaseCall {
     /// What follows a first factor that was right: tokens, or that a second factor is asked for.
     enum SignInResult: Sendable {
         case tokens(Tokens)
-        case secondFactor(pending: String, [SecondFactor])
+        case secondFactor(pending: String, factors: [JSONValue])
 
         func add(to body: inout JSONObject) {
             switch self {
             case .tokens(let tokens): tokens.add(to: &body)
             case .secondFactor(let pending, let factors):
                 body["mfaPendingCredential"] = .string(pending)
-                body["mfaInfo"] = .array(factors.map { $0.document(isMasked: true) })
+                body["mfaInfo"] = .array(factors)
             }
         }
     }
@@ -53,11 +53,13 @@ extension FirebaseCall {
         let pending = update { tables in
             let pending = PendingSecondFactor(
                 token: Base64URL.encode(tables.random.bytes(96)), user: user.key, provider: provider,
-                expires: tables.now + .minutes(10), attributes: attributes)
+                begun: tables.now, attributes: attributes)
             tables.put(pending)
             return pending
         }
-        return .secondFactor(pending: pending.token, factors)
+        return .secondFactor(
+            pending: pending.token,
+            factors: factors.map { $0.document(isMasked: true, inEmulatorMode: isInEmulatorMode) })
     }
 
     /// The second factors of which one is asked for after this first one. As in the official emulator, whoever has any is asked

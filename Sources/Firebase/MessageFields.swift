@@ -78,6 +78,16 @@ struct MessageFields: Sendable {
         return MessageFields(object)
     }
 
+    /// Refuses a message in which two of the members of a `oneof` are set, as Google's API frontend does. Which one is told is the
+    /// second of them. Recorded as `interactions#start-both-kinds`.
+    func checkOneOf(_ name: String, _ members: [String]) throws(FirebaseError) {
+        let given = body.keys.filter { members.contains($0) && has($0) }
+        guard given.count > 1 else { return }
+        throw .invalidField(
+            given[1], "Invalid value (oneof), oneof field '\(name)' is already set. Cannot set '\(given[1])'",
+            because: "the body has \(given.joined(separator: " and ")): send one of them")
+    }
+
     /// The elements of a list of messages.
     func list(_ name: String) throws(FirebaseError) -> [MessageFields] {
         guard let value = body[name], !value.isNull else { return [] }

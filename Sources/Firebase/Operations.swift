@@ -42,13 +42,21 @@ extension FirebaseProvider {
             + FirebaseProvider.scopes.map { scope in
                 adminMethod("POST", scope) { (call) async throws(FirebaseError) in try createSessionCookie(call) }
             }
-            + configMethods.map {
-                adminMethod($0.method, "/v2/projects/:project\($0.path)", in: .status, run: $0.run)
-            }
-            + ["/v2/projects/:project", "/v2/projects/:project/tenants/:tenant"].flatMap { scope in
-                openIDConfigMethods.map { adminMethod($0.method, scope + $0.path, in: .status, run: $0.run) }
+            + FirebaseProvider.adminVersions.flatMap { version in
+                (configMethods + openIDConfigMethods).map {
+                    adminMethod($0.method, "\(version)/projects/:project\($0.path)", in: .status, run: $0.run)
+                }
+                    + openIDConfigMethods.map {
+                        adminMethod(
+                            $0.method, "\(version)/projects/:project/tenants/:tenant\($0.path)", in: .status,
+                            run: $0.run)
+                    }
             }
     }
+
+    /// Production answers at both; public scripts use the second widely. Recorded as `config/read#admin-get` and
+    /// `#admin-get-v2-path` (https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json).
+    static let adminVersions = ["/v2", "/admin/v2"]
 
     private static let scopes = ["/v1/projects/:project", "/v1/projects/:project/tenants/:tenant"]
 
@@ -235,14 +243,17 @@ extension FirebaseProvider {
     static let unplayed: [String] =
         [
             "/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter", "/v2/passwordPolicy",
-            "/v2/defaultSupportedIdps",
         ]
-        + ["/v2/projects/:project", "/v2/projects/:project/tenants/:tenant"].flatMap { scope in
-            ["defaultSupportedIdpConfigs", "inboundSamlConfigs"].flatMap { name in
-                ["\(scope)/\(name)", "\(scope)/\(name)/:id"]
-            }
+        + adminVersions.flatMap { version in
+            ["", "/tenants/:tenant"].flatMap { scope in
+                ["defaultSupportedIdpConfigs", "inboundSamlConfigs"].flatMap { name in
+                    [
+                        "\(version)/projects/:project\(scope)/\(name)",
+                        "\(version)/projects/:project\(scope)/\(name)/:id",
+                    ]
+                }
+            } + ["\(version)/defaultSupportedIdps", "\(version)/projects/:project/identityPlatform:initializeAuth"]
         }
-        + ["/v2/projects/:project/identityPlatform:initializeAuth"]
 
     static func notPlayed(_ exchange: Exchange) -> Response {
         let message = "\(exchange.address.path.split(separator: "/").last ?? "This") is not implemented here."

@@ -20,7 +20,7 @@ package struct Project: SchemaObject {
     let appName: String
     var oneAccountPerEmail: Bool
     var hidesEmails: Bool
-    var mfa: MFA
+    var mfaConfig: MFAConfig
     var blockingFunctions: BlockingFunctions
     var notification = NotificationSettings()
     let takesFakes: Bool
@@ -36,6 +36,8 @@ package struct Project: SchemaObject {
 
     /// Whether it begins with anything, in each world.
     var hasContents: Bool { isSeeded || imported != nil }
+
+    var mfa: MFA { mfaConfig.effect }
 
     var issuer: String { FirebaseProvider.issuerPrefix + id }
     var host: String { "\(id).firebaseapp.com" }
@@ -70,7 +72,7 @@ package struct Project: SchemaObject {
         idTokenSignature = fields(
             "idTokenSignature", .choice(IDTokenSignature.self), default: .auto,
             "How Firebase ID tokens are signed.")
-        mfa = fields.object("mfa", MFA.self, "Multi-factor authentication.")
+        mfaConfig = MFAConfig(fields.object("mfa", MFA.self, "Multi-factor authentication."))
         blockingFunctions = fields.object(
             "blockingFunctions", BlockingFunctions.self,
             "Functions that are asked before a user is created or signs in.")
@@ -95,7 +97,7 @@ package struct Project: SchemaObject {
         hidesEmails = false
         providers = .plain
         idTokenSignature = .auto
-        mfa = .all
+        mfaConfig = MFAConfig(.all)
         blockingFunctions = .none
         takesFakes = true
         users = []
@@ -125,15 +127,18 @@ package struct Project: SchemaObject {
 }
 
 /// Multi-factor authentication in a project.
-struct MFA: SchemaObject, Codable {
+struct MFA: SchemaObject {
     let state: String
     let providers: [String]
+    /// Steps before and after the present one whose codes of an authenticator app are taken.
+    private(set) var adjacentIntervals = TOTP.adjacentIntervals
 
     static let all = MFA(state: "ENABLED", providers: ["phone", "totp"])
 
-    init(state: String, providers: [String]) {
+    init(state: String, providers: [String], adjacentIntervals: Int64 = TOTP.adjacentIntervals) {
         self.state = state
         self.providers = providers
+        self.adjacentIntervals = adjacentIntervals
     }
 
     init(_ fields: inout Fields) {
@@ -155,7 +160,7 @@ struct ProjectSettings: Row {
     let project: String
     var oneAccountPerEmail: Bool?
     var hidesEmails: Bool?
-    var mfa: MFA?
+    var mfa: MFAConfig?
     var blockingFunctions: BlockingFunctions?
     var notification: NotificationSettings?
 
@@ -165,7 +170,7 @@ struct ProjectSettings: Row {
         var project = project
         if let oneAccountPerEmail { project.oneAccountPerEmail = oneAccountPerEmail }
         if let hidesEmails { project.hidesEmails = hidesEmails }
-        if let mfa { project.mfa = mfa }
+        if let mfa { project.mfaConfig = mfa }
         if let blockingFunctions { project.blockingFunctions = blockingFunctions }
         if let notification { project.notification = notification }
         return project

@@ -13,6 +13,7 @@ enum UnknownKeys: String, CaseIterable, Sendable {
 struct ProjectDirectory: Sendable {
     private let projects: [String: Project]
     private let keys: [String: String]
+    private let numbers: [String: String]
     private let defaultID: String?
     private let unknownKeys: UnknownKeys
     private let imported: AccountExport?
@@ -28,6 +29,7 @@ struct ProjectDirectory: Sendable {
         keys = Dictionary(
             seeded.flatMap { project in project.apiKeys.map { ($0, project.id) } },
             uniquingKeysWith: { first, _ in first })
+        numbers = Dictionary(seeded.map { ($0.number, $0.id) }, uniquingKeysWith: { first, _ in first })
         defaultID = section.defaultProject ?? seeded.first?.id
         unknownKeys = section.unknownKeys
     }
@@ -36,9 +38,10 @@ struct ProjectDirectory: Sendable {
     /// project and names no default.
     var defaultProject: Project? { defaultID.flatMap { project(id: $0) } }
 
-    /// A seeded project, the default one, or one whose ID begins with `demo-`.
+    /// A seeded project, which its number names as well, the default one, or one whose ID begins with `demo-`.
     func project(id: String) -> Project? {
-        projects[id] ?? (id == defaultID || ProjectDirectory.isDemo(id) ? unseeded(id) : nil)
+        projects[id] ?? numbers[id].flatMap { projects[$0] }
+            ?? (id == defaultID || ProjectDirectory.isDemo(id) ? unseeded(id) : nil)
     }
 
     /// A project that nobody seeded has its ID as its API key, and so has a seeded one without keys.

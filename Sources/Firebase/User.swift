@@ -139,9 +139,12 @@ struct User: Codable, Sendable {
     var document: JSONValue { document(in: nil) }
 
     /// The same for an administrator's call. At an emulator's address it has the password's hash, as at the official emulator.
-    func document(in call: FirebaseCall?) -> JSONValue { document(showsHash: call?.isInEmulatorMode ?? false) }
+    func document(in call: FirebaseCall?) -> JSONValue {
+        let isInEmulatorMode = call?.isInEmulatorMode ?? false
+        return document(showsHash: isInEmulatorMode, inEmulatorMode: isInEmulatorMode)
+    }
 
-    func document(showsHash: Bool) -> JSONValue {
+    func document(showsHash: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
         var user = JSONObject([("localId", .string(localId))])
         user["email"] = email.map { .string($0) }
         user["initialEmail"] = initialEmail.map { .string($0) }
@@ -169,7 +172,7 @@ struct User: Codable, Sendable {
         user["tenantId"] = pool.tenant.map { .string($0) }
         // The official emulator says so when the last one has been withdrawn.
         if !factors.isEmpty || hasWithdrawnFactors {
-            user["mfaInfo"] = .array(factors.map { $0.document(isMasked: false) })
+            user["mfaInfo"] = .array(factors.map { $0.document(isMasked: false, inEmulatorMode: isInEmulatorMode) })
         }
         if hasEmailLink { user["emailLinkSignin"] = true }
         if !passkeys.isEmpty { user["passkeyInfo"] = .array(passkeys.map(\.document)) }
@@ -181,4 +184,10 @@ struct User: Codable, Sendable {
 extension Instant {
     /// With three digits after the second, as Google writes times: Apple's SDK reads no others.
     var textWithMilliseconds: String { text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())Z" }
+
+    /// As protobuf writes a time with microseconds: with six digits after the second, or none.
+    /// <https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp>
+    var textOfTimestamp: String {
+        milliseconds % 1000 == 0 ? text : text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())000Z"
+    }
 }

@@ -88,7 +88,10 @@ struct OAuthIdpConfigTests {
             ),
             ("oidc.a", #"{"responseType":{}}"#, "INVALID_CONFIG"),
             ("oidc.a", #"{"responseType":{"idToken":true,"token":true}}"#, "INVALID_CONFIG"),
-            ("oidc.a", #"{"responseType":{"code":true}}"#, "MISSING_OAUTH_CLIENT_SECRET"),
+            (
+                "oidc.a", #"{"responseType":{"code":true}}"#,
+                "INVALID_CONFIG : client_secret cannot be empty for code flow."
+            ),
             ("oidc.a", #"{"enabled":"yes"}"#, "Invalid value at 'enabled'"),
         ])
     func refused(id: String, body: String, message: String) throws {

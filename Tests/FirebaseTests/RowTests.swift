@@ -39,7 +39,7 @@ struct RowTests {
         try check(flow)
         try check(session)
         try check(OAuthIdpConfig(pool: RowTests.pool, id: "oidc.a", issuer: "https://a.example", clientSecret: "s"))
-        try check(ProjectSettings(project: "demo-app", mfa: MFA(state: "ENABLED", providers: [])))
+        try check(ProjectSettings(project: "demo-app", mfa: MFAConfig(state: "ENABLED")))
         try check(
             Tenant(
                 project: "demo-app", id: "t", mfa: MFAConfig(MFA(state: "ENABLED", providers: ["phone", "totp"])),

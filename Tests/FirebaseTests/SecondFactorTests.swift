@@ -10,29 +10,6 @@ struct SecondFactorTests {
 
     init() throws { fixture = try FirebaseFixture() }
 
-    /// A one-time password, computed by code that isn't the product's, so many seconds after the world's time.
-    private func totp(_ secret: String, after span: Int = 0) throws -> String {
-        let clock = try fixture.client.get("\(FirebaseFixture.control)/clock").json
-        let seconds = try #require(clock["milliseconds"] as? Int) / 1_000 + span
-        let counter = String(format: "%016x", seconds / 30)
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
-        let bits = secret.compactMap { alphabet.firstIndex(of: $0) }
-            .map { String(String(32 + $0, radix: 2).dropFirst()) }.joined()
-        let hex = stride(from: 0, to: bits.count / 8 * 8, by: 8).map { place -> String in
-            let start = bits.index(bits.startIndex, offsetBy: place)
-            return String(format: "%02x", UInt8(bits[start..<bits.index(start, offsetBy: 8)], radix: 2) ?? 0)
-        }.joined()
-        let script =
-            "printf '\(counter)' | sed 's/../\\\\x&/g' | xargs -0 printf '%b' | openssl dgst -sha1 -mac HMAC -macopt hexkey:\(hex) -r"
-        let output = try Shell.run("bash", ["-c", script]).output.prefix { $0 != " " }
-        let bytes = Hex.decode(String(output)) ?? []
-        let offset = Int(bytes[19] & 15)
-        let value =
-            (UInt32(bytes[offset] & 127) << 24) | (UInt32(bytes[offset + 1]) << 16) | (UInt32(bytes[offset + 2]) << 8)
-            | UInt32(bytes[offset + 3])
-        return String(format: "%06d", value % 1_000_000)
-    }
-
     private func enrollPhone(_ idToken: String?, name: String = "Work phone") throws -> Answer {
         let start = try fixture.v2(
             "accounts/mfaEnrollment:start", ["idToken": idToken ?? "", "phoneEnrollmentInfo": ["phoneNumber": number]])
@@ -58,7 +35,7 @@ struct SecondFactorTests {
                 "idToken": idToken ?? "", "displayName": "App",
                 "totpVerificationInfo": [
                     "sessionInfo": info["sessionInfo"] ?? "",
-                    "verificationCode": totp(info["sharedSecretKey"] as? String ?? ""),
+                    "verificationCode": fixture.totp(info["sharedSecretKey"] as? String ?? ""),
                 ],
             ])
     }
@@ -159,17 +136,33 @@ struct SecondFactorTests {
         for _ in 0..<2 { #expect(try fixture.v2("accounts/mfaSignIn:finalize", body)["idToken"] != nil) }
     }
 
-    @Test("of enrolments that began before, each ends once, and a user gets no more than five factors")
+    @Test("an enrolment ends once, a user gets one authenticator app, and five numbers beside it")
     func limit() throws {
         try fixture.freeze()
         let idToken = try fixture.verifiedUser()["idToken"]
-        let started = try (0..<6).map { _ in try startTOTP(idToken) }
-        for info in started[..<4] { #expect(try finalizeTOTP(idToken, info).status == 200) }
-        #expect(try finalizeTOTP(idToken, started[3]).message == "INVALID_SESSION_INFO")
-        let fifth = try finalizeTOTP(idToken, started[4])
-        #expect(fifth.status == 200)
-        #expect(try finalizeTOTP(idToken, started[5]).message == "SECOND_FACTOR_LIMIT_EXCEEDED")
-        #expect((try fixture.lookup(fifth["idToken"])["mfaInfo"] as? [Any])?.count == 5)
+        let started = try (0..<2).map { _ in try startTOTP(idToken) }
+        let first = try finalizeTOTP(idToken, started[0])
+        #expect(first.status == 200)
+        #expect(try finalizeTOTP(idToken, started[0]).message == "TOO_MANY_ENROLLMENT_ATTEMPTS : restart enrollment")
+        let second = "SECOND_FACTOR_LIMIT_EXCEEDED : Too many TOTP based second factors enrolled for this account."
+        #expect(try finalizeTOTP(idToken, started[1]).message == second)
+        for place in 0..<6 {
+            let number = "+1555555020\(place)"
+            let start = try fixture.v2(
+                "accounts/mfaEnrollment:start",
+                ["idToken": idToken ?? "", "phoneEnrollmentInfo": ["phoneNumber": number]])
+            guard place < 5 else {
+                let refusal = "SECOND_FACTOR_LIMIT_EXCEEDED : Too many second factors enrolled for this account."
+                #expect(start.message == refusal)
+                continue
+            }
+            let session = (start.json["phoneSessionInfo"] as? [String: Any])?["sessionInfo"] ?? ""
+            let proof = ["sessionInfo": session, "code": try fixture.message(number)]
+            let end = try fixture.v2(
+                "accounts/mfaEnrollment:finalize", ["idToken": idToken ?? "", "phoneVerificationInfo": proof])
+            #expect(end.status == 200, "\(end)")
+        }
+        #expect((try fixture.lookup(first["idToken"])["mfaInfo"] as? [Any])?.count == 6)
     }
 
     @Test("by authenticator app: codes computed elsewhere, by the world's clock")
@@ -177,7 +170,7 @@ struct SecondFactorTests {
         try fixture.freeze()
         let (enrolled, secret) = try enrollTOTP(fixture.verifiedUser()["idToken"])
         #expect(enrolled.status == 200)
-        let first = try signIn()
+        var first = try signIn()
         let hint = try #require((first.json["mfaInfo"] as? [[String: Any]])?.first)
         #expect(hint["totpInfo"] != nil)
         func finalize(_ code: String) throws -> Answer {
@@ -189,24 +182,26 @@ struct SecondFactorTests {
                     "totpVerificationInfo": ["verificationCode": code],
                 ])
         }
-        #expect(try finalize(totp(secret, after: 600)).message == "INVALID_CODE")
+        #expect(try finalize(fixture.totp(secret, after: 600)).message == "INVALID_CODE")
         // The code that it was enrolled with.
-        #expect(try finalize(totp(secret)).diagnosis.contains("accepted before"))
+        #expect(try finalize(fixture.totp(secret)).diagnosis.contains("accepted before"))
         try fixture.advance("5m")
-        #expect(try finalize(totp(secret, after: -300)).message == "INVALID_CODE")
-        let resolved = try finalize(totp(secret))
+        #expect(try finalize(fixture.totp(secret)).errorCode == "TOTP_CHALLENGE_TIMEOUT")
+        first = try signIn()
+        #expect(try finalize(fixture.totp(secret, after: -300)).message == "INVALID_CODE")
+        let resolved = try finalize(fixture.totp(secret))
         #expect((resolved.claims()["firebase"] as? [String: Any])?["sign_in_second_factor"] as? String == "totp")
         // Neither this code works again nor an earlier one. A later one does, with the credential of before.
         for span in [0, -30] {
-            let again = try finalize(totp(secret, after: span))
+            let again = try finalize(fixture.totp(secret, after: span))
             #expect(again.message == "INVALID_CODE")
             #expect(!again.diagnosis.isEmpty)
         }
-        #expect(try finalize(totp(secret, after: 60))["idToken"] != nil)
-        #expect(try finalize(totp(secret, after: 30)).message == "INVALID_CODE")
+        #expect(try finalize(fixture.totp(secret, after: 60))["idToken"] != nil)
+        #expect(try finalize(fixture.totp(secret, after: 30)).message == "INVALID_CODE")
         // A clock that is set back begins anew.
         try fixture.advance("-5m")
-        #expect(try finalize(totp(secret))["idToken"] != nil)
+        #expect(try finalize(fixture.totp(secret))["idToken"] != nil)
     }
 
     @Test("RFC 6238's own vectors")
@@ -283,7 +278,11 @@ struct SecondFactorTests {
             ])
         #expect(totp.message == "INVALID_SESSION_INFO")
         for (body, wanted) in [
-            ([:], "MISSING_MFA_PENDING_CREDENTIAL"), (["mfaPendingCredential": "x"], "INVALID_MFA_PENDING_CREDENTIAL"),
+            ([:], "MISSING_MFA_PENDING_CREDENTIAL"),
+            (
+                ["mfaPendingCredential": "x", "phoneVerificationInfo": [:]],
+                "INVALID_PENDING_TOKEN"
+            ),
         ] {
             for operation in ["start", "finalize"] {
                 #expect(try fixture.v2("accounts/mfaSignIn:\(operation)", body).message == wanted)
@@ -302,7 +301,7 @@ struct SecondFactorTests {
         #expect(
             try fixture.v2("accounts/mfaSignIn:start", ["mfaPendingCredential": pending, "mfaEnrollmentId": "x"])
                 .message
-                == "INVALID_MFA_PENDING_CREDENTIAL")
+                == "INVALID_MFA_PENDING_CREDENTIAL : MFA pending credential is expired.")
         #expect(try start(enrolled["idToken"]) != "")
         let off = try FirebaseFixture(
             seed: #"{"firebase":{"projects":[{"id":"demo-app","mfa":{"state":"DISABLED"}}]}}"#)
@@ -312,5 +311,30 @@ struct SecondFactorTests {
                 "accounts/mfaEnrollment:start", ["idToken": verified["idToken"] ?? "", "totpEnrollmentInfo": [:]]
             ).message
                 == "OPERATION_NOT_ALLOWED : TOTP based MFA not enabled.")
+    }
+}
+
+extension FirebaseFixture {
+    /// A one-time password, computed by code that isn't the product's, so many seconds after the world's time.
+    func totp(_ secret: String, after span: Int = 0) throws -> String {
+        let clock = try client.get("\(FirebaseFixture.control)/clock").json
+        let seconds = try #require(clock["milliseconds"] as? Int) / 1_000 + span
+        let counter = String(format: "%016x", seconds / 30)
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+        let bits = secret.compactMap { alphabet.firstIndex(of: $0) }
+            .map { String(String(32 + $0, radix: 2).dropFirst()) }.joined()
+        let hex = stride(from: 0, to: bits.count / 8 * 8, by: 8).map { place -> String in
+            let start = bits.index(bits.startIndex, offsetBy: place)
+            return String(format: "%02x", UInt8(bits[start..<bits.index(start, offsetBy: 8)], radix: 2) ?? 0)
+        }.joined()
+        let script =
+            "printf '\(counter)' | sed 's/../\\\\x&/g' | xargs -0 printf '%b' | openssl dgst -sha1 -mac HMAC -macopt hexkey:\(hex) -r"
+        let output = try Shell.run("bash", ["-c", script]).output.prefix { $0 != " " }
+        let bytes = Hex.decode(String(output)) ?? []
+        let offset = Int(bytes[19] & 15)
+        let value =
+            (UInt32(bytes[offset] & 127) << 24) | (UInt32(bytes[offset + 1]) << 16) | (UInt32(bytes[offset + 2]) << 8)
+            | UInt32(bytes[offset + 3])
+        return String(format: "%06d", value % 1_000_000)
     }
 }

@@ -120,8 +120,11 @@ struct TenantResourceTests {
     @Test(
         "what no tenant can hold is refused",
         arguments: [
-            (#"{"mfaConfig":{"state":"SOMETIMES"}}"#, "Invalid value at 'mfa_config.state'"),
-            (#"{"mfaConfig":{"enabledProviders":["PIGEON"]}}"#, "Invalid value at 'mfa_config.enabled_providers'"),
+            (#"{"mfaConfig":{"state":"SOMETIMES"}}"#, "Invalid value at 'tenant.mfa_config.state'"),
+            (
+                #"{"mfaConfig":{"enabledProviders":["PIGEON"]}}"#,
+                "Invalid value at 'tenant.mfa_config.enabled_providers[0]'"
+            ),
             (#"{"mfaConfig":[]}"#, "Invalid value at 'mfa_config'"), (#"{"displayName":1}"#, "Invalid value at"),
             (#"{"disableAuth":"x"}"#, "Invalid value at 'disable_auth'"),
             (#"{"testPhoneNumbers":{"1":"111111"}}"#, "INVALID_TESTING_PHONE_NUMBER"),

@@ -23,7 +23,7 @@ struct UpdateDetailTests {
             (
                 ["phoneInfo=+15555550100&mfaEnrollmentId=a", "phoneInfo=+15555550101&mfaEnrollmentId=a"],
                 "DUPLICATE_MFA_ENROLLMENT_ID"
-            ), (["mfaEnrollmentId=a&totpInfo="], "MFA_ENROLLMENT_NOT_FOUND"),
+            ), (["mfaEnrollmentId=a&totpInfo="], "UNSUPPORTED_SECOND_FACTOR : attempting to add a new TOTP enrollment"),
         ])
     func wrongFactors(factors: [String], wanted: String) throws {
         let items = factors.map { text -> [String: Any] in

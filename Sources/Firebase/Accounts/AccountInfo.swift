@@ -13,7 +13,8 @@ extension FirebaseProvider {
         let signedIn = try call.signedIn(call.text("idToken"))
         return FirebaseAnswer(
             body: JSONObject([
-                ("kind", "identitytoolkit#GetAccountInfoResponse"), ("users", [signedIn.user.document]),
+                ("kind", "identitytoolkit#GetAccountInfoResponse"),
+                ("users", [signedIn.user.document(showsHash: false, inEmulatorMode: call.isInEmulatorMode)]),
             ]))
     }
 

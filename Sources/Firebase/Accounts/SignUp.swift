@@ -17,7 +17,7 @@ extension FirebaseProvider {
             throw FirebaseError("UNEXPECTED_PARAMETER", "User ID", because: "only administrators choose localId")
         }
         // The official emulator takes them from everybody.
-        let factors = try call.project.takesFakes ? FactorRequest.list(call.list("mfaInfo"), .made) : []
+        let factors = try call.project.takesFakes ? FactorRequest.list(call.list("mfaInfo"), .made, in: call) : []
         guard email != nil || call.has("password") || idToken != nil else { return try signUpAnonymously(call) }
         try call.require("password", or: "OPERATION_NOT_ALLOWED")
         guard let email else { throw FirebaseError("MISSING_EMAIL", because: "email is missing") }

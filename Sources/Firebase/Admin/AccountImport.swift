@@ -250,7 +250,11 @@ extension SecondFactor {
     ) throws(FirebaseError) {
         let (whole, shown) = (try info.text("unobfuscatedPhoneInfo"), try info.text("phoneInfo"))
         guard let number = whole ?? shown else {
-            throw FirebaseError("Second factor not supported.", because: "a factor needs phoneInfo")
+            // Recorded as `admin-factors#batch-create`.
+            let isApp = origin == .production && info.has("totpInfo")
+            throw FirebaseError(
+                isApp ? "Importing TOTP MFA is not supported." : "Second factor not supported.",
+                because: "a factor needs phoneInfo")
         }
         guard TextRule.phoneNumber.holds(number) || origin == .export && number.hasPrefix("+") else {
             throw FirebaseError("Phone number format is invalid", because: "phoneInfo isn't a number in E.164")

@@ -41,9 +41,9 @@ struct AdminChange: Sendable {
                     "Invalid JSON payload received. /mfa/enrollments must be array",
                     because: "mfa.enrollments is null: send a list, which may be empty")
             }
-            factors = try FactorRequest.list(mfa.list("enrollments"), .given)
+            factors = try FactorRequest.list(mfa.list("enrollments"), .given, in: call)
         } else {
-            factors = try call.has("mfaInfo") ? FactorRequest.list(call.list("mfaInfo"), .made) : nil
+            factors = try call.has("mfaInfo") ? FactorRequest.list(call.list("mfaInfo"), .made, in: call) : nil
         }
         if let email, !TextRule.email.holds(email) {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")

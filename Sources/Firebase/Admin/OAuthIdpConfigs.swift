@@ -50,14 +50,15 @@ struct OAuthIdpConfig: PoolRow {
         return address.scheme == "https" && !address.rest.contains("?") && !address.hasFragment
     }
 
-    var document: JSONObject {
-        let parent = "projects/\(pool.project)" + (pool.tenant.map { "/tenants/\($0)" } ?? "")
+    /// Production leaves out what is false. Recorded as `third-party-refusals#create-disabled`.
+    func document(in call: FirebaseCall) -> JSONObject {
+        let parent = call.resourceName + (pool.tenant.map { "/tenants/\($0)" } ?? "")
         var body = JSONObject([
             ("name", .string("\(parent)/oauthIdpConfigs/\(id)")), ("clientId", .string(clientID)),
             ("issuer", .string(issuer)),
         ])
         body["displayName"] = displayName.map { .string($0) }
-        body["enabled"] = .bool(isEnabled)
+        if isEnabled || call.isInEmulatorMode { body["enabled"] = .bool(isEnabled) }
         body["clientSecret"] = clientSecret.map { .string($0) }
         body["responseType"] = usesCode ? ["code": true] : ["idToken": true]
         return body
@@ -84,7 +85,11 @@ extension OAuthIdpConfig {
             let (code, idToken) = (try type.flag("code") ?? false, try type.flag("idToken") ?? false)
             guard code != idToken, try type.flag("token") != true else {
                 throw FirebaseError(
-                    "INVALID_CONFIG", "response_type should have exactly one of 'idToken' and 'code' being true.",
+                    "INVALID_CONFIG",
+                    "response_type should have exactly one of 'idToken' and 'code' being true."
+                        + (code && idToken
+                            ? " Setting both types to be true ('{code: true, idToken: true}') is not yet supported."
+                            : ""),
                     because: "responseType has code \(code) and idToken \(idToken): set one of them, and never token")
             }
             usesCode = code
@@ -92,10 +97,13 @@ extension OAuthIdpConfig {
         try check()
     }
 
-    /// The codes are those that Admin SDKs know; what production says behind some of them isn't documented.
+    /// Recorded as `provider-config/oidc`: https://github.com/t-k/fireemu, conformance/auth-federation-production.json. What production
+    /// says behind `MISSING_ISSUER`, which Admin SDKs know, isn't documented.
     private func check() throws(FirebaseError) {
         guard !clientID.isEmpty else {
-            throw FirebaseError("MISSING_OAUTH_CLIENT_ID", because: "clientId is missing")
+            throw FirebaseError(
+                "MISSING_OAUTH_CLIENT_ID", "Client_id in OAuthIdpConfig cannot be empty.",
+                because: "clientId is missing")
         }
         guard !issuer.isEmpty else { throw FirebaseError("MISSING_ISSUER", because: "issuer is missing") }
         guard OAuthIdpConfig.isIssuer(issuer) else {
@@ -105,7 +113,8 @@ extension OAuthIdpConfig {
         }
         guard !usesCode || clientSecret != nil else {
             throw FirebaseError(
-                "MISSING_OAUTH_CLIENT_SECRET", because: "the code flow (responseType.code) needs a clientSecret")
+                "INVALID_CONFIG", "client_secret cannot be empty for code flow.",
+                because: "the code flow (responseType.code) needs a clientSecret")
         }
     }
 }
@@ -131,7 +140,11 @@ extension FirebaseProvider {
         let id = query["oauthIdpConfigId"] ?? query["oauth_idp_config_id"] ?? ""
         guard OAuthIdpConfig.isID(id) else {
             throw FirebaseError(
-                "INVALID_CONFIG_ID", because: "oauthIdpConfigId is \(Diagnosis.quote(id)), not such as \"oidc.corp\"")
+                "INVALID_CONFIG_ID",
+                "Oauth_idp_config_id must start with 'oidc.' and can only have alphanumeric characters, hyphens, underscores "
+                    + "or periods. The part after 'oidc.' must also start with a lowercase letter, end with an alphanumeric "
+                    + "character, and have at least 2 characters.",
+                because: "oauthIdpConfigId is \(Diagnosis.quote(id)), not such as \"oidc.corp\"")
         }
         var config = OAuthIdpConfig(pool: call.pool, id: id)
         try config.change(call) { _ in true }
@@ -139,7 +152,8 @@ extension FirebaseProvider {
         try call.update { (tables) throws(FirebaseError) in
             guard tables.find(OAuthIdpConfig.self, made.key) == nil else {
                 var error = FirebaseError(
-                    "CONFIGURATION_EXISTS", status: 409, because: "there is a provider \(Diagnosis.quote(id)) already")
+                    "CONFIGURATION_EXISTS", "The OAuthIdpConfig already exists with config_id: \(id)", status: 409,
+                    because: "there is a provider \(Diagnosis.quote(id)) already")
                 error.statusName = "ALREADY_EXISTS"
                 throw error
             }
@@ -150,11 +164,11 @@ extension FirebaseProvider {
             }
             tables.put(made)
         }
-        return FirebaseAnswer(body: made.document)
+        return FirebaseAnswer(body: made.document(in: call))
     }
 
     func getOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        FirebaseAnswer(body: try openIDConfig(call).document)
+        FirebaseAnswer(body: try openIDConfig(call).document(in: call))
     }
 
     /// Without `updateMask`, what the body has is changed, which isn't documented.
@@ -170,7 +184,7 @@ extension FirebaseProvider {
             tables.put(config)
             return config
         }
-        return FirebaseAnswer(body: changed.document)
+        return FirebaseAnswer(body: changed.document(in: call))
     }
 
     func deleteOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
@@ -190,7 +204,7 @@ extension FirebaseProvider {
         }.map(\.row)
         let page = configs.prefix(size)
         var body = JSONObject()
-        if !page.isEmpty { body["oauthIdpConfigs"] = .array(page.map { .object($0.document) }) }
+        if !page.isEmpty { body["oauthIdpConfigs"] = .array(page.map { .object($0.document(in: call)) }) }
         if configs.count > size { body["nextPageToken"] = page.last.map { .string($0.id) } }
         return FirebaseAnswer(body: body)
     }

@@ -19,24 +19,13 @@ extension FirebaseProvider {
         let domains = project.returnDomains
         return FirebaseAnswer(
             body: JSONObject([
-                ("name", .string("projects/\(project.id)/config")), ("signIn", .object(signIn)),
+                ("name", .string("\(call.resourceName)/config")), ("signIn", .object(signIn)),
                 ("notification", project.notification.document(of: project)),
                 ("authorizedDomains", .array(domains.map { .string($0) })),
-                ("mfa", FirebaseProvider.document(project.mfa)),
+                ("mfa", .object(project.mfaConfig.document(listsNone: false))),
                 ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(project.hidesEmails)]),
                 ("blockingFunctions", .object(project.blockingFunctions.document)),
             ]))
-    }
-
-    private static func document(_ mfa: MFA) -> JSONValue {
-        var body = JSONObject([("state", .string(mfa.state))])
-        if mfa.providers.contains("phone") { body["enabledProviders"] = ["PHONE_SMS"] }
-        if mfa.providers.contains("totp") {
-            body["providerConfigs"] = [
-                ["state": "ENABLED", "totpProviderConfig": ["adjacentIntervals": .integer(TOTP.adjacentIntervals)]]
-            ]
-        }
-        return .object(body)
     }
 
     /// Without a mask, the fields are set that the body has; `signIn` and `emailPrivacyConfig` begin afresh, as in the official
@@ -54,7 +43,7 @@ extension FirebaseProvider {
         let setsDuplicates = mask?.names("signIn.allowDuplicateEmails") ?? (duplicates != nil)
         let privacy = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
         let setsPrivacy = mask?.names("emailPrivacyConfig.enableImprovedEmailPrivacy") ?? (privacy != nil)
-        let mfa = try mask?.isFullUpdate ?? true ? call.nested("mfa").map(MFA.init) : changedMFA(call, mask)
+        let mfa = try changedMFA(call, mask)
         let functions = try changedFunctions(call, mask)
         let notification = try changedNotification(call, mask)
         return call.update { tables in
@@ -108,16 +97,14 @@ extension FirebaseProvider {
         return try call.project.blockingFunctions.changed(by: given) { mask.names($0) }
     }
 
-    /// `nil` where the mask names nothing of `mfa`.
-    private func changedMFA(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> MFA? {
-        guard let mask, mask.touches("mfa") else { return nil }
-        let given = try call.nested("mfa").map(MFA.init) ?? MFA(state: "DISABLED", providers: [])
-        func kept(_ kind: String, _ path: String) -> [String] {
-            (mask.names(path) ? given : call.project.mfa).providers.filter { $0 == kind }
-        }
-        return MFA(
-            state: mask.names("mfa.state") ? given.state : call.project.mfa.state,
-            providers: kept("phone", "mfa.enabledProviders") + kept("totp", "mfa.providerConfigs"))
+    /// `nil` where nothing of `mfa` is meant.
+    private func changedMFA(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> MFAConfig? {
+        let given = try call.nested("mfa")
+        let mask = mask ?? UpdateMask("")
+        guard mask.touches("mfa"), given != nil || !mask.isFullUpdate else { return nil }
+        var config = call.project.mfaConfig
+        try config.change(given, mask, at: "mfa", message: "config.mfa")
+        return config
     }
 
     /// The Emulator Suite's shorter form.
@@ -126,18 +113,5 @@ extension FirebaseProvider {
             ("signIn", ["allowDuplicateEmails": .bool(!project.oneAccountPerEmail)]),
             ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(project.hidesEmails)]),
         ])
-    }
-}
-
-extension MFA {
-    /// As version 2 writes it.
-    fileprivate init(_ config: MessageFields) throws(FirebaseError) {
-        let isTOTP = try config.list("providerConfigs").contains {
-            $0.has("totpProviderConfig") && $0.value("state") == "ENABLED"
-        }
-        let isPhone = try config.texts("enabledProviders").contains("PHONE_SMS")
-        self.init(
-            state: config.value("state") ?? "DISABLED",
-            providers: (isPhone ? ["phone"] : []) + (isTOTP ? ["totp"] : []))
     }
 }

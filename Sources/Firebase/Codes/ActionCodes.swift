@@ -81,7 +81,9 @@ extension FirebaseProvider {
         if mail.kind != .emailSignIn { body["email"] = .string(mail.email) }
         body["newEmail"] = mail.newEmail.map { .string($0) }
         body["requestType"] = .string(mail.kind.rawValue)
-        if let factor = call.read({ $0.factor(of: mail) }) { body["mfaInfo"] = factor.document(isMasked: false) }
+        if let factor = call.read({ $0.factor(of: mail) }) {
+            body["mfaInfo"] = factor.document(isMasked: false, inEmulatorMode: call.isInEmulatorMode)
+        }
         guard let password else { return FirebaseAnswer(body: body) }
         try FirebaseProvider.checkStrength(password)
         let hash = call.hashed(password)

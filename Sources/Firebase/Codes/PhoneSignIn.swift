@@ -10,11 +10,13 @@ import Time
 // another user has brings a temporary proof, with which the SDK signs in as that user.
 
 extension FirebaseCall {
-    /// How long a code works; not documented.
-    private static let lifetime = TimeSpan.minutes(10)
+    /// How long a code for a sign-in works; not documented.
+    static let lifetimeOfText = TimeSpan.minutes(10)
 
     /// Puts a code for the number into the outbox; its session.
-    func sendCode(to phoneNumber: String) throws(FirebaseError) -> String {
+    func sendCode(
+        to phoneNumber: String, lifetime: TimeSpan = FirebaseCall.lifetimeOfText
+    ) throws(FirebaseError) -> String {
         guard TextRule.phoneNumber.holds(phoneNumber) else {
             throw FirebaseError(
                 "INVALID_PHONE_NUMBER", "Invalid format.",
@@ -27,7 +29,7 @@ extension FirebaseCall {
             tables.send(
                 PhoneCode(
                     session: session, pool: pool, phoneNumber: phoneNumber, code: code,
-                    expires: tables.now + FirebaseCall.lifetime))
+                    expires: tables.now + lifetime))
             return (session, code)
         }
         // To a test number nothing is sent: https://firebase.google.com/docs/auth/web/phone-auth#test-with-fictional-phone-numbers
@@ -50,7 +52,9 @@ extension FirebaseCall {
                     "INVALID_SESSION_INFO", because: "no such session was given out, or the world was reset")
             }
             guard !sent.isUsed, sent.expires > tables.now else {
-                let reason = sent.isUsed ? "the code was used already" : "the code is older than ten minutes"
+                let reason =
+                    sent.isUsed
+                    ? "the code was used already" : "the code expired \((tables.now - sent.expires).inWords) ago"
                 throw FirebaseError("SESSION_EXPIRED", because: reason)
             }
             guard sent.code == code else {

@@ -158,11 +158,14 @@ extension User {
     /// As exports have it. The official emulator can't read authenticator apps among `mfaInfo`, and skips fields that it
     /// doesn't know.
     fileprivate var exported: JSONValue {
-        guard case .object(var user) = document(showsHash: true) else { return [:] }
+        guard case .object(var user) = document(showsHash: true, inEmulatorMode: true) else { return [:] }
         let phones = factors.filter { $0.claim == "phone" }
-        user["mfaInfo"] = phones.isEmpty ? nil : .array(phones.map { $0.document(isMasked: false) })
+        user["mfaInfo"] =
+            phones.isEmpty ? nil : .array(phones.map { $0.document(isMasked: false, inEmulatorMode: true) })
         let apps = factors.compactMap { factor -> JSONValue? in
-            guard case .totp(let secret) = factor.kind, case .object(var app) = factor.document(isMasked: false) else {
+            guard case .totp(let secret) = factor.kind,
+                case .object(var app) = factor.document(isMasked: false, inEmulatorMode: true)
+            else {
                 return nil
             }
             app["totpInfo"] = nil

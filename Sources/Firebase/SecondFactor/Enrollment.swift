@@ -6,27 +6,34 @@ import Time
 // v2 accounts/mfaEnrollment:start, :finalize, :withdraw
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaEnrollment/start
 //
-// Quirks: a user needs a verified address, may enrol at most five factors, and can't be anonymous or have signed in by
-// phone. Withdrawing a factor ends the sessions that began before.
+// Quirks: a user needs a verified address, may enrol five numbers and one authenticator app, and can't be anonymous or have
+// signed in by phone. An authenticator app needs a name. Withdrawing a factor ends the sessions that began before.
+// What production answers was recorded in September 2026: https://github.com/t-k/fireemu, conformance/auth-mfa-production.json
 
 extension FirebaseProvider {
-    private static let limit = 5
-    private static let enrollmentWindow = TimeSpan.minutes(5)
+    /// Recorded as `interactions#phone-start-at-limit`, where an authenticator app may still be enrolled (`#totp-start-at-limit`).
+    static let largestNumberOfPhones = 5
+    /// Recorded as `lifetime`: after 870 seconds an enrolment ends well, after 930 it doesn't; `finalizeDeadline` is +900s.
+    private static let enrollmentWindow = TimeSpan.minutes(15)
+    /// How long the text of an enrolment works: at least 1,800 seconds (`lifetime#aged-session-s1800`); when it ends isn't documented.
+    private static let textWindow = TimeSpan.hours(1)
 
     func startEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        try requireAnyFactor(call)
+        try call.fields.checkOneOf("enrollment_info", ["phoneEnrollmentInfo", "totpEnrollmentInfo"])
         let signedIn = try enrolling(call)
         if let phone = try call.nested("phoneEnrollmentInfo") {
             try requireFactor("phone", call)
             let number = try phone.text("phoneNumber") ?? ""
             try checkFree(number, signedIn.user)
-            let session = try call.sendCode(to: number)
+            try checkCount(.phone(number), of: signedIn.user)
+            let session = try call.sendCode(to: number, lifetime: FirebaseProvider.textWindow)
             return FirebaseAnswer(body: JSONObject([("phoneSessionInfo", ["sessionInfo": .string(session)])]))
         }
         guard call.has("totpEnrollmentInfo") else {
-            throw FirebaseError("INVALID_ARGUMENT", because: "send phoneEnrollmentInfo or totpEnrollmentInfo")
+            throw call.missing("INVALID_ARGUMENT", because: "send phoneEnrollmentInfo or totpEnrollmentInfo")
         }
         try requireFactor("totp", call)
+        try checkCount(.totp([]), of: signedIn.user)
         let pending = call.update { tables in
             let secret = tables.random.bytes(20)
             let pending = PendingSecret(
@@ -50,8 +57,9 @@ extension FirebaseProvider {
     }
 
     func finalizeEnrollment(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
-        try requireAnyFactor(call)
+        try call.fields.checkOneOf("verification_info", ["phoneVerificationInfo", "totpVerificationInfo"])
         let signedIn = try enrolling(call)
+        let displayName = try call.text("displayName")
         let enrolled: Enrolled
         if let phone = try call.nested("phoneVerificationInfo") {
             try requireFactor("phone", call)
@@ -60,18 +68,19 @@ extension FirebaseProvider {
             enrolled = Enrolled(kind: .phone(number))
         } else if let totp = try call.nested("totpVerificationInfo") {
             try requireFactor("totp", call)
-            enrolled = try enrolledApp(totp, call)
+            enrolled = try enrolledApp(totp, named: displayName, call)
         } else {
-            throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
+            throw call.missing("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
-        let displayName = try call.text("displayName")
         let (user, factor) = try call.update { (tables) throws(FirebaseError) -> (User, SecondFactor) in
             guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
             if case .phone(let number) = enrolled.kind { try checkFree(number, user) }
-            if let session = enrolled.session, tables.pop(PendingSecret.self, session, in: call.pool) == nil {
-                throw FirebaseProvider.invalidEnrollment()
+            if let session = enrolled.session {
+                var pending = try FirebaseProvider.pendingSecret(session, call, tables)
+                pending.isUsed = true
+                tables.put(pending)
             }
-            try checkCount(user)
+            try checkCount(enrolled.kind, of: user)
             let factor = SecondFactor(
                 id: User.randomID(&tables.random), kind: enrolled.kind, displayName: displayName,
                 enrolledAt: tables.now, usedStep: enrolled.step)
@@ -81,7 +90,9 @@ extension FirebaseProvider {
         }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
         let tokens = try call.openSession(user, provider: signedIn.provider, secondFactor: use)
-        return FirebaseAnswer(body: answer(tokens), diagnosis: await tell(call, of: factor, user))
+        var body = answer(tokens)
+        if case .totp = factor.kind { body["totpAuthInfo"] = [:] }
+        return FirebaseAnswer(body: body, diagnosis: await tell(call, of: factor, user))
     }
 
     /// What a factor is to be, and what was shown for it.
@@ -94,9 +105,7 @@ extension FirebaseProvider {
 
     func withdrawEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let signedIn = try call.signedIn(call.text("idToken"), missing: "INVALID_ID_TOKEN")
-        guard let id = try call.text("mfaEnrollmentId") else {
-            throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
-        }
+        let id = try call.text("mfaEnrollmentId") ?? ""
         let user = try call.update { (tables) throws(FirebaseError) -> User in
             guard var user = tables.find(User.self, signedIn.user.key), user.factors.contains(where: { $0.id == id })
             else {
@@ -108,7 +117,9 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
-        return FirebaseAnswer(body: answer(try call.openSession(user, provider: signedIn.provider)))
+        // Recorded as `sms#withdraw-first-phone`: who signed in with another factor still has.
+        let use = signedIn.secondFactor.flatMap { $0.id == id ? nil : $0 }
+        return FirebaseAnswer(body: answer(try call.openSession(user, provider: signedIn.provider, secondFactor: use)))
     }
 
     private func answer(_ tokens: FirebaseCall.Tokens) -> JSONObject {
@@ -118,7 +129,10 @@ extension FirebaseProvider {
     // MARK: - Checks
 
     private func enrolling(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseCall.SignedIn {
+        // As in the official emulator, this comes before anything that the request says.
+        if call.isInEmulatorMode { try requireAnyFactor(call) }
         let signedIn = try call.signedIn(call.text("idToken"), missing: "INVALID_ID_TOKEN")
+        try requireAnyFactor(call)
         guard !["anonymous", "phone", "custom"].contains(signedIn.provider) else {
             throw FirebaseError(
                 "UNSUPPORTED_FIRST_FACTOR", "MFA is not available for the given first factor.",
@@ -129,15 +143,31 @@ extension FirebaseProvider {
                 "UNVERIFIED_EMAIL", "Need to verify email first before enrolling second factors.",
                 because: "verify the user's address first")
         }
-        try checkCount(signedIn.user)
         try call.requireRecent(signedIn)
         return signedIn
     }
 
-    private func checkCount(_ user: User) throws(FirebaseError) {
-        guard user.factors.count >= FirebaseProvider.limit else { return }
-        throw FirebaseError(
-            "SECOND_FACTOR_LIMIT_EXCEEDED", because: "a user has at most \(FirebaseProvider.limit) second factors")
+    /// Recorded as `interactions#phone-start-at-limit` and `totp/enroll#start-second-totp`.
+    private func checkCount(_ kind: SecondFactor.Kind, of user: User) throws(FirebaseError) {
+        var phones = 0
+        var apps = 0
+        for factor in user.factors {
+            switch factor.kind {
+            case .phone: phones += 1
+            case .totp: apps += 1
+            }
+        }
+        switch kind {
+        case .phone where phones >= FirebaseProvider.largestNumberOfPhones:
+            throw FirebaseError(
+                "SECOND_FACTOR_LIMIT_EXCEEDED", "Too many second factors enrolled for this account.",
+                because: "a user has at most \(FirebaseProvider.largestNumberOfPhones) numbers as second factors")
+        case .totp where apps > 0:
+            throw FirebaseError(
+                "SECOND_FACTOR_LIMIT_EXCEEDED", "Too many TOTP based second factors enrolled for this account.",
+                because: "a user has at most one authenticator app: withdraw the other one first")
+        default: return
+        }
     }
 
     private func checkFree(_ number: String, _ user: User) throws(FirebaseError) {
@@ -158,24 +188,47 @@ extension FirebaseProvider {
             because: "add \"\(name)\" to mfa.providers of \(place), and set mfa.state to ENABLED")
     }
 
-    /// As in the official emulator, this comes before anything that the request says.
     func requireAnyFactor(_ call: FirebaseCall) throws(FirebaseError) {
         guard !["phone", "totp"].contains(where: { call.mfa.allows($0) }) else { return }
         let isTOTP = call.has("totpEnrollmentInfo") || call.has("totpVerificationInfo")
         try requireFactor(isTOTP ? "totp" : "phone", call)
     }
 
-    private func enrolledApp(_ totp: MessageFields, _ call: FirebaseCall) throws(FirebaseError) -> Enrolled {
+    private func enrolledApp(
+        _ totp: MessageFields, named displayName: String?, _ call: FirebaseCall
+    ) throws(FirebaseError) -> Enrolled {
         let session = try totp.text("sessionInfo") ?? ""
         let code = try totp.text("verificationCode") ?? ""
-        guard let pending = call.read({ $0.valid(PendingSecret.self, session, in: call.pool) }) else {
-            throw FirebaseProvider.invalidEnrollment()
+        let pending = try call.read { (tables) throws(FirebaseError) in
+            try FirebaseProvider.pendingSecret(session, call, tables)
+        }
+        // Recorded as `totp/enroll#finalize-missing-code`: it comes before the code.
+        guard displayName != nil else {
+            throw FirebaseError(
+                "MISSING_DISPLAY_NAME", "display name cannot be empty",
+                because: "an authenticator app needs a displayName")
         }
         return Enrolled(
             kind: .totp(pending.secret), session: session, step: try call.step(ofCode: code, pending.secret))
     }
 
-    private static func invalidEnrollment() -> FirebaseError {
-        FirebaseError("INVALID_SESSION_INFO", because: "sessionInfo is unknown, used, or older than five minutes")
+    /// The enrolment of an authenticator app that `session` names and that can still end.
+    ///
+    /// Recorded as `totp/enroll#finalize-again` and `lifetime#aged-session-t930`.
+    private static func pendingSecret(
+        _ session: String, _ call: FirebaseCall, _ tables: borrowing some TableReading & ~Copyable
+    ) throws(FirebaseError) -> PendingSecret {
+        guard let pending = tables.find(PendingSecret.self, session), pending.pool == call.pool else {
+            throw FirebaseError("INVALID_SESSION_INFO", because: "no enrolment has this sessionInfo")
+        }
+        guard !pending.isUsed else {
+            throw FirebaseError(
+                "TOO_MANY_ENROLLMENT_ATTEMPTS", "restart enrollment", because: "this enrolment has ended already")
+        }
+        guard pending.expires > tables.now else {
+            throw FirebaseError(
+                "SESSION_EXPIRED", because: "sessionInfo is older than \(enrollmentWindow.inWords): start again")
+        }
+        return pending
     }
 }

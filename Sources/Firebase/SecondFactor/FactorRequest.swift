@@ -16,25 +16,30 @@ struct FactorRequest: Sendable {
     enum IDs {
         /// They are made here, whatever the request says: a new user has none yet.
         case made
-        /// Each factor has one.
+        /// Each factor has one; where one hasn't, it is made, which the official emulator doesn't.
         case given
     }
 
-    /// A number that occurs twice is one factor.
+    /// A number that occurs twice is one factor. What production says was recorded as `admin-factors#admin-set-invalid-phone-ia` and
+    /// `interactions#admin-set-six-factors`; the official emulator has codes of its own, and no limit.
     ///
-    /// - Throws: `INVALID_MFA_PHONE_NUMBER`, `INVALID_MFA_ENROLLMENT_ID`, `DUPLICATE_MFA_ENROLLMENT_ID`.
-    static func list(_ items: [MessageFields], _ ids: IDs) throws(FirebaseError) -> [FactorRequest] {
+    /// - Throws: `INVALID_PHONE_NUMBER`, `SECOND_FACTOR_LIMIT_EXCEEDED`, `DUPLICATE_MFA_ENROLLMENT_ID`; in emulator mode
+    ///   `INVALID_MFA_PHONE_NUMBER`, `INVALID_MFA_ENROLLMENT_ID`.
+    static func list(
+        _ items: [MessageFields], _ ids: IDs, in call: FirebaseCall
+    ) throws(FirebaseError) -> [FactorRequest] {
         var (factors, numbers, known) = ([FactorRequest](), Set<String>(), Set<String>())
         for item in items {
             let number = try item.text("phoneInfo")
             let isApp = ids == .given && number == nil && item.has("totpInfo")
             guard isApp || number.map({ TextRule.phoneNumber.holds($0) }) ?? false else {
                 throw FirebaseError(
-                    "INVALID_MFA_PHONE_NUMBER", "Invalid format.", because: "phoneInfo isn't a number in E.164")
+                    call.isInEmulatorMode ? "INVALID_MFA_PHONE_NUMBER" : "INVALID_PHONE_NUMBER", "Invalid format.",
+                    because: "phoneInfo isn't a number in E.164")
             }
             if let number, !numbers.insert(number).inserted { continue }
             let id = try ids == .given ? item.text("mfaEnrollmentId") : nil
-            guard id != nil || ids == .made else {
+            guard id != nil || ids == .made || !call.isInEmulatorMode else {
                 throw FirebaseError(
                     "INVALID_MFA_ENROLLMENT_ID", "mfaEnrollmentId must be defined.",
                     because: "a factor has no mfaEnrollmentId")
@@ -47,6 +52,12 @@ struct FactorRequest: Sendable {
                 FactorRequest(
                     id: id, phoneNumber: number, displayName: try item.text("displayName"),
                     enrolledAt: try item.text("enrolledAt").flatMap { Instant(withMilliseconds: $0) }))
+        }
+        guard call.isInEmulatorMode || numbers.count <= FirebaseProvider.largestNumberOfPhones else {
+            throw FirebaseError(
+                "SECOND_FACTOR_LIMIT_EXCEEDED",
+                because:
+                    "there are \(numbers.count) numbers; a user has at most \(FirebaseProvider.largestNumberOfPhones)")
         }
         return factors
     }
@@ -63,9 +74,12 @@ struct FactorRequest: Sendable {
         } else if let former, case .totp = former.kind {
             kind = former.kind
         } else {
-            // What production says isn't documented.
+            // Recorded as `admin-factors#admin-set-totp-factor-ia`.
             throw FirebaseError(
-                "MFA_ENROLLMENT_NOT_FOUND", because: "the user has no authenticator app \(Diagnosis.quote(id))")
+                "UNSUPPORTED_SECOND_FACTOR", "attempting to add a new TOTP enrollment",
+                because:
+                    "the user has no authenticator app \(Diagnosis.quote(id)): only the user can enrol one, with its secret"
+            )
         }
         return SecondFactor(
             id: id, kind: kind, displayName: displayName, enrolledAt: enrolledAt ?? former?.enrolledAt ?? tables.now,

@@ -22,7 +22,9 @@ struct SecondFactor: Codable, Sendable {
     /// Whether the code of this step hasn't been used up. A step that the world's clock hasn't reached, since it was set back, doesn't
     /// count.
     func takes(_ step: Int64, at now: Instant) -> Bool {
-        guard let usedStep, usedStep <= TOTP.steps(around: now).upperBound else { return true }
+        guard let usedStep, usedStep <= TOTP.steps(around: now, give: TOTP.largestIntervals).upperBound else {
+            return true
+        }
         return step > usedStep
     }
 
@@ -34,18 +36,19 @@ struct SecondFactor: Codable, Sendable {
         }
     }
 
-    /// Who has shown only a first factor sees the end of a number.
-    func document(isMasked: Bool) -> JSONValue {
+    /// Who has shown only a first factor sees the end of a number. The official emulator's has the number twice; production's
+    /// times have six digits after the second, or none (`sms#lookup-new-token`, `admin-factors#admin-lookup-imported`).
+    func document(isMasked: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
         var info = JSONObject([("mfaEnrollmentId", .string(id))])
         info["displayName"] = displayName.map { .string($0) }
         switch kind {
         case .phone(let number):
             let masked = "+" + String(repeating: "*", count: max(0, number.count - 5)) + number.suffix(4)
             info["phoneInfo"] = .string(isMasked ? masked : number)
-            if !isMasked { info["unobfuscatedPhoneInfo"] = .string(number) }
+            if !isMasked, isInEmulatorMode { info["unobfuscatedPhoneInfo"] = .string(number) }
         case .totp: info["totpInfo"] = [:]
         }
-        info["enrolledAt"] = .string(enrolledAt.textWithMilliseconds)
+        info["enrolledAt"] = .string(isInEmulatorMode ? enrolledAt.textWithMilliseconds : enrolledAt.textOfTimestamp)
         return .object(info)
     }
 }
@@ -60,15 +63,21 @@ struct SecondFactorUse: Codable, Sendable {
 /// over: what works once is the second factor's code.
 struct PendingSecondFactor: TokenRow {
     static let table = Table<PendingSecondFactor>(
-        "firebase.pendingSecondFactor", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })
+        "firebase.pendingSecondFactor", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires + .hours(1) })
     static let byPool = Index<PendingSecondFactor, UserPool>("pool") { $0.pool }
 
     let token: String
     let user: User.Key
     /// `sign_in_provider`
     let provider: String
-    let expires: Instant
+    let begun: Instant
     var attributes = CustomClaims()
+
+    /// Recorded as `lifetime-sms`: after 450 seconds a text is sent, after 600 it isn't.
+    var expires: Instant { begun + .minutes(10) }
+    /// How long an authenticator app's code is taken. Recorded as `lifetime` and `lifetime-short`: after 290 seconds it is, after 300 it
+    /// isn't.
+    var endOfTOTP: Instant { begun + .minutes(5) }
 
     var pool: UserPool { user.pool }
 }
@@ -76,13 +85,14 @@ struct PendingSecondFactor: TokenRow {
 /// The secret of an authenticator app whose enrolment waits for its first code.
 struct PendingSecret: TokenRow {
     static let table = Table<PendingSecret>(
-        "firebase.pendingSecret", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })
+        "firebase.pendingSecret", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires + .hours(1) })
     static let byPool = Index<PendingSecret, UserPool>("pool") { $0.pool }
 
     let token: String
     let pool: UserPool
     let secret: [UInt8]
     let expires: Instant
+    var isUsed = false
 }
 
 /// One-time passwords by time: <https://www.rfc-editor.org/rfc/rfc6238>, with SHA-1, six digits and thirty seconds.
@@ -92,6 +102,8 @@ enum TOTP {
     /// Steps before and after the present one whose codes are taken: the service's default.
     /// <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
     static let adjacentIntervals: Int64 = 5
+    /// A project can't have more. Recorded as `config#write-adjacent-eleven`.
+    static let largestIntervals: Int64 = 10
 
     static func code(_ secret: [UInt8], step: Int64) -> String {
         let digest = Digest.hmacSHA1(key: secret, withUnsafeBytes(of: step.bigEndian, Array.init))
@@ -102,14 +114,14 @@ enum TOTP {
     }
 
     /// The step, among those around `time`, whose code it is; the latest one of several.
-    static func step(of code: String, _ secret: [UInt8], at time: Instant) -> Int64? {
-        steps(around: time).last { TOTP.code(secret, step: $0) == code }
+    static func step(of code: String, _ secret: [UInt8], at time: Instant, give intervals: Int64) -> Int64? {
+        steps(around: time, give: intervals).last { TOTP.code(secret, step: $0) == code }
     }
 
     /// The steps whose codes are accepted.
-    static func steps(around time: Instant) -> ClosedRange<Int64> {
+    static func steps(around time: Instant, give intervals: Int64) -> ClosedRange<Int64> {
         let now = time.seconds / period
-        return now - adjacentIntervals...now + adjacentIntervals
+        return now - intervals...now + intervals
     }
 }
 

@@ -5,18 +5,29 @@ import EmulatorCore
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaSignIn/start
 //
 // Quirks: after the first factor there is no token, but mfaPendingCredential and the list of second factors. The credential works
-// for ten minutes, however often it is shown. A code of an authenticator app works once, and no earlier one works after it. A
-// test number's code works again.
+// for ten minutes, with an authenticator app for five, however often it is shown. A code of an authenticator app works once, and
+// no earlier one works after it. A test number's code works again.
+// What production answers was recorded in September 2026: https://github.com/t-k/fireemu, conformance/auth-mfa-production.json
 
 extension FirebaseCall {
     /// The time step whose code it is.
     ///
     /// - Throws: `INVALID_CODE`.
     func step(ofCode code: String, _ secret: [UInt8]) throws(FirebaseError) -> Int64 {
-        if let step = TOTP.step(of: code, secret, at: exchange.world.now) { return step }
+        if let step = TOTP.step(of: code, secret, at: exchange.world.now, give: mfa.adjacentIntervals) { return step }
         throw FirebaseError(
             "INVALID_CODE",
-            because: "the code isn't this secret's at the world's time, give or take five steps of 30 seconds")
+            because:
+                "the code isn't this secret's at the world's time, give or take \(mfa.adjacentIntervals) steps of 30 seconds"
+        )
+    }
+}
+
+extension FirebaseCall {
+    /// What is wrong with a request that lacks a part: the official emulator has a code for each, production says it of all in one
+    /// sentence.
+    func missing(_ code: String, because reason: String) -> FirebaseError {
+        isInEmulatorMode ? FirebaseError(code, because: reason) : .invalidArgument(reason)
     }
 }
 
@@ -24,34 +35,48 @@ extension FirebaseProvider {
     /// The first factor that the request goes on from, and its user.
     private func pending(_ call: FirebaseCall) throws(FirebaseError) -> (PendingSecondFactor, User) {
         guard let text = try call.text("mfaPendingCredential") else {
-            throw FirebaseError("MISSING_MFA_PENDING_CREDENTIAL", because: "mfaPendingCredential is missing")
+            throw call.missing("MISSING_MFA_PENDING_CREDENTIAL", because: "mfaPendingCredential is missing")
         }
-        let found = call.read { tables -> (PendingSecondFactor, User)? in
-            guard let pending = tables.valid(PendingSecondFactor.self, text, in: call.pool),
-                let user = tables.find(User.self, pending.user)
-            else { return nil }
-            return (pending, user)
+        let (pending, user) = call.read { tables in
+            let pending = tables.find(PendingSecondFactor.self, text)
+            return (pending, pending.flatMap { tables.find(User.self, $0.user) })
         }
-        guard let found else {
-            throw FirebaseError(
-                "INVALID_MFA_PENDING_CREDENTIAL",
-                because: "mfaPendingCredential is unknown or older than ten minutes")
+        // Recorded as `totp/sign-in#finalize-unknown-pending` and `interactions#finalize-y-deleted`.
+        guard let pending, pending.pool == call.pool else {
+            throw FirebaseError("INVALID_PENDING_TOKEN", because: "no sign-in has this mfaPendingCredential")
         }
-        return found
+        guard let user else { throw .userIsGone }
+        return (pending, user)
+    }
+
+    /// Recorded as `lifetime-sms#sms-start-aged-m600`.
+    private func checkAge(_ pending: PendingSecondFactor, _ call: FirebaseCall) throws(FirebaseError) {
+        guard pending.expires <= call.exchange.world.now else { return }
+        throw FirebaseError(
+            "INVALID_MFA_PENDING_CREDENTIAL", "MFA pending credential is expired.",
+            because: "mfaPendingCredential is older than ten minutes: sign in with the first factor again")
     }
 
     func startSecondFactor(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         try requireAnyFactor(call)
-        let (_, user) = try pending(call)
+        let (pending, user) = try pending(call)
         guard let id = try call.text("mfaEnrollmentId") else {
-            throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
+            throw call.missing("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
         }
+        // Recorded as `sms#sign-in-start-without-info`. The official emulator doesn't need it.
+        guard call.isInEmulatorMode || call.has("phoneSignInInfo") else {
+            throw .invalidArgument("phoneSignInInfo is missing: an authenticator app needs no start")
+        }
+        try checkAge(pending, call)
         guard let factor = user.factors.first(where: { $0.id == id }) else {
             throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")
         }
         guard case .phone(let number) = factor.kind else {
-            throw FirebaseError(
-                "INVALID_ARGUMENT", because: "an authenticator app needs no start: finalize with its code")
+            // Recorded as `totp/sign-in#start-totp-as-phone`.
+            let reason = "an authenticator app needs no start: finalize with its code"
+            throw call.isInEmulatorMode
+                ? FirebaseError("INVALID_ARGUMENT", because: reason)
+                : FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.", because: reason)
         }
         try requireFactor("phone", call)
         let session = try call.sendCode(to: number)
@@ -59,10 +84,12 @@ extension FirebaseProvider {
     }
 
     func finalizeSecondFactor(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+        try call.fields.checkOneOf("verification_info", ["phoneVerificationInfo", "totpVerificationInfo"])
         try requireAnyFactor(call)
         let (pending, user) = try pending(call)
         let factor: SecondFactor
         if let phone = try call.nested("phoneVerificationInfo") {
+            try checkAge(pending, call)
             let number = try call.verifyCode(
                 session: phone.text("sessionInfo"), code: phone.text("code"), isSecondFactor: true)
             let match = user.factors.first { factor in
@@ -73,9 +100,9 @@ extension FirebaseProvider {
             }
             factor = match
         } else if let totp = try call.nested("totpVerificationInfo") {
-            factor = try authenticator(user, call, totp)
+            factor = try authenticator(pending, user, call, totp)
         } else {
-            throw FirebaseError("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
+            throw call.missing("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
         let agreed = try await call.agreeing(
             user, SignInEvent(method: pending.provider, secondFactor: factor.claim))
@@ -88,21 +115,31 @@ extension FirebaseProvider {
     }
 
     private func authenticator(
-        _ user: User, _ call: FirebaseCall, _ totp: MessageFields
+        _ pending: PendingSecondFactor, _ user: User, _ call: FirebaseCall, _ totp: MessageFields
     ) throws(FirebaseError) -> SecondFactor {
+        // Recorded as `totp/sign-in#finalize-missing-code`, `#finalize-without-enrollment-id` and `#finalize-unknown-enrollment`.
+        guard let code = try totp.text("verificationCode") else {
+            throw call.missing("INVALID_CODE", because: "totpVerificationInfo.verificationCode is missing")
+        }
         guard let id = try call.text("mfaEnrollmentId") else {
-            throw FirebaseError("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
+            throw call.missing("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
+        }
+        guard pending.endOfTOTP > call.exchange.world.now else {
+            throw FirebaseError(
+                "TOTP_CHALLENGE_TIMEOUT", "TOTP challenge timeout, provide first factor again.",
+                because:
+                    "mfaPendingCredential is older than five minutes, in which an authenticator app's code is taken")
         }
         guard let factor = user.factors.first(where: { $0.id == id }), case .totp(let secret) = factor.kind else {
-            throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no authenticator app of this ID")
+            throw FirebaseError("INVALID_MFA_ENROLLMENT_ID", because: "the user has no authenticator app of this ID")
         }
         try requireFactor("totp", call)
-        let step = try call.step(ofCode: try totp.text("verificationCode") ?? "", secret)
+        let step = try call.step(ofCode: code, secret)
         try call.update { (tables) throws(FirebaseError) in
             guard var user = tables.find(User.self, user.key),
                 let place = user.factors.firstIndex(where: { $0.id == id })
             else {
-                throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the authenticator app was removed meanwhile")
+                throw FirebaseError("INVALID_MFA_ENROLLMENT_ID", because: "the authenticator app was removed meanwhile")
             }
             guard user.factors[place].takes(step, at: tables.now) else {
                 throw FirebaseError(

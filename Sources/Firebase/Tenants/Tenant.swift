@@ -39,7 +39,7 @@ struct Tenant: Row {
         body["enableEmailLinkSignin"] = .bool(allowsEmailLinks)
         body["disableAuth"] = .bool(isDisabled)
         body["enableAnonymousUser"] = .bool(allowsAnonymous)
-        body["mfaConfig"] = .object(mfa.document)
+        body["mfaConfig"] = .object(mfa.document(listsNone: true))
         if !testNumbers.isEmpty {
             let numbers = testNumbers.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.string($0.value)) }
             body["testPhoneNumbers"] = .object(JSONObject(numbers))
@@ -54,45 +54,7 @@ extension Tenant {
     init(unconfigured id: String, of project: String) {
         self.init(
             project: project, id: id, allowsPasswords: true, allowsEmailLinks: true, allowsAnonymous: true,
-            mfa: MFAConfig(MFA(state: "ENABLED", providers: ["phone"])), isImplicit: true)
-    }
-}
-
-/// A tenant's `mfaConfig`, as it was written: it may name providers that mean nothing.
-/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/MultiFactorAuthConfig>
-struct MFAConfig: Codable, Sendable {
-    var state = "DISABLED"
-    /// Each at most once.
-    var enabledProviders: [String] = []
-    /// Whether authenticator apps may be second factors: `nil` where nobody has said.
-    var totpState: String?
-
-    /// What it comes to.
-    var effect: MFA {
-        let isPhone = enabledProviders.contains(MFAConfig.phone)
-        let isTOTP = totpState.map { $0 == "ENABLED" || $0 == "MANDATORY" } ?? false
-        return MFA(state: state, providers: (isPhone ? ["phone"] : []) + (isTOTP ? ["totp"] : []))
-    }
-
-    var document: JSONObject {
-        var body = JSONObject([
-            ("state", .string(state)), ("enabledProviders", .array(enabledProviders.map { .string($0) })),
-        ])
-        if let totpState {
-            let settings: JSONValue = ["adjacentIntervals": .integer(TOTP.adjacentIntervals)]
-            body["providerConfigs"] = [["state": .string(totpState), "totpProviderConfig": settings]]
-        }
-        return body
-    }
-
-    static let phone = "PHONE_SMS"
-}
-
-extension MFAConfig {
-    init(_ mfa: MFA) {
-        self.init(
-            state: mfa.state, enabledProviders: mfa.providers.contains("phone") ? [MFAConfig.phone] : [],
-            totpState: mfa.providers.contains("totp") ? "ENABLED" : nil)
+            mfa: MFAConfig(state: "ENABLED", enabledProviders: [MFAConfig.phone]), isImplicit: true)
     }
 }
 
@@ -102,7 +64,7 @@ extension Project {
         var project = self
         let own = tenant.isSeeded ? seededTenant(tenant.id)?.providers : nil
         project.providers = providers.within(tenant, own)
-        project.mfa = tenant.mfa.effect
+        project.mfaConfig = tenant.mfa
         if let hidesEmails = tenant.hidesEmails { project.hidesEmails = hidesEmails }
         return project
     }

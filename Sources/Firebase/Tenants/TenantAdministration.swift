@@ -92,7 +92,7 @@ extension Tenant {
             hidesEmails = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
         }
         if mask.names("testPhoneNumbers") { testNumbers = try Tenant.testNumbers(call) }
-        try mfa.change(call.nested("mfaConfig"), mask)
+        try mfa.change(call.nested("mfaConfig"), mask, at: "mfaConfig", message: "tenant.mfa_config")
         isImplicit = false
     }
 
@@ -132,48 +132,5 @@ extension Tenant {
             numbers[number] = code
         }
         return numbers
-    }
-}
-
-extension MFAConfig {
-    private static let states = ["STATE_UNSPECIFIED", "DISABLED", "ENABLED", "MANDATORY"]
-    private static let providers = ["PROVIDER_UNSPECIFIED", phone]
-    private static let type = "type.googleapis.com/google.cloud.identitytoolkit.admin.v2.MultiFactorAuthConfig"
-
-    /// Sets the fields that the mask names; `given` is the request's `mfaConfig`.
-    fileprivate mutating func change(_ given: MessageFields?, _ mask: UpdateMask) throws(FirebaseError) {
-        if mask.names("mfaConfig.state") {
-            let value = try given?.value("state").map { text throws(FirebaseError) in
-                try MFAConfig.name(text, MFAConfig.states, "mfa_config.state", "State")
-            }
-            state = value == nil || value == MFAConfig.states[0] ? "DISABLED" : value ?? "DISABLED"
-        }
-        if mask.names("mfaConfig.enabledProviders") {
-            var names: [String] = []
-            for text in try given?.texts("enabledProviders") ?? [] {
-                let name = try MFAConfig.name(
-                    text, MFAConfig.providers, "mfa_config.enabled_providers", "Provider")
-                if !names.contains(name) { names.append(name) }
-            }
-            enabledProviders = names
-        }
-        if mask.names("mfaConfig.providerConfigs") {
-            let config = try given?.list("providerConfigs").first { $0.has("totpProviderConfig") }
-            totpState = try config.map { config throws(FirebaseError) in
-                try MFAConfig.name(
-                    config.value("state") ?? "DISABLED", MFAConfig.states, "mfa_config.provider_configs.state", "State")
-            }
-        }
-    }
-
-    /// An enumeration's value, given by its name or its number.
-    private static func name(
-        _ text: String, _ names: [String], _ field: String, _ type: String
-    ) throws(FirebaseError) -> String {
-        if names.contains(text) { return text }
-        guard let number = Int(text), names.indices.contains(number) else {
-            throw .wrongType(field, "\(MFAConfig.type).\(type)", .string(text))
-        }
-        return names[number]
     }
 }
