@@ -21,7 +21,7 @@ package struct FacebookProvider: Provider {
 
     package static let title = "Facebook"
     package let name = "facebook"
-    let apps: RegisteredClients
+    let apps: RegisteredClients<RegisteredClient>
     let pages = PersonPages(.facebook, .facebook, host: host, path: dialogPath)
 
     package init(seed: Seed) {

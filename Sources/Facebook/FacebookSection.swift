@@ -7,11 +7,11 @@ struct FacebookSection: SeedSection {
     static let name = "facebook"
     static let about = "Facebook."
 
-    private static let words = RegisteredClients.Words(
+    private static let words = RegisteredClientWords(
         noun: "app", defaultSecret: "facebook-secret-for-tests", redirectURIs: "Valid OAuth redirect URIs")
 
     private let signingKeys: [SigningKey]
-    let apps: RegisteredClients
+    let apps: RegisteredClients<RegisteredClient>
 
     init(_ fields: inout Fields) {
         signingKeys = fields.signingKeys()

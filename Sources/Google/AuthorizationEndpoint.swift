@@ -6,9 +6,9 @@ import Time
 // GET /o/oauth2/v2/auth
 // https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters
 //
-// Quirks: a wrong client or redirect_uri ends at Google's own page, "Error 400: redirect_uri_mismatch". Redirect URIs are
+// Quirks: what is wrong with a request ends at Google's own page, "Error 400: redirect_uri_mismatch". Redirect URIs are
 // compared exactly. The callback carries scope, authuser, prompt and, lately, iss beside the code. A refresh token comes
-// with access_type=offline and only with the first consent, or with prompt=consent.
+// with access_type=offline and only with the first consent, or with prompt=consent. People may leave scopes of Google's APIs out.
 
 extension GoogleProvider {
     func authorize(_ exchange: Exchange, _ form: Form) -> Response {
@@ -28,7 +28,8 @@ extension GoogleProvider {
         case .nobody:
             return pages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
-        case .approve(let account, _): return approved(exchange, request, by: account)
+        case .approve(let account, let outcome):
+            return approved(exchange, request, by: account, granting: outcome?.scopes)
         }
     }
 
@@ -79,41 +80,53 @@ extension GoogleProvider {
 
     /// What an approval brought about, as far as the request asked for it.
     private struct Approved: Sendable {
+        let details: GoogleGrant.TokenDetails
         let code: String?
         let accessToken: String?
+        /// Whether the person had to consent.
+        let isConsent: Bool
         let at: Instant
     }
 
     /// Records consent and makes a code and an access token.
     private func approve(
-        _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account,
-        _ details: GoogleGrant.TokenDetails
+        _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account, _ scopes: GoogleScopes
     ) -> Approved {
         exchange.world.update { tables in
             let now = tables.now
             let client = request.client.id
-            let isFirst = !tables.hasConsented(account.id, to: client, scopes: request.scopes)
-            let grant = tables.consent(account.id, to: client, scopes: request.scopes)
+            let isConsent =
+                request.asksForConsent || !tables.hasConsented(account.id, to: client, scopes: scopes)
+            let grant = tables.consent(account.id, to: client, scopes: scopes)
+            let details = GoogleGrant.TokenDetails(
+                scopes: request.includesGrantedScopes ? scopes.adding(grant.scopes) : scopes, nonce: request.nonce,
+                isOffline: request.isOffline)
             var code: String?
             if request.responseTypes.contains("code") {
                 let text = GoogleToken.code.make(from: &tables.random)
-                let isOffline = request.isOffline && (isFirst || request.asksForConsent)
                 tables.put(
                     AuthorizationCode<GoogleGrant>(
                         text, grant: grant.key, client: client, redirectURI: request.redirectURI,
                         challenge: request.challenge, expires: now + settings.codeLifetime, usedBy: exchange.spentBy,
-                        details: GoogleGrant.CodeDetails(token: details, isOffline: isOffline)))
+                        details: GoogleGrant.CodeDetails(
+                            token: details, givesRefreshToken: request.isOffline && isConsent)))
                 code = text
             }
             let wantsToken = request.responseTypes.contains("token")
             let accessToken = wantsToken ? tables.makeAccessToken(grant, details) : nil
-            return Approved(code: code, accessToken: accessToken, at: now)
+            return Approved(details: details, code: code, accessToken: accessToken, isConsent: isConsent, at: now)
         }
     }
 
-    private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, by account: Account) -> Response {
-        let details = GoogleGrant.TokenDetails(scopes: request.scopes, nonce: request.nonce)
-        let approved = approve(exchange, request, by: account, details)
+    /// `granting` are the scopes that the person doesn't leave out.
+    private func approved(
+        _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account, granting: [String]? = nil
+    ) -> Response {
+        let scopes = request.scopes.granted(granting)
+        guard !scopes.names.isEmpty else {
+            return failed(exchange, request, "access_denied", "the person granted none of the scopes")
+        }
+        let approved = approve(exchange, request, by: account, scopes)
         var response = answer(exchange, request)
         response.append("state", exchange.redirectState(request.state)?.value)
         response.append("iss", issuer(exchange))
@@ -125,18 +138,18 @@ extension GoogleProvider {
         }
         if request.responseTypes.contains("id_token") {
             let token = IDToken(
-                issuer: issuer(exchange), client: request.client.id, account: account, details: details,
-                issuedAt: approved.at, accessToken: approved.accessToken)
+                issuer: issuer(exchange), client: request.client.id, account: account, details: approved.details,
+                issuedAt: approved.at, accessToken: approved.accessToken, code: approved.code)
             do { response.append("id_token", try token.minted(exchange)) } catch {
                 // RFC 6749's name: what Google says isn't documented.
                 return failed(
                     exchange, request, "server_error", "the ID token can't be signed: \(error.description)")
             }
         }
-        response.append("scope", request.scopes.text)
+        response.append("scope", approved.details.scopes.callbackText(asked: request.form["scope"] ?? ""))
         response.append("authuser", "0")
         response.append("hd", account.google.hostedDomain)
-        response.append("prompt", request.asksForConsent ? "consent" : "none")
+        response.append("prompt", approved.isConsent ? "consent" : "none")
         return response.deliver()
     }
 
@@ -155,6 +168,7 @@ extension GoogleProvider {
 
     /// Google's own page, for errors that aren't sent to the redirect URI.
     private func page(_ error: GoogleError) -> Response {
-        pages.problem(error.status, "Error \(error.status): \(error.name)", error.diagnosis)
+        pages.problem(
+            error.status, "Error \(error.status): \(error.name)", error.diagnosis, text: error.description)
     }
 }

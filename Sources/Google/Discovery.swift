@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import OAuth
 
 // GET https://accounts.google.com/.well-known/openid-configuration, and the keys
 // https://developers.google.com/identity/openid-connect/openid-connect#discovery
@@ -14,13 +15,13 @@ extension GoogleProvider {
         return GoogleProvider.json([
             "issuer": .string(issuer(exchange)),
             "authorization_endpoint": .string(accounts + GoogleProvider.authorizePath),
+            "device_authorization_endpoint": .string("\(tokens)/device/code"),
             "token_endpoint": .string("\(tokens)/token"),
             "userinfo_endpoint": .string(exchange.address.base(of: GoogleProvider.userInfoHost) + "/v1/userinfo"),
             "revocation_endpoint": .string("\(tokens)/revoke"),
             "jwks_uri": .string(exchange.address.base(of: GoogleProvider.apiHost) + "/oauth2/v3/certs"),
             "response_types_supported": [
                 "code", "token", "id_token", "code token", "code id_token", "token id_token", "code token id_token",
-                "none",
             ],
             "response_modes_supported": ["query", "fragment", "form_post"], "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": ["RS256"],
@@ -31,7 +32,9 @@ extension GoogleProvider {
                 "sub",
             ],
             "code_challenge_methods_supported": ["plain", "S256"],
-            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "grant_types_supported": [
+                "authorization_code", "refresh_token", .string(DeviceAuthorization.grantType),
+            ],
             "authorization_response_iss_parameter_supported": true,
         ])
     }

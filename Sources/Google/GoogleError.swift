@@ -7,9 +7,11 @@ import JSON
 struct GoogleError: Error, Sendable {
     let name: String
     let status: Int
-    /// `error_description`; Google's own page shows none.
+    /// `error_description`, and the sentence on Google's own page.
     let description: String?
     let diagnosis: Diagnosis
+    /// `error_uri`.
+    var uri: String?
 
     init(_ name: String, _ description: String?, status: Int = 400, _ diagnosis: Diagnosis) {
         self.name = name
@@ -18,9 +20,39 @@ struct GoogleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
+    /// A parameter without which Google can't go on: <https://github.com/googleapis/google-api-nodejs-client/issues/3089>,
+    /// <https://github.com/googleworkspace/node-samples/issues/79>.
+    static func missing(_ parameter: String, _ diagnosis: Diagnosis? = nil) -> GoogleError {
+        GoogleError(
+            "invalid_request", "Missing required parameter: \(parameter)",
+            diagnosis ?? Diagnosis("\(parameter) is missing: send it"))
+    }
+
+    /// A parameter with a value that Google doesn't know: <https://github.com/googleworkspace/php-samples/issues/44>.
+    static func invalidValue(of parameter: String, _ value: String, expected: String) -> GoogleError {
+        GoogleError(
+            "invalid_request", "Invalid parameter value for \(parameter): '\(value)' is not valid",
+            Diagnosis(received: "\(parameter) \(Diagnosis.quote(value))", expected: expected, "send one of these"))
+    }
+
+    /// Scopes that Google doesn't have, as `scopes` says; `nil` when it has all.
+    static func unknownScopes(_ scopes: GoogleScopes) -> GoogleError? {
+        guard let fault = scopes.fault else { return nil }
+        var error = GoogleError(
+            "invalid_scope", fault,
+            Diagnosis(
+                received: "scope \(Diagnosis.quote(scopes.text))", expected: "openid, email, profile or URLs",
+                "separate scopes by spaces, and write out those of Google's APIs: https://www.googleapis.com/auth/drive.file"
+            ))
+        // https://github.com/googleapis/google-auth-library-python/issues/999
+        error.uri = "https://developers.google.com/identity/protocols/oauth2"
+        return error
+    }
+
     var jsonResponse: Response {
         var body = JSONObject([("error", .string(name))])
         body["error_description"] = description.map { .string($0) }
+        body["error_uri"] = uri.map { .string($0) }
         return GoogleProvider.json(.object(body), status: status).diagnosed(diagnosis)
     }
 
@@ -31,7 +63,21 @@ struct GoogleError: Error, Sendable {
         ("invalid_grant", 400, "Bad Request"), ("unauthorized_client", 401, "Unauthorized"),
         ("unsupported_grant_type", 400, "Invalid grant_type"), ("redirect_uri_mismatch", 400, "Bad Request"),
         ("invalid_scope", 400, "Bad Request"), ("admin_policy_enforced", 400, nil), ("org_internal", 403, nil),
+        // Of the device flow.
+        ("authorization_pending", 428, "Precondition Required"), ("slow_down", 403, "Forbidden"),
+        ("access_denied", 403, "Forbidden"), ("expired_token", 400, nil),
     ])
+    /// Of the endpoint for device codes. With too many requests there is `error_code` in place of `error`:
+    /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#step-2:-handle-the-authorization-server-response>.
+    static let ofDeviceCodes = OperationTraits.Errors(
+        ["invalid_client", "invalid_scope", "invalid_request", "rate_limit_exceeded"]
+    ) { order, exchange in
+        guard order.name == "rate_limit_exceeded" else {
+            let status = order.name == "invalid_client" ? 401 : 400
+            return GoogleError(order.name, order.description, status: status, order.diagnosis).jsonResponse
+        }
+        return GoogleProvider.json(["error_code": .string(order.name)], status: 403).diagnosed(order.diagnosis)
+    }
     /// Of revocation and of tokeninfo.
     static let ofRevocation = ordered([("invalid_token", 400, "Token expired or revoked")])
     static let ofUserInfo = ordered([("invalid_request", 401, "Invalid Credentials")])

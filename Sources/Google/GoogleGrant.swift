@@ -8,16 +8,24 @@ struct GoogleGrant: OAuthGrant {
     struct CodeDetails: Codable, Sendable {
         let token: TokenDetails
         /// Whether a refresh token comes with the access token.
+        let givesRefreshToken: Bool
+    }
+
+    /// What one authorization was for. Its tokens carry these scopes only, even if the person has granted more before, unless
+    /// `include_granted_scopes` was true.
+    struct TokenDetails: Codable, Sendable {
+        var scopes: GoogleScopes
+        /// The ID token of the sign-in has it, those of refreshes don't.
+        var nonce: String?
+        /// Whether `access_type` was `offline`.
         let isOffline: Bool
     }
 
-    /// What one authorization asked for. Its tokens carry these scopes only, even if the person has granted more before.
-    struct TokenDetails: Codable, Sendable {
-        let scopes: GoogleScopes
-        let nonce: String?
-    }
-
-    static let tables = GrantTables<GoogleGrant>("google")
+    static let tables = GrantTables<GoogleGrant>("google", tokenIndexes: [refreshTokens])
+    /// The refresh tokens of a grant.
+    static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
+    /// With one more, the oldest stops: <https://developers.google.com/identity/protocols/oauth2#expiration>.
+    static let refreshTokenLimit = 100
 
     let account: String
     let client: String
@@ -59,11 +67,51 @@ extension Transaction {
     }
 
     mutating func makeRefreshToken(_ grant: GoogleGrant, _ details: GoogleGrant.TokenDetails) -> String {
+        if count(GoogleGrant.refreshTokens, grant.key) >= GoogleGrant.refreshTokenLimit,
+            let oldest = first(GoogleGrant.refreshTokens, grant.key)
+        {
+            remove(Token<GoogleGrant>.self, oldest.key)
+            let limit = GoogleGrant.refreshTokenLimit
+            put(
+                EndedToken(
+                    key: oldest.key, reason: "\(limit) newer ones of the person and the client ended it", at: now))
+        }
+        var details = details
+        details.nonce = nil
         let text = GoogleToken.refresh.make(from: &random)
         put(
             Token<GoogleGrant>(
                 text, .refresh, grant: grant.key, client: grant.client, expires: nil, details: details))
         return text
+    }
+}
+
+// MARK: - Tokens that work no more
+
+/// Why a token stopped working, for Google's words and for diagnoses. Google, too, forgets it after some time
+/// (<https://github.com/AlphaTiles/AlphaTiles/pull/107>).
+struct EndedToken: Row {
+    static let table = Table<EndedToken>("google.endedToken", limit: 1_000, isWrittenBehind: true)
+
+    /// The token itself.
+    let key: String
+    /// A clause.
+    let reason: String
+    let at: Instant
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Why an access token or a refresh token doesn't work, in a clause.
+    func reason(against text: String, _ kind: Token<GoogleGrant>.Kind) -> String {
+        if let ended = find(EndedToken.self, text) { return "\(ended.reason), \((now - ended.at).inWords) ago" }
+        return reason(againstUsing: text, kind, GoogleGrant.self)
+    }
+}
+
+extension Transaction {
+    /// Ends a grant with all of its codes and tokens.
+    mutating func end(_ grant: GoogleGrant, because reason: String) {
+        for token in end(grant) { put(EndedToken(key: token.key, reason: reason, at: now)) }
     }
 }
 

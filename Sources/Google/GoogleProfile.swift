@@ -17,6 +17,9 @@ struct GoogleProfile: AccountProfile {
             "hostedDomain", .text(.nonEmpty), "The Google Workspace domain, `hd` in ID tokens.")
     }
 
+    /// The address of the picture. Nothing is served there.
+    var picture: String { "https://lh3.googleusercontent.com/a/\(sub)=s96-c" }
+
     var uniqueIdentifiers: [(member: String, identifier: String)] { [(member: "sub", identifier: "google.sub:\(sub)")] }
 
     static func check(_ references: inout SeedReferences) {

@@ -9,7 +9,8 @@ extension GoogleProvider {
         let scopes = GoogleScopes(wanted.scopes ?? ["openid", "email", "profile"])
         let token = IDToken(
             issuer: issuer(exchange), client: wanted.client, account: account,
-            details: GoogleGrant.TokenDetails(scopes: scopes, nonce: wanted.nonce), issuedAt: exchange.world.now)
+            details: GoogleGrant.TokenDetails(scopes: scopes, nonce: wanted.nonce, isOffline: false),
+            issuedAt: exchange.world.now)
         return TokenDraft(claims: token.claims, owner: .google, type: "JWT")
     }
 }

@@ -19,7 +19,7 @@ package struct GoogleProvider: Provider {
 
     package static let title = "Google"
     package let name = "google"
-    var clients: RegisteredClients { settings.clients }
+    var clients: RegisteredClients<GoogleClient> { settings.clients }
     let settings: GoogleSection
     let pages = PersonPages(.google, .google, host: host, path: authorizePath)
 
@@ -38,7 +38,7 @@ package struct GoogleProvider: Provider {
     package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 
     package var operations: [Operation] {
-        authorizations + profiles + tokens + keySets + [
+        authorizations + profiles + tokens + devices + keySets + [
             nativeCall,
             .revocations(of: name, "Lets people remove an app in their Google account.") { revokeByOrder($0, $1) },
         ]
@@ -69,30 +69,54 @@ package struct GoogleProvider: Provider {
         return [
             Operation("POST", host, "/o/oauth2/token", keys: [.google], token) { self.token($0) },
             Operation("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { revoke($0, $0.request.queryForm) },
+            Operation("POST", host, "/o/oauth2/revoke", cors: .any, revocation) { revokeByPost($0) },
             Operation("POST", tokenHost, "/token", cors: .any, keys: [.google], token) { self.token($0) },
             Operation("POST", tokenHost, "/revoke", cors: .any, revocation) { revokeByPost($0) },
             Operation("GET", tokenHost, "/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
             Operation("POST", tokenHost, "/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
-            Operation("GET", apiHost, "/oauth2/v3/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
-            Operation("POST", apiHost, "/oauth2/v3/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
+            Operation("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token) { self.token($0) },
             Operation("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token) { self.token($0) },
+        ]
+            + ["GET", "POST"].flatMap { method in
+                ["v1", "v2", "v3"].map { version in
+                    Operation(
+                        method, apiHost, "/oauth2/\(version)/tokeninfo", cors: .any, keys: [.google], info
+                    ) { tokenInfo($0, isOld: version != "v3") }
+                }
+            }
+    }
+
+    private var devices: [Operation] {
+        let host = [GoogleProvider.deviceHost]
+        let codes = OperationTraits.api(GoogleError.ofDeviceCodes)
+        return [
+            Operation("POST", [GoogleProvider.tokenHost], "/device/code", codes) { deviceCode($0) },
+            Operation("POST", [GoogleProvider.host], "/o/oauth2/device/code", codes) { deviceCode($0) },
+            Operation("GET", host, GoogleProvider.devicePath, .page) { devicePage($0) },
+            Operation("POST", host, GoogleProvider.devicePath, .page) { decideOnDevice($0) },
+            Operation("GET", ["google.com"], GoogleProvider.devicePath, .page) { redirectToDevicePage($0) },
         ]
     }
 
     private var profiles: [Operation] {
         let traits = OperationTraits.api(GoogleError.ofUserInfo)
-        return ["GET", "POST"].flatMap { method in
-            [
-                Operation(method, [GoogleProvider.userInfoHost], "/v1/userinfo", cors: .any, traits) { userInfo($0) },
-                Operation(method, [GoogleProvider.apiHost], "/oauth2/v3/userinfo", cors: .any, traits) { userInfo($0) },
-                Operation(method, [GoogleProvider.apiHost], "/oauth2/v1/userinfo", cors: .any, traits) {
-                    userInfo($0, isOld: true)
-                },
-                Operation(method, [GoogleProvider.apiHost], "/oauth2/v2/userinfo", cors: .any, traits) {
-                    userInfo($0, isOld: true)
-                },
-            ]
+        let old = OperationTraits.api(APIError.ordered)
+        let apiHost = [GoogleProvider.apiHost]
+        let people = Operation("GET", [GoogleProvider.peopleHost], "/v1/people/me", cors: .any, old) {
+            personOfToken($0)
         }
+        return [people]
+            + ["GET", "POST"].flatMap { method in
+                [
+                    Operation(method, [GoogleProvider.userInfoHost], "/v1/userinfo", cors: .any, traits) {
+                        userInfo($0)
+                    },
+                    Operation(method, apiHost, "/oauth2/v3/userinfo", cors: .any, traits) { userInfo($0) },
+                    Operation(method, apiHost, "/oauth2/v1/userinfo", cors: .any, old) { userInfo($0, .v1) },
+                    Operation(method, apiHost, "/oauth2/v2/userinfo", cors: .any, old) { userInfo($0, .v2) },
+                    Operation(method, apiHost, "/userinfo/v2/me", cors: .any, old) { userInfo($0, .v2) },
+                ]
+            }
     }
 
     private var keySets: [Operation] {
@@ -121,7 +145,11 @@ package struct GoogleProvider: Provider {
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.update { $0.endGrants(GoogleGrant.self, of: account) }
+        exchange.world.update { tables in
+            for grant in tables.grants(GoogleGrant.self, of: account) {
+                tables.end(grant, because: "the account was deleted")
+            }
+        }
     }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {

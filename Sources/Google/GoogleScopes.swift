@@ -3,11 +3,18 @@ import JSON
 
 /// Scopes in the order in which they were asked for: <https://developers.google.com/identity/protocols/oauth2/scopes>.
 ///
-/// Quirk: `email` and `profile` may be asked for by these names, and are written out in answers.
+/// Quirks: `email` and `profile` may be asked for by these names, and are written out in answers. With them comes `openid`, also
+/// where nobody asked for it (<https://github.com/requests/requests-oauthlib/issues/387>).
 struct GoogleScopes: Codable, Sendable {
+    private static let prefix = "https://www.googleapis.com/auth/"
+
     let names: [String]
 
-    init(_ names: some Sequence<String>) { self.names = names.map(GoogleScopes.fullName) }
+    /// Each once.
+    init(_ names: some Sequence<String>) {
+        var seen: Set<String> = []
+        self.names = names.map(GoogleScopes.fullName).filter { seen.insert($0).inserted }
+    }
 
     /// Separated by spaces.
     init(text: String) { self.init(text.split(separator: " ").map(String.init)) }
@@ -16,15 +23,66 @@ struct GoogleScopes: Codable, Sendable {
 
     func contains(_ name: String) -> Bool { names.contains(GoogleScopes.fullName(name)) }
 
+    // MARK: - Granting
+
+    /// Those that Google doesn't have. There is no list of Google's scopes here: all of them but the three of OpenID Connect are
+    /// URLs, so every URL is taken.
+    private var unknown: [String] {
+        names.filter { name in
+            name != "openid" && !name.hasPrefix("https://") && !name.hasPrefix("http://")
+        }
+    }
+
+    /// Google's sentence about scopes that it doesn't have; `nil` when it has all.
+    /// <https://github.com/markbates/goth/issues/445>, <https://github.com/google/oauth2l/issues/89>.
+    var fault: String? {
+        let invalid = unknown
+        guard !invalid.isEmpty else { return nil }
+        let valid = names.filter { !invalid.contains($0) }
+        let known = valid.isEmpty ? "" : "valid=[\(valid.joined(separator: ", "))], "
+        return "Some requested scopes were invalid. {\(known)invalid=[\(invalid.joined(separator: ", "))]}"
+    }
+
+    /// With `openid`, where scopes of sign-in are among them.
+    var withSignIn: GoogleScopes {
+        contains("email") || contains("profile") ? GoogleScopes(names + ["openid"]) : self
+    }
+
+    /// Without those that a person leaves out; `nil` leaves nothing out. Google's page asks for each scope, but not for those
+    /// of sign-in: <https://developers.google.com/identity/protocols/oauth2/resources/granular-permissions>.
+    func granted(_ granted: [String]?) -> GoogleScopes {
+        guard let granted = granted.map({ GoogleScopes($0) }) else { return self }
+        return GoogleScopes(names.filter { GoogleScopes.isOfSignIn($0) || granted.names.contains($0) })
+    }
+
+    /// Those that a person may leave out.
+    var optional: [String] { names.filter { !GoogleScopes.isOfSignIn($0) } }
+
+    /// With those that were granted before.
+    func adding(_ others: some Sequence<String>) -> GoogleScopes { GoogleScopes(names + others.sorted()) }
+
+    func isSubset(of others: GoogleScopes) -> Bool { Set(names).isSubset(of: others.names) }
+
+    /// As the redirect of an authorization has them: `email` and `profile` stand before the others, too, where they were asked for
+    /// by these names.
+    func callbackText(asked: String) -> String {
+        let short = asked.split(separator: " ").filter { $0 == "email" || $0 == "profile" }.map(String.init)
+        var seen: Set<String> = []
+        let shown = short.filter { seen.insert($0).inserted && contains($0) }
+        return (shown + names).joined(separator: " ")
+    }
+
+    // MARK: - What they show
+
     /// In words, for a consent page.
-    var descriptions: [String] {
-        names.map { name in
-            switch name {
-            case "openid": "who the person is at Google"
-            case GoogleScopes.fullName("email"): "the primary address"
-            case GoogleScopes.fullName("profile"): "name and picture"
-            default: name
-            }
+    var descriptions: [String] { names.map { GoogleScopes.description(of: $0) } }
+
+    static func description(of name: String) -> String {
+        switch name {
+        case "openid": "who the person is at Google"
+        case fullName("email"): "the primary address"
+        case fullName("profile"): "name and picture"
+        default: name
         }
     }
 
@@ -36,15 +94,18 @@ struct GoogleScopes: Codable, Sendable {
         }
         if contains("profile") {
             shown += [
-                ("name", .string(account.fullName)),
-                ("picture", .string("https://lh3.googleusercontent.com/a/\(account.google.sub)=s96-c")),
+                ("name", .string(account.fullName)), ("picture", .string(account.google.picture)),
                 ("given_name", .string(account.name.given)), ("family_name", .string(account.name.family)),
             ]
         }
         return shown
     }
 
+    private static func isOfSignIn(_ name: String) -> Bool {
+        ["openid", fullName("email"), fullName("profile")].contains(name)
+    }
+
     private static func fullName(_ name: String) -> String {
-        ["email", "profile"].contains(name) ? "https://www.googleapis.com/auth/userinfo.\(name)" : name
+        ["email", "profile"].contains(name) ? "\(prefix)userinfo.\(name)" : name
     }
 }

@@ -8,7 +8,7 @@ struct GoogleSection: SeedSection {
     static let name = "google"
     static let about = "Google."
 
-    private static let words = RegisteredClients.Words(
+    static let words = RegisteredClientWords(
         noun: "client", defaultSecret: "google-secret-for-tests", redirectURIs: "Authorized redirect URIs")
 
     enum Issuer: String, CaseIterable, Sendable {
@@ -19,7 +19,8 @@ struct GoogleSection: SeedSection {
     let issuer: Issuer
     private let signingKeys: [SigningKey]
     let codeLifetime: TimeSpan
-    let clients: RegisteredClients
+    let deviceCodeLifetime: TimeSpan
+    let clients: RegisteredClients<GoogleClient>
 
     init(_ fields: inout Fields) {
         issuer = fields(
@@ -28,6 +29,8 @@ struct GoogleSection: SeedSection {
         signingKeys = fields.signingKeys()
         codeLifetime = fields(
             "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")
+        deviceCodeLifetime = fields(
+            "deviceCodeLifetime", .duration, default: .minutes(30), "How long a device waits for a person.")
         clients = RegisteredClients(&fields, GoogleSection.words, "OAuth clients.")
     }
 
@@ -38,6 +41,10 @@ struct GoogleSection: SeedSection {
     var seededClients: [SeededClient] { clients.seeded(at: GoogleProvider.title) }
 
     func secret(ofClient id: String) -> String? { clients[id]?.secret }
+
+    static func check(_ references: inout SeedReferences) {
+        for client in references.root[name]?["clients"]?.items ?? [] { GoogleClient.check(client, &references) }
+    }
 }
 
 extension KeyOwner {

@@ -9,21 +9,27 @@ struct IDToken: Sendable {
     static let lifetime = TimeSpan.hours(1)
 
     let issuer: String
+    /// For whom it is.
     let client: String
+    /// Who asked for it: `azp`. An app on a device asks for one that is meant for its backend.
+    var app: String?
     let account: Account
     let details: GoogleGrant.TokenDetails
     let issuedAt: Instant
     /// Present beside an access token: `at_hash`.
     var accessToken: String?
+    /// Present beside a code: `c_hash`.
+    var code: String?
 
     var claims: JSONObject {
         var claims = JSONObject([
-            ("iss", .string(issuer)), ("azp", .string(client)), ("aud", .string(client)),
+            ("iss", .string(issuer)), ("azp", .string(app ?? client)), ("aud", .string(client)),
             ("sub", .string(account.google.sub)),
         ])
         claims["hd"] = account.google.hostedDomain.map { .string($0) }
         for (name, value) in details.scopes.profile(of: account) { claims[name] = value }
         claims["at_hash"] = accessToken.map { .string(Algorithm.rs256.leftHalf(of: $0)) }
+        claims["c_hash"] = code.map { .string(Algorithm.rs256.leftHalf(of: $0)) }
         claims["nonce"] = details.nonce.map { .string($0) }
         claims["iat"] = .numericDate(issuedAt)
         claims["exp"] = .numericDate(issuedAt + IDToken.lifetime)

@@ -3,9 +3,15 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Time
 
 // POST /_understudy/v1/google/authorizations: what the Google SDK on a device would deliver, an ID token and an access token
 // https://developers.google.com/identity/sign-in/ios/sign-in
+//
+// With `serverClient` there is a code for the app's backend, too, and the backend is the ID token's audience
+// (https://developers.google.com/identity/sign-in/ios/offline-access). A web client that names itself gets what the popup of Google's
+// script delivers: a code that redirect_uri=postmessage redeems
+// (https://developers.google.com/identity/oauth2/web/guides/use-code-model).
 
 extension GoogleProvider {
     var nativeCall: Operation {
@@ -21,9 +27,10 @@ extension GoogleProvider {
                             .required("userID", .string, "The person's `sub`."),
                             .required("idToken", .string, "The ID token."),
                             .required("accessToken", .string, "The access token."),
+                            .optional("serverAuthCode", .string, "With `serverClient`: a code for the app's backend."),
                         ]))
             ] + CallAnswer.nativeRefusals, keys: [.google],
-            .native(errors: ["canceled"], takesOthers: true, mints: .google)
+            .native(errors: ["canceled"], takesOthers: true, mints: .google, givesCodes: true)
         ) { authorizeNatively($0, $1) }
     }
 
@@ -31,12 +38,16 @@ extension GoogleProvider {
         static let schemaName: String? = "GoogleAuthorization"
 
         let client: String
+        let serverClient: String?
         let account: String?
         let nonce: String?
         let scopes: [String]
 
         init(_ fields: inout Fields) {
             client = fields("client", .text(.nonEmpty), "The app's client ID.")
+            serverClient = fields.nullable(
+                "serverClient", .text(.nonEmpty),
+                "The client ID of the app's backend. A `web` client that names itself gets the code of a popup.")
             account = fields.nullable("account", .text(.nonEmpty), "Who signs in on the device.")
             nonce = fields.nullable("nonce", .text(.nonEmpty), "What the app gave the Google SDK as nonce.")
             scopes = fields(
@@ -48,20 +59,30 @@ extension GoogleProvider {
     private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) -> Response {
         do throws(ControlRefusal) {
             let client = try clients.client(named: body.client)
+            let server = try body.serverClient.map { id throws(ControlRefusal) in
+                try clients.client(named: id, at: "$.serverClient")
+            }
             let account = try exchange.nativeAccount(provider: name, client: client, account: body.account)
-            let scopes = GoogleScopes(body.scopes)
-            let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: body.nonce)
-            let (accessToken, now) = exchange.world.update { tables in
+            let scopes = GoogleScopes(body.scopes).withSignIn
+            let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: body.nonce, isOffline: false)
+            let codeLifetime = settings.codeLifetime
+            let (accessToken, code, now) = exchange.world.update { tables in
+                let code = server.map { server in
+                    tables.makeServerCode(
+                        account, for: server, by: client, scopes, lifetime: codeLifetime, usedBy: exchange.spentBy)
+                }
                 let grant = tables.consent(account.id, to: client.id, scopes: scopes)
-                return (tables.makeAccessToken(grant, details), tables.now)
+                return (tables.makeAccessToken(grant, details), code, tables.now)
             }
             let token = IDToken(
-                issuer: issuer(exchange), client: client.id, account: account, details: details, issuedAt: now,
-                accessToken: accessToken)
-            return ControlAnswer.ok([
-                "userID": .string(account.google.sub), "idToken": .string(try mintNatively(token, exchange)),
-                "accessToken": .string(accessToken),
+                issuer: issuer(exchange), client: server?.id ?? client.id, app: client.id, account: account,
+                details: details, issuedAt: now, accessToken: accessToken)
+            var answer = JSONObject([
+                ("userID", .string(account.google.sub)), ("idToken", .string(try mintNatively(token, exchange))),
+                ("accessToken", .string(accessToken)),
             ])
+            answer["serverAuthCode"] = code.map { .string($0) }
+            return ControlAnswer.ok(.object(answer))
         } catch {
             return error.response
         }
@@ -71,5 +92,25 @@ extension GoogleProvider {
         do { return try token.minted(exchange) } catch {
             throw .signing(error)
         }
+    }
+}
+
+extension Transaction {
+    /// A code that the backend `server` redeems for a refresh token, if it has none of the person yet. `app` got it.
+    fileprivate mutating func makeServerCode(
+        _ account: Account, for server: GoogleClient, by app: GoogleClient, _ scopes: GoogleScopes, lifetime: TimeSpan,
+        usedBy: String?
+    ) -> String {
+        let isFirst = !hasConsented(account.id, to: server.id, scopes: scopes)
+        let grant = consent(account.id, to: server.id, scopes: scopes)
+        let code = GoogleToken.code.make(from: &random)
+        let isPopup = app.id == server.id && app.type == .web
+        put(
+            AuthorizationCode<GoogleGrant>(
+                code, grant: grant.key, client: server.id, redirectURI: isPopup ? "postmessage" : nil,
+                expires: now + lifetime, usedBy: usedBy,
+                details: GoogleGrant.CodeDetails(
+                    token: GoogleGrant.TokenDetails(scopes: scopes, isOffline: true), givesRefreshToken: isFirst)))
+        return code
     }
 }

@@ -15,17 +15,20 @@ extension GoogleProvider {
 
     func revoke(_ exchange: Exchange, _ form: Form) -> Response {
         let text = form["token"] ?? ""
-        let isRevoked = exchange.world.update { tables in
+        // Missing or empty, it is one that doesn't work. Not documented.
+        let refusal = exchange.world.update { tables -> String? in
             guard let token = tables.find(Token<GoogleGrant>.self, text), !token.hasExpired(at: tables.now),
                 let grant = tables.find(GoogleGrant.self, token.grant)
-            else { return false }
-            tables.end(grant)
-            return true
+            else {
+                let kind = tables.find(Token<GoogleGrant>.self, text)?.kind ?? .access
+                return tables.reason(against: text, kind)
+            }
+            tables.end(grant, because: "\(grant.client) revoked it")
+            return nil
         }
-        guard isRevoked else {
+        if let refusal {
             return GoogleError(
-                "invalid_token", "Token expired or revoked",
-                Diagnosis("the token is missing, unknown, expired or revoked already")
+                "invalid_token", "Token expired or revoked", Diagnosis("the token can't be revoked: \(refusal)")
             ).jsonResponse
         }
         return GoogleProvider.json([:])

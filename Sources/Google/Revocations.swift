@@ -12,7 +12,9 @@ extension GoogleProvider {
         } isOf: { grant, id in
             grant.client == id
         } end: { grant in
-            exchange.world.update { _ = $0.end(grant) }
+            exchange.world.update { tables in
+                tables.end(grant, because: "the person removed the app in their Google account")
+            }
         }
     }
 }

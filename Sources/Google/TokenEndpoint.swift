@@ -8,22 +8,37 @@ import Time
 // POST https://oauth2.googleapis.com/token
 // https://developers.google.com/identity/protocols/oauth2/web-server#exchange-authorization-code
 //
-// Quirks: JSON and a query are read as well as a form, which isn't documented, but clients in use send them. expires_in is 3599. Refresh tokens aren't replaced when they are used, and none comes without
-// access_type=offline. An unknown client is 401 "The OAuth client was not found."
+// Quirks: JSON and a query are read as well as a form, which isn't documented, but clients in use send them. expires_in is 3599. Refresh
+// tokens aren't replaced when they are used, and none comes without access_type=offline. The grant type is looked at first: a body
+// that can't be read is "Invalid grant_type: " (https://github.com/natelindev/tsdav/issues/130). The rest of the order isn't
+// documented.
 
 extension GoogleProvider {
+    /// What the device flow's grant type was called before RFC 8628, with `code` in place of `device_code`:
+    /// <https://github.com/pipacs/o2/pull/130>.
+    private static let oldDeviceGrantType = "http://oauth.net/grant_type/device/1.0"
+
     func token(_ exchange: Exchange) -> Response {
         let form = parameters(exchange.request)
         do throws(GoogleError) {
-            let client = try authenticate(exchange.request, form)
-            switch form["grant_type"] {
-            case "authorization_code": return try redeem(exchange, form, client)
-            case "refresh_token": return try refresh(exchange, form, client)
+            switch form["grant_type"] ?? "" {
+            case "authorization_code":
+                return try redeem(exchange, form, try authenticate(exchange.request, form))
+            case "refresh_token":
+                return try refresh(exchange, form, try authenticate(exchange.request, form))
+            case DeviceAuthorization.grantType:
+                let client = try authenticate(exchange.request, form)
+                return try redeemDevice(exchange, form, client, code: "device_code")
+            case GoogleProvider.oldDeviceGrantType:
+                return try redeemDevice(exchange, form, try authenticate(exchange.request, form), code: "code")
             case let other:
                 throw GoogleError(
-                    other == nil ? "invalid_request" : "unsupported_grant_type",
-                    other.map { "Invalid grant_type: \($0)" } ?? "Required parameter is missing: grant_type",
-                    Diagnosis(expected: "grant_type authorization_code or refresh_token", "send one of these"))
+                    "unsupported_grant_type", "Invalid grant_type: \(other)",
+                    (other.isEmpty ? exchange.request.unreadBody : nil)
+                        ?? Diagnosis(
+                            received: "grant_type \(Diagnosis.quote(other))",
+                            expected: "authorization_code, refresh_token or \(DeviceAuthorization.grantType)",
+                            "send one of these; service accounts aren't played"))
             }
         } catch {
             return error.jsonResponse
@@ -39,21 +54,33 @@ extension GoogleProvider {
     }
 
     /// By fields of the form, or by `Authorization: Basic`.
-    private func authenticate(_ request: Request, _ form: Form) throws(GoogleError) -> RegisteredClient {
+    private func authenticate(_ request: Request, _ form: Form) throws(GoogleError) -> GoogleClient {
         let basic = BasicCredentials.read(request)
         let id = form["client_id"] ?? basic?.user ?? ""
+        guard !id.isEmpty else {
+            // https://github.com/openid/AppAuth-iOS/issues/226
+            throw GoogleError(
+                "invalid_request", "Could not determine client ID from request.",
+                Diagnosis("client_id is missing: send it in the form, or by Basic authentication"))
+        }
         guard let client = clients[id] else {
             throw GoogleError(
                 "invalid_client", "The OAuth client was not found.", status: 401,
-                id.isEmpty
-                    ? request.unreadBody
-                        ?? Diagnosis("client_id is missing: send it in the form, or by Basic authentication")
-                    : Diagnosis(
-                        received: "client_id \(Diagnosis.quote(id))",
-                        "no such client is seeded\(clients.hint(for: id))"))
+                Diagnosis(
+                    received: "client_id \(Diagnosis.quote(id))",
+                    "no such client is seeded\(clients.hint(for: id))"))
         }
+        guard let expected = client.secret else { return client }
         let secret = form["client_secret"] ?? basic?.password ?? ""
-        guard constantTimeEquals(Array(secret.utf8), Array(client.secret.utf8)) else {
+        guard !secret.isEmpty else {
+            // https://github.com/openid/AppAuth-JS/issues/91
+            throw GoogleError(
+                "invalid_request", "client_secret is missing.",
+                Diagnosis(
+                    "client_secret is missing: a client of type \(client.type.rawValue) has one, also with PKCE; those of type ios and android have none"
+                ))
+        }
+        guard constantTimeEquals(Array(secret.utf8), Array(expected.utf8)) else {
             throw GoogleError(
                 "invalid_client", "Unauthorized", status: 401,
                 Diagnosis("client_secret isn't the one that the seed has for \"\(id)\""))
@@ -63,22 +90,26 @@ extension GoogleProvider {
 
     // MARK: - authorization_code
 
-    /// Google's order isn't documented.
-    private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier])
-
     private func redeem(
-        _ exchange: Exchange, _ form: Form, _ client: RegisteredClient
+        _ exchange: Exchange, _ form: Form, _ client: GoogleClient
     ) throws(GoogleError) -> Response {
+        let code = form["code"] ?? ""
+        guard !code.isEmpty else { throw .missing("code") }
         let request = Redemption.Request(
-            code: form["code"] ?? "", client: client.id, redirectURI: form["redirect_uri"],
+            code: code, client: client.id, redirectURI: form["redirect_uri"],
             codeVerifier: form["code_verifier"], exchange: exchange.id)
+        // Google's order isn't documented.
+        let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier]) {
+            GoogleProvider.redirectURI($0, fits: $1, client)
+        }
         let issued: Issued
         do {
             issued = try exchange.world.update { (tables) throws(Redemption.Failure) -> Issued in
-                let redeemed = try GoogleProvider.redemption.redeem(GoogleGrant.self, request, in: &tables)
+                let redeemed = try redemption.redeem(GoogleGrant.self, request, in: &tables)
                 let details = redeemed.code.details
                 let accessToken = tables.makeAccessToken(redeemed.grant, details.token)
-                let refreshToken = details.isOffline ? tables.makeRefreshToken(redeemed.grant, details.token) : nil
+                let refreshToken =
+                    details.givesRefreshToken ? tables.makeRefreshToken(redeemed.grant, details.token) : nil
                 return Issued(
                     account: redeemed.account, details: details.token, accessToken: accessToken,
                     refreshToken: refreshToken, at: redeemed.at)
@@ -87,19 +118,31 @@ extension GoogleProvider {
         return try answer(exchange, issued, client)
     }
 
+    /// Whether `sent` is the redirect URI of the authorization. A code that an app's SDK got for its backend has none: then it is left
+    /// out, empty, or one of the backend's own (<https://developers.google.com/identity/sign-in/ios/offline-access>), and not
+    /// `postmessage` (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>).
+    private static func redirectURI(_ sent: String?, fits authorized: String?, _ client: GoogleClient) -> Bool {
+        guard authorized == nil else { return sent == authorized }
+        return (sent ?? "").isEmpty || client.takes(sent ?? "")
+    }
+
     private func refusal(_ failure: Redemption.Failure, _ request: Redemption.Request) -> GoogleError {
         switch failure {
         case .unknown: return GoogleError("invalid_grant", "Malformed auth code.", Diagnosis(failure.reason))
+        // https://github.com/ruby-oauth/oauth2/issues/554
+        case .otherClient:
+            return GoogleError("unauthorized_client", "Unauthorized", status: 401, Diagnosis(failure.reason))
         case .redirectURIMismatch(let expected):
             return GoogleError(
                 "redirect_uri_mismatch", "Bad Request",
                 Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(request.redirectURI ?? ""))",
-                    expected: Diagnosis.quote(expected ?? ""), "send the one that began the sign-in"))
+                    expected: expected.map { Diagnosis.quote($0) } ?? "none, or one of the backend's own",
+                    "send the one that began the sign-in"))
         case .codeVerifier:
             let text = request.codeVerifier == nil ? "Missing code verifier." : "Invalid code verifier."
             return GoogleError("invalid_grant", text, Diagnosis(failure.reason))
-        case .otherClient, .used, .expired, .noAccount:
+        case .used, .expired, .noAccount:
             return GoogleError("invalid_grant", "Bad Request", Diagnosis(failure.reason))
         }
     }
@@ -107,22 +150,82 @@ extension GoogleProvider {
     // MARK: - refresh_token
 
     private func refresh(
-        _ exchange: Exchange, _ form: Form, _ client: RegisteredClient
+        _ exchange: Exchange, _ form: Form, _ client: GoogleClient
     ) throws(GoogleError) -> Response {
         let text = form["refresh_token"] ?? ""
-        let issued = exchange.world.update { tables -> Issued? in
-            guard let (token, grant, account) = tables.working(text, .refresh, GoogleGrant.self),
-                token.client == client.id
-            else { return nil }
-            let accessToken = tables.makeAccessToken(grant, token.details)
-            return Issued(account: account, details: token.details, accessToken: accessToken, at: tables.now)
-        }
-        guard let issued else {
-            throw GoogleError(
-                "invalid_grant", text.isEmpty ? "Bad Request" : "Token has been expired or revoked.",
-                Diagnosis("the refresh token is missing, unknown, revoked or another client's"))
+        guard !text.isEmpty else { throw .missing("refresh_token", GoogleProvider.noRefreshToken(text)) }
+        let wanted = form["scope"].flatMap { $0.isEmpty ? nil : GoogleScopes(text: $0) }
+        if let wanted, let error = GoogleError.unknownScopes(wanted) { throw error }
+        let issued = try exchange.world.update { (tables) throws(GoogleError) -> Issued in
+            guard let (token, grant, account) = tables.working(text, .refresh, GoogleGrant.self) else {
+                throw GoogleProvider.deadRefreshToken(
+                    text, tables.reason(against: text, .refresh), wasOurs: tables.find(EndedToken.self, text) != nil)
+            }
+            guard token.client == client.id else {
+                // https://github.com/googleapis/google-api-dotnet-client/issues/2802
+                throw GoogleError(
+                    "unauthorized_client", "Unauthorized", status: 401,
+                    Diagnosis("the refresh token was given to \(Diagnosis.quote(token.client))"))
+            }
+            var details = token.details
+            if let wanted {
+                guard wanted.isSubset(of: details.scopes) else {
+                    // https://github.com/kelproject/pykube/issues/86
+                    throw GoogleError(
+                        "invalid_scope", "Bad Request",
+                        Diagnosis(
+                            received: "scope \(Diagnosis.quote(wanted.text))",
+                            expected: "of \(Diagnosis.quote(details.scopes.text))",
+                            "a refresh can't widen what was granted: leave scope out, or ask the person"))
+                }
+                details.scopes = wanted
+            }
+            let accessToken = tables.makeAccessToken(grant, details)
+            return Issued(account: account, details: details, accessToken: accessToken, at: tables.now)
         }
         return try answer(exchange, issued, client)
+    }
+
+    /// A token that Google remembers is told apart from one that it never saw, or has forgotten:
+    /// <https://github.com/AlphaTiles/AlphaTiles/pull/107>.
+    private static func deadRefreshToken(_ text: String, _ reason: String, wasOurs: Bool) -> GoogleError {
+        GoogleError(
+            "invalid_grant", wasOurs ? "Token has been expired or revoked." : "Bad Request",
+            ["undefined", "null", "None", "nil"].contains(text)
+                ? noRefreshToken(text) : Diagnosis("the refresh token doesn't work: \(reason)"))
+    }
+
+    private static func noRefreshToken(_ text: String) -> Diagnosis {
+        let what =
+            text.isEmpty ? "refresh_token is missing or empty" : "refresh_token is the text \(Diagnosis.quote(text))"
+        return Diagnosis(
+            "\(what): the sign-in brought none when access_type=offline was missing, or the second time without prompt=consent"
+        )
+    }
+
+    // MARK: - Devices
+
+    private func redeemDevice(
+        _ exchange: Exchange, _ form: Form, _ client: GoogleClient, code name: String
+    ) throws(GoogleError) -> Response {
+        try checkDeviceFlow(of: client)
+        let code = form[name] ?? ""
+        guard !code.isEmpty else { throw .missing(name) }
+        // A refusal is returned, because a poll that is refused counts, too.
+        let result = exchange.world.update { tables -> Result<Issued, OAuthRefusal> in
+            poll(code, by: client, exchange, in: &tables).map { account, scopes in
+                let scopes = GoogleScopes(scopes)
+                let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: nil, isOffline: true)
+                let grant = tables.consent(account.id, to: client.id, scopes: scopes)
+                return Issued(
+                    account: account, details: details, accessToken: tables.makeAccessToken(grant, details),
+                    refreshToken: tables.makeRefreshToken(grant, details), at: tables.now)
+            }
+        }
+        switch result {
+        case .success(let issued): return try answer(exchange, issued, client)
+        case .failure(let refusal): throw GoogleProvider.deviceRefusal(refusal)
+        }
     }
 
     // MARK: - Answers
@@ -136,7 +239,7 @@ extension GoogleProvider {
     }
 
     private func answer(
-        _ exchange: Exchange, _ issued: Issued, _ client: RegisteredClient
+        _ exchange: Exchange, _ issued: Issued, _ client: GoogleClient
     ) throws(GoogleError) -> Response {
         let scopes = issued.details.scopes
         var body = JSONObject([

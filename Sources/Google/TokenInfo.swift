@@ -8,18 +8,23 @@ import Time
 // GET and POST https://oauth2.googleapis.com/tokeninfo
 // https://developers.google.com/identity/sign-in/web/backend-auth#calling-the-tokeninfo-endpoint
 //
-// Quirk: every value is a string.
+// Quirks: every value is a string. Versions 1 and 2 at www.googleapis.com have other names, and numbers.
 
 extension GoogleProvider {
-    func tokenInfo(_ exchange: Exchange) -> Response {
-        let query = exchange.request.queryForm
-        let body = exchange.request.bodyForm
+    func tokenInfo(_ exchange: Exchange, isOld: Bool = false) -> Response {
+        let form = Form(fields: exchange.request.queryForm.fields + exchange.request.bodyForm.fields)
         do throws(GoogleError) {
             let info: JSONObject
-            if let text = query["id_token"] ?? body["id_token"] {
-                info = try idTokenInfo(exchange, text)
+            if let text = form["id_token"], !text.isEmpty {
+                let token = try idToken(exchange, text)
+                info = isOld ? oldInfo(of: token, exchange.world.now) : self.info(of: token)
+            } else if let text = form["access_token"], !text.isEmpty {
+                info = try accessTokenInfo(exchange, text, isOld: isOld)
             } else {
-                info = try accessTokenInfo(exchange, query["access_token"] ?? body["access_token"] ?? "")
+                // Which name it has isn't documented; public logs have this one.
+                throw GoogleError(
+                    "invalid_token", "Either access_token, id_token, or token_handle required",
+                    Diagnosis("send access_token or id_token"))
             }
             return GoogleProvider.json(.object(info))
         } catch {
@@ -27,25 +32,50 @@ extension GoogleProvider {
         }
     }
 
-    private func accessTokenInfo(_ exchange: Exchange, _ text: String) throws(GoogleError) -> JSONObject {
-        let (found, now) = exchange.world.read { ($0.working(text, .access, GoogleGrant.self), $0.now) }
-        guard let (token, grant, account) = found, let expires = token.expires else {
-            throw invalid("the access token is missing, unknown, expired or revoked")
+    // MARK: - Access tokens
+
+    /// Old answers: <https://shimeche.github.io/2016/05/18/oauth2-google-access-token-verification/>.
+    private func accessTokenInfo(
+        _ exchange: Exchange, _ text: String, isOld: Bool
+    ) throws(GoogleError) -> JSONObject {
+        let (found, reason, now) = exchange.world.read { tables in
+            (
+                tables.working(text, .access, GoogleGrant.self), tables.reason(against: text, .access), tables.now
+            )
         }
+        guard let (token, grant, account) = found, let expires = token.expires else {
+            throw invalid("the access token doesn't work: \(reason)")
+        }
+        let (client, sub) = (JSONValue.string(grant.client), JSONValue.string(account.google.sub))
         let scopes = token.details.scopes
-        var info = JSONObject([
-            ("azp", .string(grant.client)), ("aud", .string(grant.client)), ("sub", .string(account.google.sub)),
-            ("scope", .string(scopes.text)), ("exp", .string(String(expires.seconds))),
-            ("expires_in", .string(String(max(.zero, expires - now.wholeSecond).seconds))),
-        ])
+        let left = max(.zero, expires - now.wholeSecond).seconds
+        let accessType: JSONValue = token.details.isOffline ? "offline" : "online"
+        if isOld {
+            var info = JSONObject([("issued_to", client), ("audience", client)])
+            if scopes.contains("openid") { info["user_id"] = sub }
+            info["scope"] = .string(scopes.text)
+            info["expires_in"] = .integer(left)
+            for (name, value) in scopes.profile(of: account) where name.hasPrefix("email") {
+                info[name == "email" ? name : "verified_email"] = value
+            }
+            info["access_type"] = accessType
+            return info
+        }
+        var info = JSONObject([("azp", client), ("aud", client)])
+        if scopes.contains("openid") { info["sub"] = sub }
+        info["scope"] = .string(scopes.text)
+        info["exp"] = .string(String(expires.seconds))
+        info["expires_in"] = .string(String(left))
         for (name, value) in scopes.profile(of: account) where name.hasPrefix("email") {
             info[name] = .string(value.string ?? value.text)
         }
-        info["access_type"] = "online"
+        info["access_type"] = accessType
         return info
     }
 
-    private func idTokenInfo(_ exchange: Exchange, _ text: String) throws(GoogleError) -> JSONObject {
+    // MARK: - ID tokens
+
+    private func idToken(_ exchange: Exchange, _ text: String) throws(GoogleError) -> JWS {
         let token: JWS
         do { token = try JWS(parsing: text) } catch {
             throw invalid("the ID token can't be read: \(error.description)")
@@ -59,11 +89,28 @@ extension GoogleProvider {
         guard let expires = token.claims["exp"]?.numericDate, expires > exchange.world.now else {
             throw invalid("the ID token has expired")
         }
+        return token
+    }
+
+    private func info(of token: JWS) -> JSONObject {
         var info = JSONObject()
         for (name, value) in token.claims.members { info[name] = .string(value.string ?? value.text) }
         info["alg"] = "RS256"
-        info["kid"] = .string(key.id)
+        info["kid"] = .string(token.keyID ?? "")
         info["typ"] = "JWT"
+        return info
+    }
+
+    private func oldInfo(of token: JWS, _ now: Instant) -> JSONObject {
+        let claims = token.claims
+        let names = [
+            ("issuer", "iss"), ("issued_to", "azp"), ("audience", "aud"), ("user_id", "sub"), ("nonce", "nonce"),
+            ("email", "email"), ("email_verified", "email_verified"),
+        ]
+        var info = JSONObject()
+        for (name, claim) in names { info[name] = claims[claim] }
+        info["issued_at"] = claims["iat"]
+        info["expires_in"] = claims["exp"]?.numericDate.map { .integer(max(.zero, $0 - now.wholeSecond).seconds) }
         return info
     }
 

@@ -89,6 +89,9 @@ class RealNames:
     def test_fastapi_sso(self):
         self.script("fastapi_sso_app.py")
 
+    def test_httpx_oauth(self):
+        self.script("httpx_oauth_google.py")
+
     def test_google_auth(self):
         self.script("google_auth_token.py")
 

@@ -13,7 +13,7 @@ struct ExecTests {
             curl -sf -A tests "$GITHUB_API_URL/meta" > /dev/null
             curl -sf "$GITHUB_BASE_URL/.well-known/oauth-authorization-server/login/oauth" > /dev/null
             curl -sf "$GOOGLE_BASE_URL/.well-known/openid-configuration" > /dev/null
-            curl -s -d x=1 "$GOOGLE_TOKEN_URL" | grep -q invalid_client
+            curl -s -d grant_type=refresh_token -d client_id=x "$GOOGLE_TOKEN_URL" | grep -q invalid_client
             curl -sf "$FACEBOOK_BASE_URL/.well-known/openid-configuration" > /dev/null
             curl -s "$FACEBOOK_GRAPH_URL/me" | grep -q OAuthException
             curl -sf -H 'Authorization: Bearer owner' "http://$FIREBASE_AUTH_EMULATOR_HOST/emulator/v1/projects/demo-app/config" > /dev/null

@@ -94,7 +94,8 @@ struct SeedCallTests {
         #expect(try people() == ["zoe"])
         #expect(try people("").contains("ada"))
         #expect(try people("/~w2") == people(""))
-        let unknown = try client.get("/accounts.google.com/o/oauth2/v2/auth?client_id=\(SeedCallTests.client)")
+        let asked = "client_id=\(SeedCallTests.client)&response_type=code&scope=openid&redirect_uri=http://localhost/"
+        let unknown = try client.get("/accounts.google.com/o/oauth2/v2/auth?\(asked)")
         #expect(unknown.diagnosis.contains(SeedCallTests.client), "\(unknown.diagnosis)")
         // The default world can be given one, too.
         #expect(try change("PUT", ["accounts": [["id": "zoe"]]], world: "").status == 200)

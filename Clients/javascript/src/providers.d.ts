@@ -58,8 +58,9 @@ export interface NativeRequest {
 
 /** What happens at Google beside the web flow. */
 export interface Google {
-  /** What Google's SDK on a device would deliver. */
-  authorize(request: NativeRequest): Promise<{ userID: string; idToken: string; accessToken: string } & Record<string, unknown>>
+  /** What Google's SDK on a device would deliver; with `serverClient`, a code for the app's backend, too. */
+  authorize(request: NativeRequest & { serverClient?: string | undefined }): Promise<
+    { userID: string; idToken: string; accessToken: string; serverAuthCode?: string } & Record<string, unknown>>
   /** The person removes the app in their settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }

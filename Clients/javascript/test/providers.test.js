@@ -50,6 +50,10 @@ test('Google, Facebook, GitHub, OpenID', async () => {
   const world = understudy.world('others')
   const google = await world.google.authorize({ client: 'example.apps.googleusercontent.com', account: 'ada', nonce: 'n' })
   assert.equal(claimsOf(google.idToken).nonce, 'n')
+  assert.equal(google.serverAuthCode, undefined)
+  const client = 'example.apps.googleusercontent.com'
+  const popup = await world.google.authorize({ client, serverClient: client, account: 'ada' })
+  assert.match(popup.serverAuthCode, /^4\/0A/)
   assert.equal((await world.google.revoke({ account: 'ada', client: '*' })).revoked, true)
   const limited = await world.facebook.authorize({ client: '1234567890', account: 'ada', nonce: 'n', tracking: 'limited' })
   assert.match(JSON.stringify(limited), /eyJ/)

@@ -136,6 +136,9 @@ def test_a_token_is_revoked(world: World) -> None:
 
 def test_native_sign_ins_with_google_and_facebook(world: World) -> None:
     google = world.google.authorize(GOOGLE, account="grace", nonce="n", scopes=["openid", "email"])
+    assert google.server_auth_code is None
+    popup = world.google.authorize(GOOGLE, account="grace", server_client=GOOGLE)
+    assert popup.server_auth_code is not None and popup.server_auth_code.startswith("4/0A")
     assert google.id_token.count(".") == 2 and google.user_id and google.access_token
     facebook = world.facebook.authorize("1234567890", account="ada", scopes=["email"])
     assert facebook.access_token and facebook.authentication_token is None

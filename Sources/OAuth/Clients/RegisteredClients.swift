@@ -1,8 +1,33 @@
 import EmulatorCore
 import JSON
 
+/// A client that a provider's section of the seed registers.
+package protocol SeededOAuthClient: Sendable {
+    var id: String { get }
+    var redirectURIs: [String] { get }
+    var interaction: Interaction? { get }
+
+    /// Reads the client. `words` are the provider's.
+    init(_ fields: inout Fields, _ words: RegisteredClientWords)
+}
+
+/// What a provider calls its clients and what belongs to them.
+package struct RegisteredClientWords: Sendable {
+    /// `client`: so the seed has `clients`, each with `clientID` and `clientSecret`.
+    package let noun: String
+    package let defaultSecret: String
+    /// What the provider's console calls the redirect URIs, without a full stop.
+    package let redirectURIs: String
+
+    package init(noun: String, defaultSecret: String, redirectURIs: String) {
+        self.noun = noun
+        self.defaultSecret = defaultSecret
+        self.redirectURIs = redirectURIs
+    }
+}
+
 /// A client as providers register it that ask for no more than an ID, a secret and redirect URIs.
-package struct RegisteredClient: Sendable {
+package struct RegisteredClient: SeededOAuthClient {
     package let id: String
     package let secret: String
     /// What the consent page calls it.
@@ -10,7 +35,7 @@ package struct RegisteredClient: Sendable {
     package let redirectURIs: [String]
     package let interaction: Interaction?
 
-    fileprivate init(_ fields: inout Fields, _ words: RegisteredClients.Words) {
+    package init(_ fields: inout Fields, _ words: RegisteredClientWords) {
         let noun = words.noun
         id = fields("\(noun)ID", .text(.nonEmpty), "The \(noun) ID.")
         secret = fields("\(noun)Secret", .text(.nonEmpty), default: words.defaultSecret, "The \(noun) secret.")
@@ -22,39 +47,24 @@ package struct RegisteredClient: Sendable {
 }
 
 /// The clients of a provider's section of the seed, by their IDs.
-package struct RegisteredClients: Sendable {
-    /// What a provider calls such a client and what belongs to it.
-    package struct Words: Sendable {
-        /// `client`: so the seed has `clients`, each with `clientID` and `clientSecret`.
-        let noun: String
-        let defaultSecret: String
-        /// What the provider's console calls the redirect URIs, without a full stop.
-        let redirectURIs: String
-
-        package init(noun: String, defaultSecret: String, redirectURIs: String) {
-            self.noun = noun
-            self.defaultSecret = defaultSecret
-            self.redirectURIs = redirectURIs
-        }
-    }
-
-    private let words: Words
+package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
+    private let words: RegisteredClientWords
     /// In the seed's order.
-    private let all: [RegisteredClient]
-    private let byID: [String: RegisteredClient]
+    private let all: [Client]
+    private let byID: [String: Client]
     /// In alphabetical order.
     private let ids: [String]
 
     /// `about` is what the clients are, in a sentence for the seed's reference.
-    package init(_ fields: inout Fields, _ words: Words, _ about: String) {
+    package init(_ fields: inout Fields, _ words: RegisteredClientWords, _ about: String) {
         self.words = words
         all = fields.list(
-            "\(words.noun)s", of: ComposedRule { RegisteredClient(&$0, words) }, key: "\(words.noun)ID", about)
+            "\(words.noun)s", of: ComposedRule { Client(&$0, words) }, key: "\(words.noun)ID", about)
         byID = Dictionary(all.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         ids = byID.keys.sorted()
     }
 
-    package subscript(id: String) -> RegisteredClient? { byID[id] }
+    package subscript(id: String) -> Client? { byID[id] }
 
     /// What was probably meant by an ID that nobody has.
     package func hint(for id: String) -> String { Spelling.hint(id, among: ids) }
@@ -68,10 +78,10 @@ package struct RegisteredClients: Sendable {
     }
 
     /// The client of a call of the control API.
-    package func client(named id: String) throws(ControlRefusal) -> RegisteredClient {
+    package func client(named id: String, at path: String = "$.client") throws(ControlRefusal) -> Client {
         if let client = self[id] { return client }
         let message = "no \(words.noun) \(Diagnosis.quote(id)) is seeded\(hint(for: id))"
-        throw ControlRefusal(ControlAnswer.error(404, "noSuchClient", message, path: "$.client"))
+        throw ControlRefusal(ControlAnswer.error(404, "noSuchClient", message, path: path))
     }
 }
 
@@ -88,7 +98,7 @@ extension CallAnswer {
 extension Exchange {
     /// Who signs in on a device, to `client`; `account` is who is signed in there.
     package func nativeAccount(
-        provider: String, client: RegisteredClient, account: String?
+        provider: String, client: some SeededOAuthClient, account: String?
     ) throws(ControlRefusal) -> Account {
         try nativeDecision(provider: provider, client: client.id, interaction: client.interaction, account: account)
             .nativeApproval().account

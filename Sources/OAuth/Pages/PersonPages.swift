@@ -170,11 +170,13 @@ package struct PersonPages: Sendable {
         page(title, [.tag("h1", [], title), .tag("p", [("class", "soft")], text)])
     }
 
-    /// An error that stays here.
-    package func problem(_ status: Int, _ title: String, _ diagnosis: Diagnosis) -> Response {
+    /// An error that stays here. `text` is what the provider says of it.
+    package func problem(_ status: Int, _ title: String, _ diagnosis: Diagnosis, text: String? = nil) -> Response {
         page(
             title, status: status,
-            [.tag("h1", [], title), .tag("h2", [], "Why"), .tag("p", [], diagnosis.line)]
+            [.tag("h1", [], title)] + (text.map { [.tag("p", [], $0)] } ?? []) + [
+                .tag("h2", [], "Why"), .tag("p", [], diagnosis.line),
+            ]
         ).diagnosed(diagnosis)
     }
 

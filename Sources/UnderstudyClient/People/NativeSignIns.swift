@@ -11,6 +11,8 @@ extension World {
             public let idToken: String
             /// For Google's APIs.
             public let accessToken: String
+            /// A code that the app's backend redeems; `nil` without `serverClient`.
+            public let serverAuthCode: String?
         }
 
         /// Signs in as Google's SDK on a device does.
@@ -19,12 +21,15 @@ extension World {
         ///   - client: the app's client ID.
         ///   - nonce: what the app gives the SDK as nonce.
         ///   - scopes: what the app asks for; by default `openid`, `email` and `profile`.
+        ///   - serverClient: the client ID of the app's backend: then it is the ID token's audience, and gets a code.
         ///   - account: who is signed in on the device; `nil` leaves it to the world.
         /// - Throws: ``UnderstudyError``, whose code is what was ordered as an outcome.
         public func authorize(
-            client: String, nonce: String? = nil, scopes: [String]? = nil, account: String? = nil
+            client: String, nonce: String? = nil, scopes: [String]? = nil, serverClient: String? = nil,
+            account: String? = nil
         ) async throws -> Credential {
-            let order = NativeOrder(client: client, account: account, nonce: nonce, scopes: scopes)
+            let order = NativeOrder(
+                client: client, account: account, nonce: nonce, scopes: scopes, serverClient: serverClient)
             return try await world.call("POST", "google/authorizations", order)
         }
 
@@ -96,4 +101,5 @@ private struct NativeOrder: Encodable {
     let nonce: String?
     let scopes: [String]?
     var tracking: String?
+    var serverClient: String?
 }

@@ -31,6 +31,8 @@ class GoogleCredential:
     user_id: str
     id_token: str
     access_token: str
+    server_auth_code: Optional[str] = None
+    """With `server_client`: a code that the app's backend redeems."""
 
 
 class Google(_Revocable):
@@ -45,14 +47,17 @@ class Google(_Revocable):
         account: Optional[str] = None,
         nonce: Optional[str] = None,
         scopes: Union[str, Sequence[str], None] = None,
+        server_client: Optional[str] = None,
     ) -> GoogleCredential:
-        """A native sign-in.
+        """A native sign-in. With `server_client`, the client ID of the app's backend, there is a code for it, too.
 
         Raises:
             ControlError: The person cancels (`code` is `canceled`), or what was ordered happens.
         """
-        answer = _authorize(self._transport, self._name, client, account, nonce, scopes)
-        return GoogleCredential(answer["userID"], answer["idToken"], answer["accessToken"])
+        answer = _authorize(
+            self._transport, self._name, client, account, nonce, scopes, serverClient=server_client)
+        return GoogleCredential(
+            answer["userID"], answer["idToken"], answer["accessToken"], answer.get("serverAuthCode"))
 
 
 @dataclass(frozen=True)

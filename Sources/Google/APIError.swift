@@ -1,0 +1,83 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+/// The errors of Google's APIs: <https://cloud.google.com/apis/design/errors#http_mapping>. Their sentences are those of public
+/// reports.
+struct APIError: Error, Sendable {
+    let code: Int
+    let status: String
+    let message: String
+    let diagnosis: Diagnosis
+    /// What `errors` holds in older APIs.
+    private var legacy: [(name: String, value: JSONValue)] = []
+    /// `ErrorInfo.reason` of what is in `details`.
+    private var reason: String?
+
+    init(_ code: Int, _ status: String, _ message: String, reason: String? = nil, _ diagnosis: Diagnosis) {
+        self.code = code
+        self.status = status
+        self.message = message
+        self.reason = reason
+        self.diagnosis = diagnosis
+    }
+
+    private static let expected =
+        "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
+        + "See https://developers.google.com/identity/sign-in/web/devconsole-project."
+
+    /// <https://github.com/Clancey/simple_auth/issues/97>, <https://github.com/googleapis/google-api-php-client/issues/1528>
+    static func noCredential(_ diagnosis: Diagnosis) -> APIError {
+        let message = "Request is missing required authentication credential. \(expected)"
+        var error = APIError(401, "UNAUTHENTICATED", message, diagnosis)
+        error.legacy = [("message", .string(message)), ("domain", "global"), ("reason", "unauthorized")]
+        return error
+    }
+
+    /// <https://github.com/googleapis/google-api-php-client/issues/1391>, <https://github.com/GeneralTask/task-manager/pull/997>
+    static func invalidCredential(_ diagnosis: Diagnosis) -> APIError {
+        var error = APIError(
+            401, "UNAUTHENTICATED", "Request had invalid authentication credentials. \(expected)", diagnosis)
+        error.legacy = [
+            ("message", "Invalid Credentials"), ("domain", "global"), ("reason", "authError"),
+            ("location", "Authorization"), ("locationType", "header"),
+        ]
+        return error
+    }
+
+    var response: Response { response(withList: false) }
+
+    /// With `errors` beside the status, as older APIs have it.
+    var responseWithList: Response { response(withList: true) }
+
+    private func response(withList: Bool) -> Response {
+        var error = JSONObject([("code", .integer(Int64(code))), ("message", .string(message))])
+        if withList, !legacy.isEmpty {
+            error["errors"] = .array([.object(JSONObject(legacy.map { ($0.name, $0.value) }))])
+        }
+        error["status"] = .string(status)
+        if let reason {
+            error["details"] = [
+                [
+                    "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": .string(reason),
+                    "domain": "googleapis.com",
+                ]
+            ]
+        }
+        return GoogleProvider.json(["error": .object(error)], status: code).diagnosed(diagnosis)
+    }
+
+    // MARK: - What can be ordered
+
+    static let ordered = OperationTraits.Errors(["UNAUTHENTICATED", "PERMISSION_DENIED"]) { order, _ in
+        guard order.name == "UNAUTHENTICATED" else { return APIError.insufficientScopes(order.diagnosis).response }
+        return APIError.invalidCredential(order.diagnosis).response
+    }
+
+    /// <https://github.com/kwent/react-google-contacts/issues/6>
+    static func insufficientScopes(_ diagnosis: Diagnosis) -> APIError {
+        APIError(
+            403, "PERMISSION_DENIED", "Request had insufficient authentication scopes.",
+            reason: "ACCESS_TOKEN_SCOPE_INSUFFICIENT", diagnosis)
+    }
+}

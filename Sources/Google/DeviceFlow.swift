@@ -1,0 +1,142 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
+import Time
+
+// POST https://oauth2.googleapis.com/device/code, the page https://www.google.com/device, and polls at the token endpoint
+// https://developers.google.com/identity/protocols/oauth2/limited-input-device
+//
+// Quirks: the page's address is called verification_url, not verification_uri. Polls are answered 428 while nobody has decided, and
+// 403 when they come too early or the person cancelled. Only a few scopes can be asked for.
+
+extension GoogleProvider {
+    static let deviceHost = "www.google.com"
+    static let devicePath = "/device"
+
+    /// Where device codes are valid, in the table that all providers share.
+    private static let realm = issuer
+    private static let pollInterval = TimeSpan.seconds(5)
+
+    /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#allowedscopes>
+    private static let deviceScopes: Set<String> = Set(
+        GoogleScopes(["openid", "email", "profile"]).names
+            + ["drive.appdata", "drive.file", "youtube", "youtube.readonly"].map {
+                "https://www.googleapis.com/auth/\($0)"
+            })
+
+    func deviceCode(_ exchange: Exchange) -> Response {
+        do throws(GoogleError) {
+            let form = Form(fields: exchange.request.bodyForm.fields + exchange.request.queryForm.fields)
+            let client = try deviceClient(exchange, form)
+            let asked = GoogleScopes(text: form["scope"] ?? "")
+            guard !asked.names.isEmpty else { throw .missing("scope") }
+            if let other = asked.names.first(where: { !GoogleProvider.deviceScopes.contains($0) }) {
+                // https://github.com/hickford/git-credential-oauth/issues/38
+                throw GoogleError(
+                    "invalid_scope", "Invalid device flow scope: \(other)",
+                    Diagnosis(
+                        received: "scope \(Diagnosis.quote(other))",
+                        expected: GoogleProvider.deviceScopes.sorted().joined(separator: ", "),
+                        "devices may ask for a few scopes only"))
+            }
+            let device = exchange.world.update { tables in
+                tables.beginDevice(
+                    at: GoogleProvider.realm, client: client.id, scopes: asked.withSignIn.names,
+                    lifetime: settings.deviceCodeLifetime, interval: GoogleProvider.pollInterval)
+            }
+            let page = exchange.address.base(of: GoogleProvider.deviceHost) + GoogleProvider.devicePath
+            return GoogleProvider.json([
+                "device_code": .string(device.key), "user_code": .string(device.userCode),
+                "expires_in": .integer(settings.deviceCodeLifetime.seconds),
+                "interval": .integer(device.interval.seconds), "verification_url": .string(page),
+            ])
+        } catch { return error.jsonResponse }
+    }
+
+    /// No secret is asked for here.
+    private func deviceClient(_ exchange: Exchange, _ form: Form) throws(GoogleError) -> GoogleClient {
+        let id = form["client_id"] ?? ""
+        guard !id.isEmpty else {
+            throw .missing("client_id", exchange.request.unreadBody)
+        }
+        guard let client = clients[id] else {
+            throw GoogleError(
+                "invalid_client", "The OAuth client was not found.", status: 401,
+                Diagnosis(
+                    received: "client_id \(Diagnosis.quote(id))",
+                    "no such client is seeded\(clients.hint(for: id))"))
+        }
+        guard client.type == .device else {
+            // https://github.com/anxdpanic/plugin.video.youtube/issues/325
+            throw GoogleError(
+                "invalid_client",
+                "Only clients of type 'TVs and Limited Input devices' can use the OAuth 2.0 flow for TV and Limited-Input Device "
+                    + "Applications. Please create and use an appropriate client.", status: 401,
+                Diagnosis("set \"type\": \"device\" for \"\(id)\" in the seed, or use another client"))
+        }
+        return client
+    }
+
+    /// At the token endpoint.
+    func checkDeviceFlow(of client: GoogleClient) throws(GoogleError) {
+        guard client.type != .device else { return }
+        // https://github.com/anxdpanic/plugin.video.youtube/issues/325
+        throw GoogleError(
+            "invalid_client", "Invalid client type.", status: 401,
+            Diagnosis(
+                "\"\(client.id)\" is of type \(client.type.rawValue): the device flow is for clients of type device"))
+    }
+
+    // MARK: - Polls
+
+    func poll(
+        _ code: String, by client: GoogleClient, _ exchange: Exchange, in tables: inout Transaction
+    ) -> Result<(account: Account, scopes: [String]), OAuthRefusal> {
+        tables.poll(code, by: client.id, at: GoogleProvider.realm) { device, tables in
+            let decision = exchange.decision(
+                provider: name, client: client.id, interaction: client.interaction, in: &tables)
+            switch decision {
+            case .ask: return nil
+            case .cancel, .nobody, .error: return .denied
+            case .approve(let account, let outcome):
+                let granted = GoogleScopes(device.scopes).granted(outcome?.scopes).names
+                return granted.isEmpty ? .denied : .approved(account: account.id, scopes: granted)
+            }
+        }
+    }
+
+    /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#step-6:-handle-responses-to-polling-requests>
+    static func deviceRefusal(_ refusal: OAuthRefusal) -> GoogleError {
+        switch refusal.name {
+        case "authorization_pending":
+            GoogleError(refusal.name, "Precondition Required", status: 428, refusal.diagnosis)
+        case "slow_down", "access_denied": GoogleError(refusal.name, "Forbidden", status: 403, refusal.diagnosis)
+        // What Google says of a code that has expired isn't documented: this is RFC 8628's name.
+        case "expired_token": GoogleError(refusal.name, nil, refusal.diagnosis)
+        default: GoogleError("invalid_grant", "Malformed device code.", refusal.diagnosis)
+        }
+    }
+
+    // MARK: - The page
+
+    private var devicePages: DevicePages {
+        DevicePages(
+            PersonPages(.google, .google, host: GoogleProvider.deviceHost, path: GoogleProvider.devicePath),
+            realm: GoogleProvider.realm
+        ) { id in
+            clients[id]?.name
+        } descriptions: { scopes in
+            GoogleScopes(scopes).descriptions
+        }
+    }
+
+    func devicePage(_ exchange: Exchange) -> Response { devicePages.enterCode(exchange) }
+
+    func decideOnDevice(_ exchange: Exchange) -> Response { devicePages.decide(exchange) }
+
+    /// What Google prints on devices is `google.com/device`.
+    func redirectToDevicePage(_ exchange: Exchange) -> Response {
+        .redirect(to: exchange.address.base(of: GoogleProvider.deviceHost) + GoogleProvider.devicePath)
+    }
+}

@@ -1,0 +1,107 @@
+import EmulatorCore
+import JSON
+import OAuth
+
+/// An OAuth client of a Google project: <https://developers.google.com/identity/protocols/oauth2#scenarios>.
+struct GoogleClient: SeededOAuthClient {
+    enum Kind: String, CaseIterable, Sendable {
+        case web
+        case desktop
+        case ios
+        case android
+        case device
+
+        /// As Google's errors call it. `WEB` and `NATIVE_DEVICE` are in public reports, the others aren't documented.
+        var nameInErrors: String { self == .web ? "WEB" : "NATIVE_\(rawValue.uppercased())" }
+
+        /// Apps of phones have none: <https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code>.
+        var hasSecret: Bool { self != .ios && self != .android }
+    }
+
+    let id: String
+    let type: Kind
+    /// `nil` for clients whose type has none.
+    let secret: String?
+    let name: String
+    let redirectURIs: [String]
+    /// Schemes of redirect URIs, in lower case.
+    let schemes: [String]
+    let interaction: Interaction?
+
+    init(_ fields: inout Fields, _ words: RegisteredClientWords) {
+        id = fields("clientID", .text(.nonEmpty), "The client ID.")
+        type = fields(
+            "type", .choice(Kind.self), default: .web,
+            "The application type, which decides how the client signs in and whether it has a secret.")
+        let written = fields.nullable(
+            "clientSecret", .text(.nonEmpty),
+            "The client secret, `\(words.defaultSecret)` by default. Clients of type `ios` and `android` have none.")
+        secret = type.hasSecret ? written ?? words.defaultSecret : nil
+        name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the client.")
+        redirectURIs = fields(
+            "redirectURIs", .set(of: .text(RegisteredRedirectURI.rule)), default: [],
+            "\(words.redirectURIs) of a `web` client. Others need none: `desktop` redirects to any port and path of the "
+                + "loopback address, `ios` to its reversed client ID as a scheme.")
+        let appID = fields.nullable(
+            "appID", .text(.nonEmpty),
+            "The app's bundle ID or package name: a scheme to which it may redirect, beside its reversed client ID.")
+        let takesSchemes = fields(
+            "customURIScheme", .boolean, default: false,
+            "Whether an `android` client may redirect to a scheme: Google's console has that off.")
+        interaction = fields.clientInteraction()
+        let hasSchemes = type == .ios || type == .android && takesSchemes
+        schemes = hasSchemes ? ([GoogleClient.reversed(id)] + (appID.map { [$0] } ?? [])).map { $0.lowercased() } : []
+    }
+
+    /// `com.googleusercontent.apps.ID`, for `ID.apps.googleusercontent.com`.
+    private static func reversed(_ id: String) -> String { id.split(separator: ".").reversed().joined(separator: ".") }
+
+    /// Whether people may be sent back there.
+    func takes(_ uri: String) -> Bool {
+        switch type {
+        case .web: redirectURIs.contains { RegisteredRedirectURI($0).matches(uri) }
+        case .desktop: WebAddress(uri).map { $0.scheme == "http" && $0.isLoopback && !$0.hasFragment } ?? false
+        case .ios, .android: schemes.contains(GoogleClient.scheme(of: uri)) && !uri.utf8.contains(UInt8(ascii: "#"))
+        case .device: false
+        }
+    }
+
+    /// In lower case; empty when there is none.
+    static func scheme(of uri: String) -> String {
+        guard let colon = uri.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
+        let scheme = uri[..<colon].lowercased()
+        let isScheme =
+            (scheme.utf8.first.map { (0x61...0x7A).contains($0) } ?? false)
+            && scheme.utf8.allSatisfy {
+                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0)
+            }
+        return isScheme ? scheme : ""
+    }
+
+    /// What of a client the seed can't have.
+    static func check(_ json: LocatedJSON, _ references: inout SeedReferences) {
+        references.checkInteraction(json["interaction"])
+        let type = json["type"]?.string.flatMap { Kind(rawValue: $0) } ?? .web
+        if !type.hasSecret, let secret = json["clientSecret"], secret.string != nil {
+            references.add(secret, "a client of type \(type.rawValue) has no secret: leave it out")
+        }
+        let client = ComposedRule { GoogleClient(&$0, GoogleSection.words) }.value(reading: json.value)
+        for uri in json["redirectURIs"]?.items ?? [] {
+            guard let text = uri.string else { continue }
+            if type == .web ? !["http", "https"].contains(scheme(of: text)) : !client.takes(text) {
+                references.add(uri, "a client of type \(type.rawValue) can't redirect there: \(rule(of: client))")
+            }
+        }
+    }
+
+    private static func rule(of client: GoogleClient) -> String {
+        switch client.type {
+        case .web: "expected an absolute URL that begins with http:// or https://"
+        case .desktop: "expected http://127.0.0.1:PORT, http://[::1]:PORT or http://localhost:PORT, with any path"
+        case .device: "expected none"
+        case .android where client.schemes.isEmpty: "expected none, unless \"customURIScheme\" is true"
+        case .ios, .android:
+            "expected \(client.schemes.map { "\"\($0):/path\"" }.joined(separator: " or "))"
+        }
+    }
+}

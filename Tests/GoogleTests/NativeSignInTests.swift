@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Google: what its SDK delivers on a device, and codes for backends")
+struct NativeSignInTests {
+    let fixture: GoogleFixture
+
+    init() throws { fixture = try GoogleFixture() }
+
+    // https://developers.google.com/identity/sign-in/ios/offline-access, https://developers.google.com/identity/sign-in/android/offline-access
+    @Test(
+        "with serverClient, the ID token is the backend's, and a code comes along that it redeems",
+        arguments: [GoogleFixture.ios, GoogleFixture.android])
+    func server(app: String) throws {
+        let signedIn = try fixture.native([
+            "client": app, "serverClient": GoogleFixture.web, "account": "ada", "nonce": "n",
+        ])
+        #expect(signedIn.status == 200, "\(signedIn)")
+        let claims = signedIn.decoded("idToken")
+        #expect(claims["aud"] as? String == GoogleFixture.web)
+        #expect(claims["azp"] as? String == app)
+        #expect(claims["nonce"] as? String == "n")
+        let tokens = try fixture.token(["code": signedIn["serverAuthCode"], "redirect_uri": ""])
+        #expect(tokens.status == 200, "\(tokens)")
+        #expect(tokens["refresh_token"] != nil)
+        #expect(tokens.claims["azp"] as? String == GoogleFixture.web)
+        // Only the first brings a refresh token.
+        let again = try fixture.native(["client": app, "serverClient": GoogleFixture.web, "account": "ada"])
+        let more = try fixture.token(["code": again["serverAuthCode"], "redirect_uri": nil])
+        #expect(more.status == 200 && more["refresh_token"] == nil, "\(more)")
+    }
+
+    @Test("without serverClient there is no code, and the ID token is the app's")
+    func alone() throws {
+        let signedIn = try fixture.native(["client": GoogleFixture.ios, "account": "ada"])
+        #expect(signedIn.json["serverAuthCode"] == nil)
+        #expect(signedIn.decoded("idToken")["aud"] as? String == GoogleFixture.ios)
+        let refused = try fixture.native([
+            "client": GoogleFixture.ios, "serverClient": "example.apps.googleusercontent.con", "account": "ada",
+        ])
+        #expect(refused.status == 404)
+        let error = refused.json["error"] as? [String: Any]
+        #expect(error?["path"] as? String == "$.serverClient")
+        #expect((error?["message"] as? String)?.contains(GoogleFixture.web) ?? false)
+    }
+
+    @Test(
+        "an app's code is redeemed without a redirect URI or with one of the backend's",
+        arguments: [
+            (nil, 200), ("", 200), (GoogleFixture.callback, 200),
+            // https://github.com/zquestz/omniauth-google-oauth2/issues/272
+            ("postmessage", 400), ("https://example.com/", 400),
+        ])
+    func redirectURI(sent: String?, status: Int) throws {
+        let code = try fixture.native([
+            "client": GoogleFixture.ios, "serverClient": GoogleFixture.web, "account": "ada",
+        ])["serverAuthCode"]
+        let answer = try fixture.token(["code": code, "redirect_uri": sent])
+        #expect(answer.status == status, "\(answer)")
+        if status == 400 { #expect(answer["error"] == "redirect_uri_mismatch") }
+    }
+
+    // https://github.com/MomenSherif/react-oauth/issues/252
+    @Test(
+        "a popup's code is redeemed with postmessage alone",
+        arguments: [("postmessage", 200), (GoogleFixture.callback, 400), ("", 400), (nil, 400)])
+    func popup(sent: String?, status: Int) throws {
+        let signedIn = try fixture.native([
+            "client": GoogleFixture.web, "serverClient": GoogleFixture.web, "account": "ada",
+        ])
+        let answer = try fixture.token(["code": signedIn["serverAuthCode"], "redirect_uri": sent])
+        #expect(answer.status == status, "\(answer)")
+        if status == 400 { #expect(answer["error"] == "redirect_uri_mismatch") }
+    }
+
+    @Test("the app itself can't redeem its backend's code")
+    func otherClient() throws {
+        let code = try fixture.native([
+            "client": GoogleFixture.ios, "serverClient": GoogleFixture.web, "account": "ada",
+        ])["serverAuthCode"]
+        // https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/551
+        let answer = try fixture.token([
+            "code": code, "redirect_uri": nil, "client_id": GoogleFixture.ios, "client_secret": nil,
+        ])
+        #expect(answer.status == 401)
+        #expect(answer["error"] == "unauthorized_client")
+        #expect(answer["error_description"] == "Unauthorized")
+    }
+}
