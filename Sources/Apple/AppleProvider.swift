@@ -42,7 +42,7 @@ package struct AppleProvider: Provider {
             },
             Operation("POST", host, SignInPage.path, keys: [.apple], authorization) { decide($0) },
             Operation("POST", host, "/auth/token", keys: [.apple], token) { self.token($0) },
-            Operation("POST", host, "/auth/revoke", keys: [.apple], revocation) { revoke($0) },
+            Operation("POST", host, "/auth/revoke", keys: [.apple], revocation.withoutMembers) { revoke($0) },
             Operation("POST", host, "/auth/usermigrationinfo", revocation) { migrationInfo($0) },
         ] + controlCalls
     }

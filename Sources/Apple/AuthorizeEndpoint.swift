@@ -157,10 +157,10 @@ extension AppleProvider {
             let there = WebAddress(request.redirectURI), there.isSameSite(as: here)
         else { return nil }
         let base = exchange.address.subdomainBase(of: AppleProvider.host)
-        let diagnosis = Diagnosis(
+        let note = Note(
             "the return URL is on this daemon's own site, where SameSite=Lax cookies would come along with the form post; "
                 + "Apple's form post is cross-site, so the browser goes on at \(base)")
         // A POST goes on as a GET: the parameters fit a query, and the page needs nothing else.
-        return Response.redirect(to: "\(base)/auth/authorize?\(request.form.encoded)", status: 303).diagnosed(diagnosis)
+        return Response.redirect(to: "\(base)/auth/authorize?\(request.form.encoded)", status: 303).noted(note)
     }
 }

@@ -23,7 +23,7 @@ extension AppleProvider {
                 let what = AppleToken.describe(text)
                 let advice =
                     "nothing was revoked, though Apple answers 200: send a current access_token or refresh_token of this client_id"
-                return done.diagnosed(Diagnosis(received: what, advice))
+                return done.noted(Note(Diagnosis(received: what, advice)))
             }
             endGrant(grant, in: exchange, by: client.id)
             return done

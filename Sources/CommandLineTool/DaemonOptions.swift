@@ -117,13 +117,16 @@ struct DaemonOptions: ParsableArguments {
 
     var usesProxy: Bool { proxyPort != nil || Environment.value("PROXY_PORT") != nil }
 
+    /// The Firebase project that was asked for, whatever the seeds say.
+    var chosenProject: String? { project ?? Environment.value("PROJECT") }
+
     /// The seeds, or the built-in one.
     var inputs: [SeedInput] {
         let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
         let files: [SeedInput] = paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
         // Firebase's own tools set GCLOUD_PROJECT: it gives way to what a seed says, and that to what was asked of us.
         let surrounding = Environment.variable("GCLOUD_PROJECT").map { [SeedInput.firebaseProject($0)] } ?? []
-        let chosen = (project ?? Environment.value("PROJECT")).map { [SeedInput.firebaseProject($0)] } ?? []
+        let chosen = chosenProject.map { [SeedInput.firebaseProject($0)] } ?? []
         return surrounding + files + chosen
     }
 

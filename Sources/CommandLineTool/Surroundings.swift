@@ -21,7 +21,8 @@ struct Surroundings {
     ) throws {
         guard intercepts || options.usesProxy else {
             server = try options.start(defaultPort: 0, defaultMailPort: 0)
-            variables = Surroundings.own(server) + Providers.variables(daemon: server.url)
+            variables =
+                Surroundings.own(server) + Surroundings.firebase(options) + Providers.variables(daemon: server.url)
             folder = nil
             return
         }
@@ -38,7 +39,8 @@ struct Surroundings {
             guard intercepts else {
                 server = try options.start(defaultPort: 0, defaultMailPort: 0) { $0.authority = authority }
                 variables =
-                    Surroundings.own(server) + Surroundings.proxy(server.proxyURL ?? "") + trust
+                    Surroundings.own(server) + Surroundings.firebase(options)
+                    + Surroundings.proxy(server.proxyURL ?? "") + trust
                 return
             }
             let hosts = try PlayedHosts.names(seeds: options.inputs)
@@ -66,7 +68,7 @@ struct Surroundings {
                     LineWriter.standardError.write("understudy: \(line)")
                 }
             }
-            variables = Surroundings.own(server) + trust
+            variables = Surroundings.own(server) + Surroundings.firebase(options) + trust
         } catch {
             File.remove(folder)
             throw error
@@ -111,6 +113,14 @@ struct Surroundings {
             + (server.smtpPort.map { port in
                 [(name: "UNDERSTUDY_SMTP_HOST", value: server.host), (name: "UNDERSTUDY_SMTP_PORT", value: "\(port)")]
             } ?? [])
+    }
+
+    /// The variables by which the Admin SDKs find their project, as `firebase emulators:exec` sets them:
+    /// <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>. Others than Firebase's read the second:
+    /// <https://cloud.google.com/docs/authentication/provide-credentials-adc>.
+    private static func firebase(_ options: DaemonOptions) -> [(name: String, value: String)] {
+        guard let project = options.chosenProject else { return [] }
+        return ["GCLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT"].map { (name: $0, value: project) }
     }
 
     /// In upper and lower case, because programs differ in which they read. Node.js reads them from 22.21 and 24 on when

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSON
 import Platform
 import Understudy
 
@@ -24,6 +25,21 @@ struct UnderstudyCommand: ParsableCommand {
         let arguments =
             values.map { values in (1..<max(Int(count), 1)).compactMap { values[$0].map { String(cString: $0) } } }
             ?? Array(CommandLine.arguments.dropFirst())
+        if let complaint = misspelling(in: arguments) { exit(withError: ValidationError(complaint)) }
         self.main(DaemonOptions.completed(arguments))
+    }
+
+    /// What is to be said of a subcommand that is almost spelled like one that there is.
+    private static func misspelling(in arguments: [String]) -> String? {
+        var known = configuration.subcommands
+        for argument in arguments {
+            let names = known.map { command in command.configuration.commandName ?? "" }
+            guard let place = names.firstIndex(of: argument) else {
+                let hint = Spelling.hint(argument, among: names)
+                return hint.isEmpty ? nil : "There is no command \"\(argument)\"\(hint)"
+            }
+            known = known[place].configuration.subcommands
+        }
+        return nil
     }
 }

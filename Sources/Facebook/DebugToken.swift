@@ -32,7 +32,7 @@ extension FacebookProvider {
                     "scopes": [],
                 ]
             ]
-            return FacebookProvider.json(told).diagnosed(error.diagnosis)
+            return FacebookProvider.json(told).noted(Note(error.diagnosis))
         }
     }
 

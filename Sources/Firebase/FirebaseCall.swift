@@ -4,10 +4,11 @@ import JSON
 import EmulatorCore
 import Time
 
-/// What a method answers: a body, and a diagnosis where the body isn't what the client wants.
+/// What a method answers: a body, a diagnosis where it refuses something with status 200, and a note where it only surprises.
 struct FirebaseAnswer: Sendable {
     var body: JSONObject
     var diagnosis: Diagnosis?
+    var note: Note?
 }
 
 /// One call of a method: its project and its body.

@@ -127,7 +127,8 @@ package struct FirebaseProvider: Provider {
     ) async -> Response {
         do throws(FirebaseError) {
             let answer = try await run(try call())
-            let response = FirebaseProvider.json(.object(answer.body))
+            var response = FirebaseProvider.json(.object(answer.body))
+            if let note = answer.note { response = response.noted(note) }
             return answer.diagnosis.map { response.diagnosed($0) } ?? response
         } catch {
             return error.response(dialect)

@@ -51,7 +51,8 @@ package struct GitHubProvider: Provider {
 
     /// At the API's own host, and where GitHub Enterprise has it.
     private func restOperations(_ endpoint: RESTEndpoint) -> [Operation] {
-        let traits = OperationTraits.api(restErrors(endpoint))
+        let api = OperationTraits.api(restErrors(endpoint))
+        let traits = endpoint.isEmpty ? api.withoutMembers : api
         func enterprise(_ path: String) -> Operation {
             Operation(endpoint.method, [GitHubProvider.host], path, cors: .any, traits) {
                 serve(endpoint, $0, isEnterprise: true)

@@ -95,7 +95,7 @@ extension Issuer {
         all += at(paths.token, token) { self.token($0) }
         all += at(paths.userInfo, userInfo, ["GET", "POST"]) { self.userInfo($0) }
         all += at(paths.introspection, client) { introspect($0) }
-        all += at(paths.revocation, client) { revoke($0) }
+        all += at(paths.revocation, client.withoutMembers) { revoke($0) }
         all += at(paths.deviceAuthorization, device) { authorizeDevice($0) }
         all += at(paths.device, .page, ["GET"], cors: .none) { devicePage($0) }
         all += at(paths.device, .page, cors: .none) { decideOnDevice($0) }

@@ -37,10 +37,10 @@ extension Issuer {
             let form = try exchange.request.parameters()
             let caller = try authenticate(exchange, form)
             let key = rowKey(of: try form.required("token"), in: exchange)
-            try exchange.world.update { (tables) throws(OAuthRefusal) in
+            let isKnown = try exchange.world.update { (tables) throws(OAuthRefusal) -> Bool in
                 // Section 2.2: a token that isn't of this issuer is revoked as good as any.
                 guard let token = tables.find(Token<OpenIDGrant>.self, key), token.client.hasPrefix("\(realm) ") else {
-                    return
+                    return false
                 }
                 guard token.client == self.key(of: caller) else {
                     // Section 2.1 demands a refusal; which one isn't documented.
@@ -49,8 +49,12 @@ extension Issuer {
                 }
                 tables.remove(Token<OpenIDGrant>.self, key)
                 if token.kind == .refresh, let grant = tables.find(OpenIDGrant.self, token.grant) { tables.end(grant) }
+                return true
             }
-            return Response(status: 200, headers: [(name: "Cache-Control", value: "no-store")])
+            let done = Response(status: 200, headers: [(name: "Cache-Control", value: "no-store")])
+            return isKnown
+                ? done
+                : done.noted(Note("nothing was revoked, though the answer is 200: this issuer knows no such token now"))
         } catch { return error.response }
     }
 }

@@ -39,7 +39,10 @@ struct TestAccount: Sendable {
         }
         // One that holds for ever may have been met.
         let outcomes = ((try? await world.outcomes()) ?? []).filter { $0.times != nil }.map { outcome in
-            "\(outcome.id), \(outcome.outcome) at \(outcome.provider.rawValue), still waits for a sign-in (times: \(outcome.times ?? 0))"
+            let who = outcome.account.map { " by \($0)" } ?? ""
+            let client = outcome.client.map { " for client \($0)" } ?? ""
+            return
+                "\(outcome.id), \(outcome.outcome) at \(outcome.provider.rawValue)\(who)\(client), still waits for a sign-in (times: \(outcome.times ?? 0))"
         }
         return (faults + outcomes).suffix(limit)
     }

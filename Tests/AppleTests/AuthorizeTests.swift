@@ -276,7 +276,7 @@ struct AuthorizeTests {
         #expect(moved.status == 303)
         let port = fixture.client.port
         #expect(moved.location.hasPrefix("http://appleid.apple.com.localhost:\(port)/auth/authorize?"))
-        #expect(moved.diagnosis.contains("SameSite=Lax"))
+        #expect(moved.note.contains("SameSite=Lax"))
         let target = moved.location.replacingOccurrences(of: "http://appleid.apple.com.localhost:\(port)", with: "")
         let there = try fixture.client.get(
             target, headers: html.merging(["Host": "appleid.apple.com.localhost:\(port)"]) { $1 })

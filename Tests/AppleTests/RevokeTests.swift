@@ -41,7 +41,7 @@ struct RevokeTests {
     }
 
     @Test(
-        "a token that is unknown, revoked or another client's is 200, with a diagnosis",
+        "a token that is unknown, revoked or another client's is 200, with a note",
         arguments: ["nope", "eyJhbGciOiJub25lIn0.e30.", ""])
     func unknown(token: String) throws {
         if token.isEmpty {
@@ -52,13 +52,13 @@ struct RevokeTests {
         let answer = try revoke(["token": token])
         #expect(answer.status == 200)
         #expect(answer.body.isEmpty)
-        #expect(answer.diagnosis.contains("nothing was revoked"))
+        #expect(answer.note.contains("nothing was revoked"))
     }
 
     @Test("a code isn't revoked, and another client can't revoke")
     func others() throws {
         let code = try fixture.code()
-        #expect(try revoke(["token": code]).diagnosis.contains("received an authorization code"))
+        #expect(try revoke(["token": code]).note.contains("received an authorization code"))
         let token = try fixture.token(["code": code])["refresh_token"]
         let stranger = "com.example.web.local"
         _ = try revoke(["token": token, "client_id": stranger, "client_secret": AppleFixture.secret(for: stranger)])
@@ -66,7 +66,7 @@ struct RevokeTests {
         #expect(try revoke(["token": token, "client_secret": "x"])["error"] == "invalid_client")
         #expect(try revoke(["token": token, "client_id": nil])["error"] == "invalid_client")
         #expect(try revoke(["token": token]).diagnosis.isEmpty)
-        #expect(try !revoke(["token": token]).diagnosis.isEmpty)
+        #expect(try !revoke(["token": token]).note.isEmpty)
     }
 
     @Test("an access token that has expired revokes nothing")
@@ -79,7 +79,7 @@ struct RevokeTests {
             "token": token["access_token"],
             "client_secret": AppleFixture.secret(now: Int64(Date().timeIntervalSince1970) + 3600),
         ])
-        #expect(!answer.diagnosis.isEmpty)
+        #expect(!answer.note.isEmpty)
         #expect(other.status == 200)
     }
 }

@@ -116,6 +116,21 @@ struct ServeTests {
         _ = daemon.stop()
     }
 
+    // firebase-tools sets GCLOUD_PROJECT for what emulators:exec runs: src/emulator/commandUtils.ts, runScript.
+    @Test(
+        "exec tells Admin SDKs the project that was asked for",
+        arguments: [
+            (["--project", "demo-shop"], [:], "demo-shop demo-shop"),
+            ([], ["UNDERSTUDY_PROJECT": "demo-shop"], "demo-shop demo-shop"), ([], [:], "none none"),
+        ] as [([String], [String: String], String)])
+    func projectOfExec(options: [String], environment: [String: String], wanted: String) throws {
+        let script = "echo ${GCLOUD_PROJECT:-none} ${GOOGLE_CLOUD_PROJECT:-none}"
+        let result = try Shell.run(
+            Tool.path, ["exec"] + options + ["--", "sh", "-c", script], environment: environment)
+        #expect(result.status == 0, "\(result)")
+        #expect(result.output == "\(wanted)\n")
+    }
+
     @Test("a port in use, an unreadable seed and a wrong value are one clear line each")
     func failures() throws {
         let other = try TestServer.start()
@@ -131,6 +146,11 @@ struct ServeTests {
         #expect(try Tool.run("serve", "--port", "many").status == 64)
         #expect(try Tool.run("serve", "--prot", "1").status == 64)
         #expect(try Tool.run("nonsense").status == 64)
+        for (arguments, meant) in [(["serv"], "serve"), (["sed", "check"], "seed"), (["seed", "chek", "x"], "check")] {
+            let misspelt = try Shell.run(Tool.path, arguments)
+            #expect(misspelt.status == 64)
+            #expect(misspelt.errors.contains("did you mean \"\(meant)\"?"), "\(misspelt.errors)")
+        }
         let variable = try Tool.run("serve", environment: ["UNDERSTUDY_PORT": "many"])
         #expect(variable.status == 64)
         #expect(variable.errors.contains("UNDERSTUDY_PORT"))

@@ -165,6 +165,14 @@ struct FaultOrderTests {
                 "$.effect.description", "error (access_denied"
             ),
             (#"{"effect":{"jwks":"empty"},"match":{"path":"/auth/token"}}"#, "$.effect.jwks", "fits"),
+            (#"{"effect":{"response":{}},"match":{"path":"/auth/token"}}"#, "$.effect", "nothing would happen"),
+            (#"{"effect":{"response":[]},"match":{"path":"/auth/token"}}"#, "$.effect.response", "object"),
+            (
+                #"{"effect":{"response":{"a":1}},"match":{"host":"appleid.apple.com","path":"/auth/revoke"}}"#,
+                "$.effect.response", "fits"
+            ),
+            (#"{"effect":{"status":200,"response":{"a":1}}}"#, "$.effect.response", "give status or response"),
+            (#"{"effect":{"response":{"a":1}},"match":{"smtp":"RCPT"}}"#, "$.effect.response", "fit"),
             (#"{"effect":{"code":"used"},"match":{"path":"/auth/keys"}}"#, "$.effect.code", "fits"),
             (#"{"effect":{"rotateKeys":true},"match":{"host":"api.github.com"}}"#, "$.effect.rotateKeys", "fits"),
             (#"{"effect":{"token":{"signature":"bad"}}}"#, "$.effect.token.signature", "unknownKey"),

@@ -73,7 +73,8 @@ struct FaultTests {
         let answer = try site.call(fixture.client, "")
         #expect(ContinuousClock.now - begin >= .milliseconds(250))
         #expect((200..<400).contains(answer.status))
-        #expect(answer.diagnosis.contains("fault-1"))
+        #expect(answer.note.contains("fault-1"))
+        #expect(answer.diagnosis.isEmpty)
     }
 
     @Test(
@@ -97,6 +98,53 @@ struct FaultTests {
         #expect((200..<300).contains(answer.status))
         #expect(answer.json.isEmpty)
         #expect(try isHealthy(site))
+    }
+
+    /// The members of the answer's object, or of the first in its list, in JSON or as a form.
+    private func members(_ answer: Answer) -> [String: Any] {
+        if !answer.json.isEmpty { return answer.json }
+        let list = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [[String: Any]]
+        return list?.first ?? (answer.text.hasPrefix("[") || answer.text.isEmpty ? [:] : Answer.fields(answer.text))
+    }
+
+    @Test("members of an answer are others, or missing", arguments: Site.all.filter { $0.kind != .authorization })
+    func response(site: Site) throws {
+        let usual = members(try site.call(fixture.client, ""))
+        guard let name = usual.keys.sorted().first else {
+            // The answer is empty: https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens,
+            // https://datatracker.ietf.org/doc/html/rfc7009#section-2.2
+            let refused = try fixture.client.post(
+                "\(FaultFixture.api)/faults", json: ["match": site.match, "effect": ["response": ["a": "b"]]])
+            #expect(refused.status == 400, "\(refused)")
+            #expect(refused.text.contains("response doesn't fit"))
+            return
+        }
+        try fixture.order(["response": [name: NSNull(), "expires_in": "3600"]], at: site.match)
+        let answer = try site.call(fixture.client, "")
+        #expect(answer.status == 200)
+        #expect(answer.diagnosis.isEmpty)
+        #expect(answer.note.contains("fault-1"))
+        let changed = members(answer)
+        #expect(changed[name] == nil || name == "expires_in")
+        #expect(changed["expires_in"] as? String == "3600")
+        for other in usual.keys where other != name { #expect(changed[other] != nil, "\(other)") }
+        #expect(try isHealthy(site))
+    }
+
+    @Test("a fault for members waits for an answer that refuses nothing")
+    func responseWaits() throws {
+        let match = ["host": "appleid.apple.com", "path": "/auth/token"]
+        try fixture.order(["response": ["id_token": NSNull()]], at: match)
+        let refused = try fixture.client.post(
+            "/appleid.apple.com/auth/token", form: ["grant_type": "authorization_code"])
+        #expect(refused.status == 400)
+        #expect(try fixture.faults().first?["done"] as? Int == 0)
+        let site = try #require(Site.tokens.first { $0.provider == "apple" })
+        let answer = try site.call(fixture.client, "")
+        #expect(answer.status == 200)
+        #expect(answer["id_token"] == nil)
+        #expect(answer["access_token"] != nil)
+        #expect(try fixture.faults().isEmpty)
     }
 
     /// The names of an endpoint's errors, as the catalogue lists them.
@@ -125,7 +173,7 @@ struct FaultTests {
             let encoded = name.replacingOccurrences(of: " ", with: "+")
             let code = name.split(separator: "/").last.map(String.init) ?? name
             #expect([name, encoded, code].contains { place.contains($0) }, "\(name): \(place)")
-            #expect(!answer.diagnosis.isEmpty, "\(name)")
+            #expect(!(name == "authorization_pending" ? answer.note : answer.diagnosis).isEmpty, "\(name)")
         }
         #expect(try isHealthy(site))
     }

@@ -131,7 +131,7 @@ struct SignInFrameTests {
         }
     }
 
-    @Test("under the real name a redirect to another site is production's, and its diagnosis says why it has no result")
+    @Test("under the real name a redirect to another site is production's, and its note says why it has no result")
     func realName() throws {
         func get(_ url: String, at host: String) throws -> Answer {
             try fixture.client.get(url, headers: ["Host": host])
@@ -148,7 +148,7 @@ struct SignInFrameTests {
             }
             #expect(answer.status == 200)
             #expect(Answer.attribute("data-kept-as", of: answer.text) == "")
-            #expect(answer.diagnosis.contains("getRedirectResult()") == isElsewhere)
+            #expect(answer.note.contains("getRedirectResult()") == isElsewhere)
         }
     }
 

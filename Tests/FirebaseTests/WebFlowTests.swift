@@ -107,7 +107,7 @@ struct WebFlowTests {
         #expect(sent["scope"] == "user:email repo")
         #expect(sent["client_id"] == "Iv1.0123456789abcdef")
         #expect(sent["redirect_uri"] == FirebaseFixture.handler)
-        #expect(answer.diagnosis.contains("client_id, redirect_uri"))
+        #expect(answer.note.contains("client_id, redirect_uri"))
         #expect(try fixture.client.get(handler("github.com", ["customParameters": "[1]"])).status == 400)
     }
 

@@ -14,12 +14,19 @@ package struct Answer: Sendable, CustomStringConvertible {
 
     package var text: String { String(decoding: body, as: UTF8.self) }
     package var diagnosis: String { header("Understudy-Diagnosis") ?? "" }
+    package var note: String { header("Understudy-Note") ?? "" }
     package var location: String { header("Location") ?? "" }
 
     /// Whether the daemon refuses something without saying why. Every answer in every test is looked at.
     package var isUnexplained: Bool {
         guard header("Understudy-Request") != nil, diagnosis.isEmpty else { return false }
         let parameters = redirect
+        // A device that asks before the person has decided isn't refused.
+        if !note.isEmpty,
+            self["error"] ?? parameters["error"] ?? Answer.fields(text)["error"] == "authorization_pending"
+        {
+            return false
+        }
         return status >= 400 || parameters["error"] != nil
             || (self["error"] != nil && self["error_description"] != nil)
     }

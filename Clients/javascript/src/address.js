@@ -26,13 +26,13 @@ export function checkedToken(token) {
 
 const isURL = text => { try { return Boolean(new URL(text)) } catch { return false } }
 
-/// Whether a host has an address in the Internet, where no daemon of a test is.
-export async function isPublic(host) {
+/// The addresses of a host; none where its name leads nowhere.
+export async function addresses(host) {
   const name = host.replace(/^\[|\]$/g, '')
-  let found
-  try { found = isIP(name) ? [{ address: name }] : await lookup(name, { all: true }) } catch { return false }
-  return found.some(({ address }) => !isPrivate(address))
+  if (isIP(name)) return [name]
+  try { return (await lookup(name, { all: true })).map(({ address }) => address) } catch { return [] }
 }
 
-const isPrivate = address =>
+/// Whether an address isn't one in the Internet, where no daemon of a test is.
+export const isPrivate = address =>
   /^(0|10|127)\.|^192\.168\.|^169\.254\.|^172\.(1[6-9]|2\d|3[01])\.|^100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|^::$|^::1$|^f[cd]|^fe[89ab]/i.test(address.replace(/^::ffff:/i, ''))

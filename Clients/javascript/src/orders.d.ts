@@ -58,6 +58,8 @@ export interface FaultEffect {
   /** The endpoint's own error, in its own form, with a description in place of the usual one. */
   error?: string | undefined
   description?: string | undefined
+  /** Members of the JSON answer that are changed; `null` takes one out. */
+  response?: Record<string, unknown> | undefined
   /** What is broken in tokens that are minted. */
   token?: Tampering | undefined
   rotateKeys?: boolean | 'keep' | 'drop' | undefined

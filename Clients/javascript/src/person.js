@@ -1,6 +1,7 @@
-import { isPublic } from './address.js'
+import { addresses, isPrivate } from './address.js'
 import { limits } from './control.js'
 import { UnderstudyError } from './errors.js'
+import { describeOutcome } from './recording.js'
 
 /// How many steps a sign-in may have.
 const steps = 20
@@ -8,7 +9,7 @@ const steps = 20
 /// Goes where the app sends the browser, and on until a server other than the first is to be asked: the app's.
 export async function follow(url, world) {
   const { origin, hostname } = parsed(url)
-  if (hostname !== new URL(world.url).hostname && await isPublic(hostname)) {
+  if (hostname !== new URL(world.url).hostname && await isReal(hostname, world)) {
     throw new UnderstudyError('realProvider', `the app leads to the real ${hostname}, not to ${world.hostURL(hostname)}: lead it there`)
   }
   const cookies = new Map()
@@ -23,9 +24,18 @@ export async function follow(url, world) {
     const posted = answerForm(page)
     if (answer.headers.has('location')) [url, form] = [new URL(answer.headers.get('location'), url).href, undefined]
     else if (posted) [url, form] = [new URL(posted.action, url).href, posted.fields]
-    else throw pageError(url, answer)
+    else throw await pageError(url, answer, world)
   }
   throw new UnderstudyError('page', `${url}: it leads in circles`)
+}
+
+/// Whether a host is a provider's own. Where a played name leads to this machine, requests to it are intercepted; without DNS it
+/// leads nowhere.
+async function isReal(host, world) {
+  const found = await addresses(host)
+  if (found.length > 0) return !found.every(isPrivate)
+  const hosts = new Set((await world.endpoints()).map(one => one.host))
+  return hosts.has(host) || [...hosts].some(one => one?.startsWith('*') && host.endsWith(one.slice(1)))
 }
 
 function parsed(url) {
@@ -50,10 +60,16 @@ function callback(url, form) {
   return { method: form ? 'POST' : 'GET', url, path: `${pathname}${search}`, form: form ?? {}, fields }
 }
 
-function pageError(url, answer) {
-  const reason = answer.headers.get('understudy-diagnosis')
-    ?? `it asks the person. Order what they do before they go there: world.order("${providerAt(url)}", "approve", { account: "ada" })`
+async function pageError(url, answer, world) {
+  const reason = answer.headers.get('understudy-diagnosis') ?? advice(url, (await world.outcomes()).map(describeOutcome))
   return new UnderstudyError('page', `${url} answered with a page (${answer.status}): ${reason}`, { status: answer.status })
+}
+
+function advice(url, waiting) {
+  const client = new URL(url).searchParams.get('client_id')
+  return waiting.length === 0
+    ? `it asks the person. Order what they do before they go there: world.order("${providerAt(url)}", "approve", { account: "ada" })`
+    : `it asks the person, since no outcome that waits is for this sign-in${client ? `, which ${client} has begun` : ''}: ${waiting.join(' ').replace(/,$/, '')}`
 }
 
 const providers = {

@@ -48,6 +48,8 @@ export interface Exchange {
   status: number
   /** Why it was refused. */
   diagnosis?: string
+  /** What surprises in an answer that refuses nothing. */
+  note?: string
   /** The fault that was ordered. */
   fault?: string
   request: RecordedMessage & { target: string }

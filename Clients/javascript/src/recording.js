@@ -3,20 +3,38 @@ import { VerificationError } from './errors.js'
 /// How many of the exchanges that came a failed test or expectation shows.
 const shown = 20
 
-/// An exchange on one line.
+/// An exchange on one line, with why it was refused, or what surprises in the answer.
 export const describe = exchange =>
   `${exchange.method} ${exchange.host ?? ''}${exchange.path} ${exchange.status}`
-  + (exchange.diagnosis === undefined ? '' : `: ${exchange.diagnosis}`)
+  + [exchange.diagnosis ?? exchange.note].filter(Boolean).map(text => `: ${text}`).join('')
 
-/// What was refused and why; where nothing was, what came. Lines.
+/// What was refused and why; where nothing was, what came. Then what was ordered and never happened. Lines.
 export async function account(world) {
-  let came
-  try { came = await world.requests() } catch (error) { return [`the recording can't be read: ${error.message}`] }
-  if (came.length === 0) return [`no request came to ${world.url}: was the code under test led there?`]
+  let came, unmet
+  try { [came, unmet] = [await world.requests(), await unmetOrders(world)] } catch (error) {
+    return [`the recording can't be read: ${error.message}`]
+  }
   const refused = came.filter(one => one.diagnosis !== undefined)
-  if (refused.length > 0) return refused.slice(-shown).map(describe)
-  return ['nothing was refused; what came:', ...came.slice(-shown).map(describe)]
+  let lines
+  if (came.length === 0) lines = [`no request came to ${world.url}: was the code under test led there?`]
+  else if (refused.length > 0) lines = refused.slice(-shown).map(describe)
+  else lines = ['nothing was refused; what came:', ...came.slice(-shown).map(describe)]
+  return [...lines, ...unmet]
 }
+
+/// What was ordered and never happened: often the order, and not the code under test, is what is wrong.
+async function unmetOrders(world) {
+  const faults = (await world.faults()).filter(one => one.seen === 0)
+    .map(one => `${one.id} met no request that matches ${JSON.stringify(one.match)}`)
+  // One that holds for ever may have been met.
+  const outcomes = (await world.outcomes()).filter(one => one.times !== null)
+    .map(one => `${describeOutcome(one)} still waits for a sign-in (times: ${one.times})`)
+  return [...faults, ...outcomes].slice(-shown)
+}
+
+/// An outcome in a few words: `outcome-1, approve at apple by ada for client com.example.web,`.
+export const describeOutcome = ({ id, outcome, provider, account, client }) =>
+  `${id}, ${outcome} at ${provider}${account ? ` by ${account}` : ''}${client ? ` for client ${client}` : ''},`
 
 /// The recording as an HTTP archive, all pages: each names the next one in its comment.
 export async function archive(control) {

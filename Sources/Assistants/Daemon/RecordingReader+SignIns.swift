@@ -8,7 +8,7 @@ extension RecordingReader {
 
     /// What `signIn` makes of a sign-in.
     static var signInSchema: Schema {
-        let step = exchange.fields("id", "parent", "time", "status", "diagnosis", "fault")
+        let step = exchange.fields("id", "parent", "time", "status", "diagnosis", "note", "fault")
         return .members([
             .required("flow", .string, "The ID of its first request."),
             .optional("client", .string, "Whose sign-in it is, where that is known."),
@@ -51,7 +51,7 @@ extension RecordingReader {
         let place = (exchange["host"]?.string ?? "") + (exchange["path"]?.string ?? "")
         step["request"] = .string("\(exchange["method"]?.string ?? "") \(AnswerSize.cut(place, to: 300))")
         step["status"] = exchange["status"]
-        for name in ["diagnosis", "fault"] {
+        for name in ["diagnosis", "note", "fault"] {
             step[name] = exchange[name]?.string.map { .string(AnswerSize.cut($0, to: 800)) }
         }
         guard exchange["diagnosis"] != nil else { return .object(step) }

@@ -96,6 +96,7 @@ struct OpenAPICall {
         }
         var headers = JSONObject([header("Understudy-Request")])
         if answers.contains(where: { !$0.codes.isEmpty }) { headers.merge(JSONObject([header(Diagnosis.headerName)])) }
+        if answers.contains(where: { $0.status < 400 }) { headers.merge(JSONObject([header(Note.headerName)])) }
         var response = JSONObject([
             ("description", .string(about.joined(separator: "\n\n"))), ("headers", .object(headers)),
         ])

@@ -77,6 +77,12 @@ package struct OpenAPIDocument: Sendable {
                 Diagnosis.headerName,
                 ["description": "Why something is refused, and what to do about it.", "schema": ["type": "string"]]
             ),
+            (
+                Note.headerName,
+                [
+                    "description": "What surprises in an answer that refuses nothing.", "schema": ["type": "string"],
+                ]
+            ),
         ]))
 }
 

@@ -44,7 +44,7 @@ extension ExchangeDocument {
             ("time", .number(milliseconds)), ("request", .object(request)), ("response", response), ("cache", [:]),
             ("timings", ["send": 0, "wait": .number(milliseconds), "receive": 0]),
         ])
-        entry["comment"] = diagnosis.map { .string($0) }
+        entry["comment"] = (diagnosis ?? note).map { .string($0) }
         return .object(entry)
     }
 

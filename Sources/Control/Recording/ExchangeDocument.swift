@@ -33,6 +33,9 @@ package struct ExchangeDocument: Sendable {
     /// Why it was refused, as far as it may be shown; `nil` when it wasn't.
     package var diagnosis: String? { known.exchange.diagnosis.map { isWithheld ? "masked" : shown($0) } }
 
+    /// What surprises in an answer that refuses nothing, as far as it may be shown.
+    package var note: String? { known.exchange.note.map { isWithheld ? "masked" : shown($0) } }
+
     /// `POST appleid.apple.com/auth/token`
     package var name: String {
         "\(known.exchange.request.method) \(known.exchange.host ?? "")\(shown(encoded: known.exchange.path))"
@@ -51,6 +54,7 @@ package struct ExchangeDocument: Sendable {
         object["mail"] = mail
         object["status"] = .integer(Int64(exchange.response.status))
         object["diagnosis"] = diagnosis.map { .string($0) }
+        object["note"] = note.map { .string($0) }
         object["fault"] = exchange.fault.map { .string(shown($0)) }
         var request = JSONObject([("target", .string(shown(encoded: target)))])
         request["headers"] = headers(exchange.request.headers)

@@ -16,6 +16,7 @@ extension ExchangeDocument {
             .optional("mail", mailSchema, "For mail: its envelope."),
             .required("status", .integer(0...999), "The answer's status."),
             .optional("diagnosis", .string, "Why it was refused."),
+            .optional("note", .string, "What surprises in an answer that refuses nothing."),
             .optional("fault", .string, "The ordered fault that happened here."),
             .required("request", requestSchema, "What was asked."),
             .required("response", responseSchema, "What was answered."),

@@ -47,7 +47,7 @@ package struct Diagnosis: Sendable, Equatable {
         return text
     }
 
-    private static func printable(_ text: String, limit: Int) -> String {
+    fileprivate static func printable(_ text: String, limit: Int) -> String {
         var characters: [UInt8] = []
         for scalar in text.unicodeScalars.prefix(limit + 1) {
             let value = scalar.value
@@ -62,7 +62,31 @@ package struct Diagnosis: Sendable, Equatable {
     }
 }
 
+/// What surprises in an answer that refuses nothing, such as a mail that Firebase doesn't send because nobody has the address. It
+/// is sent in the header `Understudy-Note` and logged. It doesn't count as a refusal.
+package struct Note: Sendable, Equatable {
+    package static let headerName = "Understudy-Note"
+
+    /// One line of printable ASCII, at most 1,000 characters.
+    package let line: String
+
+    package init(_ text: String) { line = Diagnosis.printable(text, limit: 1000) }
+
+    package init(_ diagnosis: Diagnosis) { line = diagnosis.line }
+}
+
 extension Response {
+    /// The same response with a note; several notes are one line.
+    package func noted(_ note: Note) -> Response {
+        var response = self
+        guard let place = response.headers.firstIndex(where: { $0.name == Note.headerName }) else {
+            response.headers.append((name: Note.headerName, value: note.line))
+            return response
+        }
+        response.headers[place].value = Note("\(response.headers[place].value); \(note.line)").line
+        return response
+    }
+
     package func diagnosed(_ diagnosis: Diagnosis) -> Response {
         var response = self
         response.headers.append((name: Diagnosis.headerName, value: diagnosis.line))

@@ -46,7 +46,9 @@ extension Dispatcher {
             let time = context.world.timeToRecord
             var response = answered(response, context)
             if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
-                response = response.diagnosed(fault.diagnosis)
+                // A late answer, or another token than usual, refuses nothing.
+                response =
+                    response.isRefusal ? response.diagnosed(fault.diagnosis) : response.noted(Note(fault.diagnosis))
             }
             response = identified(response, context.request, at: context.address, id: context.id)
             context.world.recording.add(
@@ -65,7 +67,7 @@ extension Dispatcher {
         var response = response
         response.headers.append((name: Dispatcher.requestHeader, value: id))
         if request.header("Origin") != nil { Dispatcher.expose(in: &response) }
-        let diagnosis = response.header(Diagnosis.headerName)
+        let diagnosis = response.header(Diagnosis.headerName) ?? response.header(Note.headerName)
         if diagnosis != nil || logger.logLevel <= .debug {
             // Only the path is logged: queries and bodies hold codes and secrets.
             var metadata: Logger.Metadata = [
@@ -80,5 +82,15 @@ extension Dispatcher {
             }
         }
         return response
+    }
+}
+
+extension Response {
+    /// Whether it is an error by its status, or no whole answer.
+    fileprivate var isRefusal: Bool {
+        switch delivery {
+        case .dropped, .cut: true
+        case .whole, .stream: status >= 400
+        }
     }
 }

@@ -17,6 +17,7 @@ package struct MailExchange: Sendable {
     /// The reply, without its code.
     package var reply = ""
     package var diagnosis: Diagnosis?
+    package var note: Note?
     /// The ordered fault, in words.
     package var fault: String?
     package var mail: RecordedMail
@@ -83,6 +84,7 @@ extension Dispatcher {
             status: exchange.code ?? 421, contentType: "text/plain; charset=utf-8", body: exchange.reply)
         if exchange.code == nil { response.delivery = .dropped }
         if let diagnosis = exchange.diagnosis { response = response.diagnosed(diagnosis) }
+        if let note = exchange.note { response = response.noted(note) }
         let request = Request(
             method: Dispatcher.mailMethod, target: "/\(exchange.step)",
             headers: [(name: "Content-Type", value: "text/plain; charset=utf-8")],
@@ -97,15 +99,16 @@ extension Dispatcher {
 
     /// Addresses are logged as paths of requests are; what mails say isn't.
     private func log(_ exchange: MailExchange, in world: World) {
-        guard exchange.diagnosis != nil || logger.logLevel <= .debug else { return }
+        let line = exchange.diagnosis?.line ?? exchange.note?.line
+        guard line != nil || logger.logLevel <= .debug else { return }
         var metadata: Logger.Metadata = [
             "request": "\(exchange.id)", "status": "\(exchange.code.map { "\($0)" } ?? "closed")",
             "method": "\(Dispatcher.mailMethod)",
             "path": "\(Diagnosis.visible("\(exchange.host ?? "")/\(exchange.step)"))",
         ]
         if world.name != worlds.unnamed { metadata["world"] = "\(world.name)" }
-        if let diagnosis = exchange.diagnosis {
-            logger.info("\(diagnosis.line)", metadata: metadata)
+        if let line {
+            logger.info("\(line)", metadata: metadata)
         } else {
             logger.debug("answered", metadata: metadata)
         }

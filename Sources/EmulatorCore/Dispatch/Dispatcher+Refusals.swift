@@ -29,10 +29,10 @@ extension Dispatcher {
         return response
     }
 
-    /// Lets scripts of other origins read our two headers, where they may read the answer.
+    /// Lets scripts of other origins read our headers, where they may read the answer.
     static func expose(in response: inout Response) {
         guard response.header("Access-Control-Allow-Origin") != nil else { return }
-        let own = "\(Diagnosis.headerName), \(requestHeader)"
+        let own = "\(Diagnosis.headerName), \(Note.headerName), \(requestHeader)"
         let name = "Access-Control-Expose-Headers"
         guard let place = response.headers.firstIndex(where: { $0.name == name }) else {
             return response.headers.append((name: name, value: own))

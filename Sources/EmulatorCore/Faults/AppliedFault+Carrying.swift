@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 
 extension AppliedFault {
     /// Carries the fault out: answers in the operation's place, or changes its answer. Waiting for a key that must be
@@ -37,6 +38,7 @@ extension AppliedFault {
         } else {
             reply = run()
         }
+        if !effect.response.isEmpty { reply = reply.map { [self] in changed($0) } }
         if effect.isMalformed { reply = reply.map { $0.malformed() } }
         if effect.disconnect == .midBody {
             reply = reply.map { response in
@@ -46,6 +48,47 @@ extension AppliedFault {
             }
         }
         return effect.delay.map { reply.delayed(by: $0.duration) } ?? reply
+    }
+
+    /// The answer with other members. One that refuses something, or has no members, stays as it is, and the fault waits.
+    private func changed(_ response: Response) -> Response {
+        guard (200..<300).contains(response.status), response.header(Diagnosis.headerName) == nil,
+            let body = AppliedFault.changed(response, fault.effect.response)
+        else { return response }
+        use()
+        var response = response
+        response.body = body
+        return response
+    }
+
+    /// In a list, each object is changed. `nil` when there are no members, or an error.
+    private static func changed(_ response: Response, _ members: [(name: String, value: JSONValue)]) -> [UInt8]? {
+        let type = response.header("Content-Type")?.mediaType ?? ""
+        if type == "application/x-www-form-urlencoded" {
+            var form = Form(parsing: response.body)
+            guard form["error"] == nil else { return nil }
+            for (name, value) in members {
+                let field = Form.Field(name: name, value: value.string ?? value.text)
+                let place = form.fields.firstIndex { $0.name == name }
+                form.fields.removeAll { $0.name == name }
+                if !value.isNull { form.fields.insert(field, at: min(place ?? .max, form.fields.count)) }
+            }
+            return Array(form.encoded.utf8)
+        }
+        switch try? JSONValue(parsing: response.body, limits: .answer) {
+        case .object(let object)? where object["error"] == nil:
+            return JSONValue.object(AppliedFault.changed(object, members)).serialized()
+        case .array(let list)? where list.contains { $0.object != nil }:
+            return JSONValue.array(list.map { $0.object.map { .object(AppliedFault.changed($0, members)) } ?? $0 })
+                .serialized()
+        default: return nil
+        }
+    }
+
+    private static func changed(_ object: JSONObject, _ members: [(name: String, value: JSONValue)]) -> JSONObject {
+        var object = object
+        for (name, value) in members { object[name] = value.isNull ? nil : value }
+        return object
     }
 
     private func rotate(_ exchange: Exchange, _ owner: KeyOwner, then goOn: @escaping @Sendable () -> Void) {

@@ -44,6 +44,8 @@ package struct FaultEffect: SchemaObject {
     package let error: String?
     package let description: String?
     package let token: Tampering?
+    /// Members of the JSON answer that are changed; `null` takes one out.
+    package let response: [(name: String, value: JSONValue)]
     package let rotation: Rotation?
     package let keySet: KeySet?
     package let isMalformed: Bool
@@ -73,6 +75,11 @@ package struct FaultEffect: SchemaObject {
             "description", .text(.any), "With `error`: its description in place of the usual one.")
         token = fields.optional("token", .object(Tampering.self), "Break the tokens that are minted.")
         if let token { document["token"] = token.document }
+        response =
+            fields.optional(
+                "response", .map(of: .any),
+                "Change these members of the JSON answer, or of the form that answers; `null` takes one out. It waits for an answer that refuses nothing."
+            ) ?? []
         rotation = FaultEffect.choice(
             fields.optional(
                 "rotateKeys", .either(.boolean, .choice(Rotation.self)),
@@ -109,7 +116,7 @@ package struct FaultEffect: SchemaObject {
     /// Whether the operation doesn't run.
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
-    /// Whether it takes effect only when a token is minted, a code is issued or a redirect is sent. A request that only
+    /// Whether it takes effect only when a token is minted, a code is issued, a redirect is sent or an answer's member is changed. A request that only
     /// shows a page doesn't use it up.
     package var waitsForItsMoment: Bool {
         !replacesEndpoint && disconnect == nil && delay == nil && !isMalformed && rotation == nil && keySet == nil

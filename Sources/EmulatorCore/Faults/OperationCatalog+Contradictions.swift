@@ -37,7 +37,7 @@ extension OperationCatalog {
         }
         if let issue = headerIssue(in: effect) { return [issue] }
         let replacing =
-            ["status", "error", "reply", "bounce"].filter(has) + (value.isLost ? ["lose"] : [])
+            ["status", "error", "response", "reply", "bounce"].filter(has) + (value.isLost ? ["lose"] : [])
             + (value.disconnect == .beforeHeaders ? ["disconnect"] : [])
         if replacing.count > 1 {
             return [
@@ -48,7 +48,8 @@ extension OperationCatalog {
         }
         let isNothing =
             value.answer == nil && value.delay == nil && value.disconnect == nil && value.error == nil
-            && value.token?.isNothing ?? true && value.rotation == nil && value.keySet == nil && !value.isMalformed
+            && value.token?.isNothing ?? true && value.response.isEmpty && value.rotation == nil && value.keySet == nil
+            && !value.isMalformed
             && value.state == nil && !value.isCodeUsed && value.reply == nil && !value.isLost && value.bounce == nil
         guard isNothing, case .object(let members) = FaultEffect.schema else { return [] }
         let names = members.fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }

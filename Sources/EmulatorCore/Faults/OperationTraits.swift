@@ -40,6 +40,8 @@ package struct OperationTraits: Sendable {
     package var givesCodes = false
     /// Whether it answers JSON.
     package var answersJSON = true
+    /// Whether its answer has members: isn't empty.
+    package var answersMembers = true
     /// The path of the operation of which this is a part, for a sign-in page's form.
     package var partOf: String?
 
@@ -49,6 +51,13 @@ package struct OperationTraits: Sendable {
     /// A page for people behind which tokens are minted.
     package static func page(mints owner: KeyOwner) -> OperationTraits {
         OperationTraits(mints: owner, answersJSON: false)
+    }
+
+    /// The same operation, whose answer is empty.
+    package var withoutMembers: OperationTraits {
+        var traits = self
+        traits.answersMembers = false
+        return traits
     }
 
     package static func keySet(_ owner: KeyOwner) -> OperationTraits { OperationTraits(publishes: owner) }
@@ -83,6 +92,7 @@ package struct OperationTraits: Sendable {
         // As an outcome, an error has only its name.
         if effect.description != nil, errors?.answer == nil { return "description" }
         if effect.token != nil, mints == nil { return "token" }
+        if !effect.response.isEmpty, !answersJSON || !answersMembers { return "response" }
         if effect.rotation != nil, mints == nil, publishes == nil { return "rotateKeys" }
         if effect.keySet != nil, publishes == nil { return "jwks" }
         if effect.isMalformed, !answersJSON { return "malformedJSON" }
@@ -101,6 +111,7 @@ package struct OperationTraits: Sendable {
             if errors.answer != nil { names.append("description") }
         }
         if mints != nil { names.append("token") }
+        if answersJSON, answersMembers { names.append("response") }
         if mints != nil || publishes != nil { names.append("rotateKeys") }
         if publishes != nil { names.append("jwks") }
         if answersJSON { names.append("malformedJSON") }

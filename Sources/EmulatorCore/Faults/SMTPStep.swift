@@ -31,6 +31,7 @@ package enum SMTPStep: String, Sendable, CaseIterable {
         if effect.answer != nil { return "status" }
         if effect.error != nil { return "error" }
         if effect.token != nil { return "token" }
+        if !effect.response.isEmpty { return "response" }
         if effect.rotation != nil { return "rotateKeys" }
         if effect.keySet != nil { return "jwks" }
         if effect.isMalformed { return "malformedJSON" }

@@ -48,6 +48,8 @@ struct FlowIndex: Sendable {
     private var places: [String: Int] = [:]
     private var owners: [Int: Holder] = [:]
     private var states: [Int: StateHolder] = [:]
+    /// Flows whose last exchange was a redirect, by what it leads to, until that is asked for.
+    private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
     /// Requests that the daemon sends itself are recorded before the exchange that they are for. They wait for it here,
     /// by its ID.
@@ -77,6 +79,7 @@ struct FlowIndex: Sendable {
         entries.append(Entry(id: exchange.id, found: found, flow: flow))
         flows[flow, default: Flow()].count += 1
         if flows[flow]?.client == nil { flows[flow]?.client = exchange.client }
+        if let target = found.onward { onward[target] = flow }
         for trace in found.all { owners[trace, default: Holder(flow: flow, count: 0)].count += 1 }
         for state in found.states {
             // A state identifies a flow only until the code is issued: many clients send the same state every time.
@@ -91,6 +94,7 @@ struct FlowIndex: Sendable {
 
     private mutating func flow(of exchange: RecordedExchange, _ found: Traces.Found) -> String {
         if let parent = exchange.parent, let place = places[parent] { return entries[place - start + first].flow }
+        if let flow = onward.removeValue(forKey: found.target) { return flow }
         for trace in found.request {
             if let flow = owners[trace]?.flow, flow != exchange.id { return flow }
         }
@@ -145,6 +149,7 @@ struct FlowIndex: Sendable {
         places[entry.id] = nil
         orphans[entry.id] = nil
         release(entry.flow)
+        if let target = entry.found.onward, onward[target] == entry.flow { onward[target] = nil }
         for trace in entry.found.all { FlowIndex.release(trace, from: &owners) }
         for state in entry.found.states {
             states[state]?.count -= 1

@@ -96,6 +96,9 @@ package final class RecordedExchange: Sendable {
     /// One line that says why it was refused; `nil` when it wasn't.
     package var diagnosis: String? { response.header(Diagnosis.headerName) }
 
+    /// One line about what surprises in an answer that refuses nothing.
+    package var note: String? { response.header(Note.headerName) }
+
     /// Keeps the beginning of a large body, up to the end of a character.
     private static func cut(_ body: inout [UInt8]) {
         guard body.count > Recording.bodyLimit else { return }

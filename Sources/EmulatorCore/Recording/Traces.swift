@@ -1,3 +1,4 @@
+import HTTPServer
 import Synchronization
 
 /// The codes, tokens and states of an exchange, as hashes, by which it is found to belong to a flow.
@@ -7,6 +8,10 @@ package final class Traces: Sendable {
         var request: [Int] = []
         var response: [Int] = []
         var states: [Int] = []
+        /// What was asked for: path and query.
+        var target = 0
+        /// The path and query to which a redirect leads, here or elsewhere.
+        var onward: Int?
         var givesCode = false
         /// The client that the request names.
         var client: String?
@@ -39,6 +44,18 @@ package final class Traces: Sendable {
         return name.lowercased().filter { $0 != "_" && $0 != "-" }
     }
 
+    private static func target(_ path: String, _ query: String?) -> Int {
+        (query.map { "\(path)?\($0)" } ?? path).hashValue
+    }
+
+    private static func onward(_ response: Response) -> Int? {
+        guard (300..<400).contains(response.status), let location = response.header("Location"),
+            let origin = location.firstRange(of: "://"),
+            let start = location[origin.upperBound...].firstIndex(of: "/")
+        else { return nil }
+        return location[start...].prefix { $0 != "#" }.hashValue
+    }
+
     func found(in exchange: RecordedExchange) -> Found {
         if let found = found.withLock({ $0 }) { return found }
         var result = Found()
@@ -61,6 +78,8 @@ package final class Traces: Sendable {
         result.response = Array(result.response.prefix(Traces.limit))
         result.states = Array(result.states.prefix(Traces.limit))
         result.client = exchange.request.namedClient(json)
+        result.target = Traces.target(exchange.request.path, exchange.request.query)
+        result.onward = Traces.onward(exchange.response)
         let new = result
         found.withLock { $0 = new }
         return result

@@ -33,7 +33,13 @@ extension FirebaseProvider {
         var body = JSONObject([
             ("kind", "identitytoolkit#GetOobConfirmationCodeResponse"), ("email", .string(email)),
         ])
-        guard isKnown else { return FirebaseAnswer(body: body) }
+        guard isKnown else {
+            return FirebaseAnswer(
+                body: body,
+                note: Note(
+                    "nobody has this address: with email enumeration protection Firebase answers as if somebody had, and sends "
+                        + "nothing"))
+        }
         let mail = make(call, kind, email: email, newEmail: newEmail, continueURL: continueURL)
         call.exchange.log(
             "a \(kind.rawValue) message for \(email) is in the outbox: GET /emulator/v1/projects/\(call.project.id)/oobCodes",

@@ -64,11 +64,12 @@ extension FirebaseProvider {
                 + FirebaseProvider.handOver(exchange, flow, event, redirectURL, keptAs: name))
         if name != nil { response.headers.append((name: "Referrer-Policy", value: "unsafe-url")) }
         guard isElsewhere, !isEmulated, let own, let page else { return response }
-        return response.diagnosed(
-            Diagnosis(
-                received: "a redirect for \(Diagnosis.quote(page.origin))",
-                "browsers keep the storage of \(own.host) in a page of another site apart, so getRedirectResult() finds "
-                    + "nothing there, as in production: give the app an authDomain on its own site"))
+        return response.noted(
+            Note(
+                Diagnosis(
+                    received: "a redirect for \(Diagnosis.quote(page.origin))",
+                    "browsers keep the storage of \(own.host) in a page of another site apart, so getRedirectResult() finds "
+                        + "nothing there, as in production: give the app an authDomain on its own site")))
     }
 
     /// The elements of a page that hands an event over, its script among them.

@@ -76,8 +76,8 @@ extension FirebaseProvider {
             let reserved = custom.map(\.0).filter { FirebaseProvider.reservedParameters.contains($0) }
             let response = Response.redirect(to: url)
             guard !reserved.isEmpty else { return response }
-            return response.diagnosed(
-                Diagnosis("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
+            return response.noted(
+                Note("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
         case .failure(let error):
             if project.takesFakes, configuredSource(providerId, of: call.project, flow.pool, in: exchange) == nil {
                 return fakeSignIn(exchange, flow, project)

@@ -125,6 +125,8 @@ struct OAuthError: Error, Sendable {
             ("error_uri", .string(exchangeURI)),
         ]
         if let interval { fields.append(("interval", .integer(interval.seconds))) }
-        return format.response(fields, status: status).diagnosed(diagnosis)
+        let response = format.response(fields, status: status)
+        // A poll that comes before the person has decided is no mistake.
+        return code == .authorizationPending ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 }

@@ -48,7 +48,7 @@ extension GitHubProvider {
         },
         RESTEndpoint(
             "GET", "/orgs/:org/members/:login", "orgs/members#check-organization-membership-for-a-user",
-            accepted: RESTCall.organizationScopes
+            accepted: RESTCall.organizationScopes, isEmpty: true
         ) {
             checkMember($0)
         },
@@ -58,7 +58,7 @@ extension GitHubProvider {
         },
         RESTEndpoint(
             "GET", "/orgs/:org/public_members/:login",
-            "orgs/members#check-public-organization-membership-for-a-user"
+            "orgs/members#check-public-organization-membership-for-a-user", isEmpty: true
         ) { call in
             find(call) { organization in
                 let account = call.account(login: call.parameter("login"))
@@ -107,7 +107,7 @@ extension GitHubProvider {
                 let place = "\(call.base.api)/orgs/\(organization.login)/public_members/\(call.parameter("login"))"
                 return RESTAnswer(
                     status: 302, body: nil, headers: [(name: "Location", value: place)],
-                    diagnosis: Diagnosis(
+                    note: Note(
                         "only members of \"\(organization.login)\" with read:org see who else is one; the public list follows"
                     ))
             }

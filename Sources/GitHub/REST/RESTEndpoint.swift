@@ -33,16 +33,19 @@ struct RESTEndpoint: Sendable {
     let accepted: String
     /// What `X-Accepted-GitHub-Permissions` lists. `allows_permissionless_access=true` is seen where a token needs none.
     let acceptedPermissions: String
+    /// Whether it answers without a body.
+    let isEmpty: Bool
     let run: @Sendable (RESTCall) -> RESTAnswer
 
     init(
         _ method: String, _ path: String, _ documentation: String, _ access: Access = .anyone,
-        accepted: [GitHubScope]? = nil, run: @escaping @Sendable (RESTCall) -> RESTAnswer
+        accepted: [GitHubScope]? = nil, isEmpty: Bool = false, run: @escaping @Sendable (RESTCall) -> RESTAnswer
     ) {
         self.method = method
         self.path = path
         self.documentation = documentation
         self.access = access
+        self.isEmpty = isEmpty
         self.run = run
         var scopes = accepted ?? []
         if accepted == nil, case .person(let needed, _, _) = access { scopes = needed }
@@ -134,6 +137,7 @@ struct RESTAnswer: Sendable {
     /// RFC 3339; becomes `Last-Modified`.
     var lastModified: String?
     var diagnosis: Diagnosis?
+    var note: Note?
 
     static func ok(_ body: JSONValue, lastModified: String? = nil, status: Int = 200) -> RESTAnswer {
         RESTAnswer(status: status, body: RESTBody(body), lastModified: lastModified)

@@ -199,9 +199,10 @@ struct RESTContext: Sendable {
             (name: "X-GitHub-Request-Id", value: RESTContext.requestID(exchange)),
         ]
         headers += answer.headers
-        let response = Response(
+        var response = Response(
             status: isUnchanged ? 304 : answer.status, headers: headers,
             body: isUnchanged ? [] : answer.body?.bytes ?? [])
+        if let note = answer.note { response = response.noted(note) }
         return answer.diagnosis.map { response.diagnosed($0) } ?? response
     }
 

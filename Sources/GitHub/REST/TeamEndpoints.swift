@@ -50,7 +50,9 @@ extension GitHubProvider {
             RESTEndpoint("GET", "\(path)/members", "teams/members#list-team-members\(legacy)", access) { call in
                 find(call) { members(of: $1, call) }
             },
-            RESTEndpoint("GET", "\(path)/members/:login", "teams/members#get-team-member-legacy", access) { call in
+            RESTEndpoint(
+                "GET", "\(path)/members/:login", "teams/members#get-team-member-legacy", access, isEmpty: true
+            ) { call in
                 find(call) { _, team in
                     let account = call.account(login: call.parameter("login"))
                     return account.flatMap { team.role(of: $0.id) } != nil

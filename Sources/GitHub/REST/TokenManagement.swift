@@ -18,8 +18,10 @@ extension GitHubProvider {
             RESTEndpoint("PATCH", "/applications/:client/token", "apps/oauth-applications#reset-a-token", .app) {
                 [self] in resetToken($0)
             },
-            RESTEndpoint("DELETE", "/applications/:client/token", "apps/oauth-applications#delete-an-app-token", .app) {
-                call in
+            RESTEndpoint(
+                "DELETE", "/applications/:client/token", "apps/oauth-applications#delete-an-app-token", .app,
+                isEmpty: true
+            ) { call in
                 withToken(call) { token in
                     call.exchange.world.update {
                         $0.revoke(token, because: "the app deleted it, request \(call.exchange.id)")
@@ -28,7 +30,8 @@ extension GitHubProvider {
                 }
             },
             RESTEndpoint(
-                "DELETE", "/applications/:client/grant", "apps/oauth-applications#delete-an-app-authorization", .app
+                "DELETE", "/applications/:client/grant", "apps/oauth-applications#delete-an-app-authorization", .app,
+                isEmpty: true
             ) { call in
                 withToken(call) { token in
                     call.exchange.world.update { tables in

@@ -26,6 +26,10 @@ extension Inspector {
         let exchanges = flow.map(\.exchange)
         var advice: [FlowAdvice] = []
         for exchange in exchanges {
+            // What was ordered is told as such.
+            if exchange.fault == nil, let note = exchange.note {
+                advice.append(FlowAdvice(weight: .remark, text: note, exchange: exchange.id))
+            }
             let remarks = provider(of: exchange)?.remarks(on: exchange, in: exchanges) ?? []
             advice += remarks.map { FlowAdvice(weight: .remark, text: $0, exchange: exchange.id) }
             if let text = unverifiedAddress(exchange) {

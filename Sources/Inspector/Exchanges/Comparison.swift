@@ -70,6 +70,7 @@ struct Comparison {
             ("Path", document.shown(encoded: exchange.path)), ("Status", String(exchange.response.status)),
         ]
         if let diagnosis = document.diagnosis { outcome.append(("Diagnosis", diagnosis)) }
+        if let note = document.note { outcome.append(("Note", note)) }
         if let client = document.known.client { outcome.append(("Client", client)) }
         if let fault = exchange.fault { outcome.append(("Ordered", fault)) }
         let tokens = document.foundTokens.prefix(FoundExchange.tokenLimit)
@@ -92,7 +93,7 @@ struct Comparison {
     }
 
     /// Headers of this daemon's own, which say what the outcome says, or differ every time.
-    private static let said = [Diagnosis.headerName, "Understudy-Request"]
+    private static let said = [Diagnosis.headerName, Note.headerName, "Understudy-Request"]
 
     /// Names of headers don't depend on case.
     private static func headers(

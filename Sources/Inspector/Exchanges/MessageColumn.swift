@@ -107,7 +107,9 @@ struct MessageColumn {
 
     private var headerTable: [HTML] {
         guard !headers.isEmpty else { return [] }
-        let rows = document.shown(headers: headers).filter { $0.name != Diagnosis.headerName }
+        let rows = document.shown(headers: headers).filter {
+            ![Diagnosis.headerName, Note.headerName].contains($0.name)
+        }
         return [
             .tag(
                 "details", rows.count <= 8 ? [("open", nil)] : [], .tag("summary", [], "Headers (\(rows.count))"),

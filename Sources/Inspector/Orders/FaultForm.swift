@@ -157,6 +157,18 @@ extension Inspector {
         switch effect {
         case .error: return errorFields(order)
         case .token: return tokenFields(form)
+        case .response:
+            return [
+                .tag(
+                    "div", [("class", "orders-wide")],
+                    .tag(
+                        "p", [("class", "soft small")],
+                        "Members of the JSON answer. A value is read as JSON, and anything else as a text; an empty value leaves the member "
+                            + "out."),
+                    OrderField.rows(
+                        "Member", "member", form,
+                        names: ["expires_in", "access_token", "id_token", "refresh_token", "scope", "token_type"]))
+            ]
         case .state:
             return [
                 OrderField.menu(

@@ -9,6 +9,7 @@ struct FaultOrder {
     enum Effect: String, CaseIterable {
         case error
         case token
+        case response
         case state
         case code
         case keys
@@ -23,6 +24,7 @@ struct FaultOrder {
             switch self {
             case .error: "It refuses, with an error of its own"
             case .token: "The ID token is broken"
+            case .response: "Members of the answer are others, or missing"
             case .state: "The redirect's state is missing or wrong"
             case .code: "The code that it gives out has been used already"
             case .keys: "It signs with a new key from now on"
@@ -38,6 +40,7 @@ struct FaultOrder {
             switch self {
             case .error: traits.errors != nil
             case .token: traits.mints != nil
+            case .response: traits.answersJSON && traits.answersMembers
             case .state: traits.authorizes
             case .code: traits.authorizes || traits.givesCodes
             case .keys: traits.mints != nil || traits.publishes != nil
@@ -84,6 +87,7 @@ struct FaultOrder {
                 other ?? OrderValue.text("error", form) ?? entry.traits.errors?.names.first.map { .string($0) }
             if entry.traits.errors?.answer != nil { body["description"] = OrderValue.text("description", form) }
         case .token: body["token"] = .object(FaultOrder.tampering(form))
+        case .response: body["response"] = .object(OrderValue.rows("member", form, reads: true))
         case .state: body["state"] = OrderValue.text("state", form) ?? "missing"
         case .code: body["code"] = "used"
         case .keys: body["rotateKeys"] = OrderValue.text("rotation", form) == "drop" ? "drop" : true
@@ -121,6 +125,9 @@ enum OrderWords {
         if let answer = effect.answer { words.append("answers \(answer.status)") }
         if let error = effect.error { words.append("refuses: \(error)") }
         if let token = effect.token { words.append(tampering(token)) }
+        words += effect.response.map { name, value in
+            value.isNull ? "leaves \(name) out" : "answers \(name) \(value.string ?? value.text)"
+        }
         switch effect.disconnect {
         case .beforeHeaders: words.append("closes the connection")
         case .midBody: words.append("closes the connection in the middle of the body")

@@ -18,7 +18,8 @@ struct FlowStep: Sendable {
         switch exchange.response.delivery {
         case .dropped, .cut: true
         case .whole, .stream:
-            exchange.diagnosis != nil || exchange.response.status >= 400 || exchange.response.status == 0
+            exchange.diagnosis != nil || exchange.fault != nil || exchange.response.status >= 400
+                || exchange.response.status == 0
         }
     }
 

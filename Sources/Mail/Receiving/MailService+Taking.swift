@@ -11,6 +11,8 @@ extension MailService {
         /// In a few words, what became of the content.
         var note: String
         var diagnosis: Diagnosis?
+        /// Why mail that was taken gets nowhere.
+        var loss: Note?
         var fault: String?
         /// The IDs of the rows in the inbox.
         var messages: [String] = []
@@ -52,9 +54,10 @@ extension MailService {
                 of: content, to: envelope.recipients, code: bounce.code, status: bounce.status, text: bounce.text)
             returns.send(report, to: envelope.sender, in: world, after: bounce.after.duration, request: request)
         }
+        let isTaken = effect.isLost || effect.bounce != nil
         return Taken(
-            decision: MailDecision(answer, after: delay), note: note, diagnosis: fault.diagnosis,
-            fault: fault.fault.summary)
+            decision: MailDecision(answer, after: delay), note: note, diagnosis: isTaken ? nil : fault.diagnosis,
+            loss: isTaken ? Note(fault.diagnosis) : nil, fault: fault.fault.summary)
     }
 
     private func deliver(
@@ -90,7 +93,7 @@ extension MailService {
         return Taken(
             decision: .reply(SMTPReply(250, "2.0.0", "ok: queued as \(shown)\(place)")),
             note: "in the inbox as \(shown)",
-            diagnosis: delivery.diagnosis, messages: ids, relayed: relayed)
+            diagnosis: delivery.diagnosis, loss: delivery.loss, messages: ids, relayed: relayed)
     }
 }
 

@@ -24,8 +24,11 @@ struct Delivery: Sendable {
     /// Why mail was lost.
     var losses: [Diagnosis] = []
 
-    /// Why somebody didn't get it.
-    var diagnosis: Diagnosis? { refusals.first?.refusal.diagnosis ?? losses.first }
+    /// Why somebody was refused.
+    var diagnosis: Diagnosis? { refusals.first?.refusal.diagnosis }
+
+    /// Why mail was lost that nobody refused.
+    var loss: Note? { losses.first.map { Note($0) } }
 
     /// The answer to the sender, when nobody takes the message.
     func refusal(of count: Int) -> MailRefusal? { refusals.count == count ? refusals.first?.refusal : nil }

@@ -166,6 +166,7 @@ final class RecordedConversation: MailConversation {
         transcript.add(dataOf: incoming.content, result.note)
         if let fault = result.fault { exchange.fault = fault }
         exchange.diagnosis = result.diagnosis
+        exchange.note = result.loss
         if let recipient = result.relayed { exchange.host = RecordedConversation.domain(of: recipient) }
         exchange.mail = exchange.mail.with(messages: result.messages)
         pending = (exchange, destination.world, true)

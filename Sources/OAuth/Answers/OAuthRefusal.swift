@@ -25,7 +25,8 @@ package struct OAuthRefusal: Error, Sendable {
         var response = OAuthRefusal.json(
             ["error": .string(name), "error_description": .string(description)], status: status)
         if let challenge { response.headers.append((name: "WWW-Authenticate", value: challenge)) }
-        return response.diagnosed(diagnosis)
+        // A poll that comes before the person has decided is no mistake: <https://datatracker.ietf.org/doc/html/rfc8628#section-3.5>.
+        return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
     /// The same refusal to a bearer of an access token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.

@@ -93,6 +93,13 @@ extension World {
             return FaultEffect(["token": .object(token)])
         }
 
+        /// Changes members of the JSON answer.
+        ///
+        /// - Parameter members: what they are instead; `null` takes one out.
+        public static func response(_ members: [String: JSONValue]) -> FaultEffect {
+            FaultEffect(["response": .object(members)])
+        }
+
         /// Signs with a new key from then on.
         ///
         /// - Parameter drop: whether the old keys are withdrawn.

@@ -71,6 +71,8 @@ extension World {
         public let status: Int
         /// Why it was refused, and what to do; `nil` when it wasn't.
         public let diagnosis: String?
+        /// What surprises in an answer that refuses nothing, such as a mail that isn't sent because nobody has the address.
+        public let note: String?
         /// The ordered fault that changed the answer.
         public let fault: String?
         /// What came.

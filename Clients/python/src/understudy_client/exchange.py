@@ -71,6 +71,8 @@ class Exchange:
     client: Optional[str]
     diagnosis: Optional[str]
     """Why it was refused; `None` when it wasn't."""
+    note: Optional[str]
+    """What surprises in an answer that refuses nothing."""
     fault: Optional[str]
     """The fault that was ordered and took effect."""
     world: Optional[str]
@@ -108,6 +110,7 @@ def exchange(document: Mapping[str, Any]) -> Exchange:
         status=document["status"],
         client=document.get("client"),
         diagnosis=document.get("diagnosis"),
+        note=document.get("note"),
         fault=document.get("fault"),
         world=document.get("world"),
         request=_content(request),

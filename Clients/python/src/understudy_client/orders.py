@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import TracebackType
 from typing import Any, List, Literal, Mapping, Optional, Sequence, Type, Union
 
@@ -10,6 +11,9 @@ from .errors import ControlError, is_told_by_its_message
 from .values import Duration, JSONObject, duration_text, present, texts
 
 __tracebackhide__ = is_told_by_its_message
+
+# How many orders a report lists.
+_SHOWN = 20
 
 OutcomeKind = Literal["approve", "cancel", "error"]
 
@@ -44,6 +48,29 @@ class Order:
 
     def __repr__(self) -> str:
         return f"<{self._path} {self.document}>"
+
+
+def unmet_orders(world: Ordering) -> List[str]:
+    """What was ordered and never happened, a line for each: often the order, and not the code under test, is what is wrong."""
+    lines = []
+    for fault in world.faults():
+        if fault.document["seen"] == 0:
+            match = json.dumps(fault.document["match"], ensure_ascii=False)
+            lines.append(f"{fault.id} met no request that matches {match}")
+    for outcome in world.outcomes():
+        # One that holds for ever may have been met.
+        if outcome.document["times"] is not None:
+            lines.append(f"{described(outcome)} still waits for a sign-in (times: {outcome.document['times']})")
+    return lines[-_SHOWN:]
+
+
+def described(outcome: Order) -> str:
+    """An outcome in a few words: `outcome-1, approve at apple by ada for client com.example.web,`."""
+    document = outcome.document
+    text = f"{outcome.id}, {document['outcome']} at {document['provider']}"
+    if document.get("account"):
+        text += f" by {document['account']}"
+    return text + (f" for client {document['client']}," if document.get("client") else ",")
 
 
 class Ordering:
@@ -106,6 +133,7 @@ class Ordering:
         error: Optional[str] = None,
         description: Optional[str] = None,
         token: Optional[Mapping[str, Any]] = None,
+        response: Optional[Mapping[str, Any]] = None,
         match: Optional[Mapping[str, Any]] = None,
         effect: Optional[Mapping[str, Any]] = None,
         after: int = 0,
@@ -128,6 +156,8 @@ class Ordering:
             error: The endpoint's own error, in its own form.
             description: The words that go with `error`.
             token: Breaks what is minted: `{"claims": {"aud": "other", "exp": "-1h"}, "signature": "invalid"}`.
+            response: Changes members of the JSON answer, and takes out those that are `None`: `{"expires_in": "3600",
+                "id_token": None}`.
             match: Further conditions, as the control API writes them: `{"smtp": "RCPT"}` for mail.
             effect: Other effects, as the control API writes them: `{"rotateKeys": True}`, `{"jwks": "empty"}`.
             after: How many matching requests go well first.
@@ -150,6 +180,7 @@ class Ordering:
             error=error,
             description=description,
             token=None if token is None else dict(token),
+            response=None if response is None else dict(response),
         )
         fault = {"match": {**where, **(match or {})}, "effect": {**what, **(effect or {})}, "after": after, "times": times}
         answer = self._transport.json("POST", "faults", {**fault, **present(probability=probability)})

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ._transport import TIMEOUT, Stay
 from .errors import PageError, UnderstudyError, is_told_by_its_message
@@ -53,7 +53,12 @@ class Callback:
         return urllib.parse.urlunsplit(("", "", *urllib.parse.urlsplit(self.url)[2:4], ""))
 
 
-def follow(url: str, proxy: Optional[str] = None, certificates: Optional[str] = None) -> Callback:
+def follow(
+    url: str,
+    proxy: Optional[str] = None,
+    certificates: Optional[str] = None,
+    waiting: Callable[[], List[str]] = list,
+) -> Callback:
     """Goes from a provider's authorization URL to where the app gets the answer.
 
     The way ends at the first address of another server than the URL's.
@@ -62,6 +67,7 @@ def follow(url: str, proxy: Optional[str] = None, certificates: Optional[str] = 
         url: Where the app sends the browser.
         proxy: The HTTP proxy by which to go, where the URL is the real provider's.
         certificates: A file of those to trust; the system's by default.
+        waiting: What was ordered and still waits, for a complaint.
 
     Raises:
         PageError: It ends at a page: the provider refuses, or nobody was ordered to answer.
@@ -92,11 +98,15 @@ def follow(url: str, proxy: Optional[str] = None, certificates: Optional[str] = 
         elif answer.action is not None:
             url, form = urllib.parse.urljoin(url, answer.action), dict(answer.fields)
         else:
-            raise PageError(url, status, header.get("Understudy-Diagnosis"), _advice(url))
+            raise PageError(url, status, header.get("Understudy-Diagnosis"), _advice(url, waiting()))
     raise PageError(url, 310, None, "it leads in circles")
 
 
-def _advice(url: str) -> str:
+def _advice(url: str, waiting: List[str]) -> str:
+    if waiting:
+        client = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query)).get("client_id")
+        mine = f", which {client} has begun" if client else ""
+        return f"it asks the person, since no outcome that waits is for this sign-in{mine}: {' '.join(waiting).rstrip(',')}"
     provider = next((name for host, name in _PROVIDERS.items() if host in url.partition("?")[0]), "openid")
     return (
         "it asks the person. Order what they do before they go there: "
@@ -128,6 +138,14 @@ def _open(opener: urllib.request.OpenerDirector, url: str, data: Optional[bytes]
     except (OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise UnderstudyError(f"nobody answers at {url}: {str(reason) or type(reason).__name__}") from None
+
+
+def has_address(host: str) -> bool:
+    """Whether a host's name leads anywhere."""
+    try:
+        return bool(socket.getaddrinfo(host, None))
+    except OSError:
+        return False
 
 
 def is_public(host: str) -> bool:

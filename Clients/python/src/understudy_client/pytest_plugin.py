@@ -15,6 +15,7 @@ import pytest
 from .daemon import Understudy
 from .errors import ControlError, UnderstudyError
 from .names import world_name
+from .orders import unmet_orders
 from .recording import account, listed
 from .values import JSONObject
 from .world import World
@@ -148,17 +149,20 @@ def _har_file(item: pytest.Item) -> Optional[Path]:
 
 
 def _account(world: World) -> str:
-    """What was refused and why; where nothing was, what came."""
+    """What was refused and why; where nothing was, what came. Then what was ordered and never happened."""
     try:
         came = world.requests()
-        refused = [one for one in came if one.is_refused]
+        unmet = [f"  {line}" for line in unmet_orders(world)]
     except UnderstudyError as error:
         return str(error)
+    refused = [one for one in came if one.is_refused]
     if not came:
-        return f"no request came to {world.url}: was the code under test led there?"
-    if not refused:
-        return f"nothing was refused; {account(came)}"
-    return "\n".join([f"refused ({len(refused)} of {len(came)} requests):", *listed(refused)])
+        lines = [f"no request came to {world.url}: was the code under test led there?"]
+    elif not refused:
+        lines = [f"nothing was refused; {account(came)}"]
+    else:
+        lines = [f"refused ({len(refused)} of {len(came)} requests):", *listed(refused)]
+    return "\n".join([*lines, "ordered, and not met:", *unmet] if unmet else lines)
 
 
 def _har(world: World) -> Optional[JSONObject]:

@@ -187,10 +187,11 @@ def account(came: Sequence[Exchange]) -> str:
 
 
 def listed(exchanges: Sequence[Exchange]) -> List[str]:
-    """The latest exchanges, a line each, and below it why it was refused."""
+    """The latest exchanges, a line each, and below it why it was refused, or what surprises in the answer."""
     lines = [f"  … {len(exchanges) - _SHOWN} before these"] if len(exchanges) > _SHOWN else []
     for one in exchanges[-_SHOWN:]:
         lines.append(f"  {one}")
-        if one.diagnosis:
-            lines.append(f"      {one.diagnosis}")
+        said = one.diagnosis or one.note
+        if said:
+            lines.append(f"      {said}")
     return lines

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import urllib.parse
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, Mapping, NamedTuple, Optional, Type
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Type
 
 from ._transport import Transport
 from .accounts import Accounts
@@ -12,8 +13,8 @@ from .apple import Apple
 from .clock import Clock
 from .errors import ControlError, UnderstudyError, is_told_by_its_message
 from .inbox import Inbox
-from .orders import Ordering
-from .person import Callback, follow, is_public
+from .orders import Ordering, described
+from .person import Callback, follow, has_address, is_public
 from .providers import Facebook, GitHub, Google, OpenID
 from .recording import Recording
 from .scenarios import Scenarios
@@ -189,10 +190,21 @@ class World(Ordering, Recording, Inbox):
         """
         host = urllib.parse.urlsplit(url).hostname or ""
         if f".{host}".endswith(".localhost") or host == urllib.parse.urlsplit(self.url).hostname:
-            return follow(url)
-        if self.proxy_url is None and is_public(host):
+            return follow(url, waiting=self._waiting_outcomes)
+        # Where a played name leads to this machine, requests to it are intercepted. Without DNS it leads nowhere.
+        is_real = is_public(host) or (not has_address(host) and self._plays(host))
+        if self.proxy_url is None and is_real:
             raise UnderstudyError(f"the app leads to the real {host}, not to {self.host_url(host)}: lead it there")
-        return follow(url, self.proxy_url, self.daemon.trust.get("SSL_CERT_FILE"))
+        return follow(url, self.proxy_url, self.daemon.trust.get("SSL_CERT_FILE"), self._waiting_outcomes)
+
+    def _plays(self, host: str) -> bool:
+        """Whether the daemon plays this host."""
+        hosts = {one["host"] for one in self.endpoints() if "host" in one}
+        return any(fnmatch.fnmatchcase(host.lower(), pattern) for pattern in hosts)
+
+    def _waiting_outcomes(self) -> List[str]:
+        """The outcomes that wait for a sign-in, in words."""
+        return [described(one) for one in self.outcomes()]
 
     def call(self, method: str, path: str, body: Any = None) -> JSONObject:
         """Any call of the control API: `call("POST", "tokens/revocations", {"token": token})`. Returns what it answers."""
