@@ -1,21 +1,38 @@
 import EmulatorCore
 import HTTPServer
+import JOSE
 import OAuth
 import Time
 
 // The access token of a call of the Graph API
 // https://developers.facebook.com/docs/facebook-login/guides/access-tokens
 //
-// Quirk: parameters may stand in the query or in a form.
+// Quirks: parameters may stand in the query or in a form. An app's own token is APPID|SECRET.
 
-/// A valid access token and its person.
+/// A token that was given out, whether or not it still works.
 struct AccessToken: Sendable {
     let token: Token<FacebookGrant>
     let grant: FacebookGrant
     /// `nil` when the person is gone.
     let account: Account?
 
-    var details: FacebookGrant.Details { token.details }
+    /// When the app may read the person's data no more, unless the person signs in again.
+    /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>
+    var dataAccessExpires: Instant { token.details.issuedAt + .days(90) }
+
+    /// What is wrong with it now.
+    func fault(at now: Instant) -> GraphError? {
+        if let expires = token.expires, expires <= now { return .expired(at: expires, now: now) }
+        guard dataAccessExpires <= now else { return nil }
+        return FacebookProvider.dataAccessEnded(
+            Diagnosis("the person signed in more than 90 days ago: exchanging the token doesn't count, sign in again"))
+    }
+}
+
+/// A person whom a call is about, and what they granted to the app that calls.
+struct GraphPerson: Sendable {
+    let account: Account
+    let grant: FacebookGrant
 }
 
 extension FacebookProvider {
@@ -28,34 +45,107 @@ extension FacebookProvider {
         parameter("access_token", exchange) ?? exchange.request.accessToken(schemes: ["bearer", "oauth"]) ?? ""
     }
 
-    func accessToken(_ text: String, _ exchange: Exchange) throws(GraphError) -> AccessToken {
-        let (found, removed, now) = exchange.world.read { tables in
+    /// A token of a person, as it was given out.
+    ///
+    /// - Throws: What the Graph API says of a text that is none, or of a token whose app the person has removed.
+    func issuedToken(_ text: String, _ exchange: Exchange) throws(GraphError) -> AccessToken {
+        let (found, removed) = exchange.world.read { tables in
             let token = tables.find(Token<FacebookGrant>.self, text)
             let found = token.flatMap { token in
                 tables.find(FacebookGrant.self, token.grant).map { grant in
                     AccessToken(token: token, grant: grant, account: tables.account(grant.account))
                 }
             }
-            return (found, found == nil ? tables.find(RemovedToken.self, text) : nil, tables.now)
+            return (found, found == nil ? tables.find(RemovedToken.self, text) : nil)
         }
-        if let removed {
-            throw GraphError(
-                message: "Error validating access token: The user has not authorized application \(removed.app).",
-                code: 190, subcode: 458,
-                diagnosis: Diagnosis("the person has removed the app since: sign in again"))
-        }
-        guard let found else {
-            throw GraphError(
-                message: text.isEmpty
-                    ? "An active access token must be used to query information about the current user."
-                    : "Invalid OAuth access token - Cannot parse access token", code: text.isEmpty ? 2500 : 190,
-                diagnosis: Diagnosis("the access token is missing, unknown or revoked"))
-        }
-        if let expires = found.token.expires, expires <= now {
-            throw GraphError(
-                message: "Error validating access token: Session has expired.", code: 190, subcode: 463,
-                diagnosis: Diagnosis("the access token expired \((now - expires).inWords) ago"))
-        }
+        if let removed { throw .notAuthorized(app: removed.app) }
+        if let found { return found }
+        throw GraphError(
+            message: "Invalid OAuth access token - Cannot parse access token", code: 190,
+            diagnosis: Diagnosis("the access token is unknown or revoked: this world has given out no such token"))
+    }
+
+    /// A token of a person that works.
+    func accessToken(_ text: String, _ exchange: Exchange) throws(GraphError) -> AccessToken {
+        let found = try issuedToken(text, exchange)
+        if let fault = found.fault(at: exchange.world.now) { throw fault }
         return found
+    }
+
+    /// The app whose own token this is; `nil` for a token of a person's form.
+    func app(ofToken text: String) throws(GraphError) -> FacebookApp? {
+        guard let bar = text.firstIndex(of: "|") else { return nil }
+        if let app = apps[String(text[..<bar])],
+            constantTimeEquals(Array(text[text.index(after: bar)...].utf8), Array(app.secret.utf8))
+        {
+            return app
+        }
+        throw GraphError(
+            message: "Invalid OAuth access token signature.", code: 190,
+            diagnosis: Diagnosis(
+                "an app's token is APPID|SECRET, and the seed has no such app, or another secret for it"))
+    }
+
+    /// Whom a call is about: the token's own person, or the one whose ID stands in the address. An app's token needs an ID.
+    func person(_ exchange: Exchange) throws(GraphError) -> GraphPerson {
+        let id = exchange.parameters["id"].flatMap { $0 == "me" ? nil : $0 }
+        let text = callerToken(exchange)
+        if text.isEmpty, id != nil {
+            throw GraphError(
+                message: "An access token is required to request this resource.", code: 104,
+                diagnosis: Diagnosis("access_token is missing: send it as a parameter, or as Authorization: Bearer"))
+        }
+        let app = try app(ofToken: text)
+        if id == nil, text.isEmpty || app != nil {
+            throw GraphError(
+                message: "An active access token must be used to query information about the current user.", code: 2500,
+                diagnosis: Diagnosis(
+                    app == nil
+                        ? "access_token is missing: send it as a parameter, or as Authorization: Bearer"
+                        : "/me is a person, and the access token is the app's own: name the person by ID"))
+        }
+        if let app, let id {
+            try checkProof(exchange, text, app)
+            let found = exchange.world.read { tables -> GraphPerson? in
+                tables.first(Account.byIdentifier, "facebook.id:\(id)").flatMap { account in
+                    tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: app.id)).map {
+                        GraphPerson(account: account, grant: $0)
+                    }
+                }
+            }
+            if let found { return found }
+            throw noSuchObject(
+                id, exchange, Diagnosis("nobody of this ID has authorized the app: only its own people are served"))
+        }
+        let caller = try accessToken(text, exchange)
+        guard let account = caller.account else {
+            throw GraphError(
+                message: "Error validating access token: The session is invalid because the user logged out.",
+                code: 190, subcode: 467, diagnosis: Diagnosis("the account is gone"))
+        }
+        if let app = apps[caller.grant.app] { try checkProof(exchange, text, app) }
+        guard id == nil || id == account.facebook.id else {
+            throw noSuchObject(
+                id ?? "", exchange, Diagnosis("only the token's own person is served: /me, or their ID"))
+        }
+        return GraphPerson(account: account, grant: caller.grant)
+    }
+
+    /// Numbers are objects; everything else is taken for a name.
+    func noSuchObject(_ id: String, _ exchange: Exchange, _ diagnosis: Diagnosis) -> GraphError {
+        id.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            ? .unsupported(exchange.request.method, id: id, diagnosis) : .noSuchName(id, diagnosis)
+    }
+
+    /// `appsecret_proof` is optional, but must be right when it is there:
+    /// <https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof>.
+    private func checkProof(_ exchange: Exchange, _ token: String, _ app: FacebookApp) throws(GraphError) {
+        guard let proof = parameter("appsecret_proof", exchange) else { return }
+        let expected = Digest.hmacSHA256(key: Array(app.secret.utf8), Array(token.utf8))
+        guard proof != Hex.encode(expected) else { return }
+        throw GraphError(
+            message: "Invalid appsecret_proof provided in the API argument", code: 100, kind: .method,
+            diagnosis: Diagnosis(
+                "appsecret_proof is the hex HMAC-SHA256 of the access token, with the app secret as key"))
     }
 }

@@ -3,72 +3,117 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Time
 
 // GET and POST https://graph.facebook.com/oauth/access_token, GET /oauth/access_token_info
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#exchangecode
+// https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token
 //
-// Quirks: the app's ID and secret are parameters, never in an Authorization header; without a grant_type, a code is redeemed; fb_exchange_token brings a token that lasts longer, as all do here. An
-// app's own token is APPID|SECRET.
+// Quirks: the app's ID is a parameter, always; its secret is one, too, or comes by HTTP Basic, as x/oauth2 sent it until
+// https://github.com/golang/oauth2/issues/214. Without a grant_type, a code is redeemed; fb_exchange_token brings a token that lasts longer. With PKCE, the verifier does for the secret. An app's own token is APPID|SECRET.
 
 extension FacebookProvider {
-    func token(_ exchange: Exchange) -> Response {
-        do throws(GraphError) {
-            let app = try authenticate(exchange)
-            switch parameter("grant_type", exchange) {
-            case "client_credentials":
-                return FacebookProvider.json([
-                    "access_token": .string("\(app.id)|\(app.secret)"), "token_type": "bearer",
-                ])
-            case "fb_exchange_token": return answer(try exchangeToken(exchange))
-            default: return answer(try redeem(exchange, app))
-            }
-        } catch {
-            return error.response
+    func token(_ exchange: Exchange) throws(GraphError) -> Response {
+        let app = try app(exchange)
+        switch parameter("grant_type", exchange) {
+        case "client_credentials":
+            try authenticate(app, exchange)
+            return FacebookProvider.json(["access_token": .string("\(app.id)|\(app.secret)"), "token_type": "bearer"])
+        case "fb_exchange_token":
+            try authenticate(app, exchange)
+            return answer(try exchangeToken(exchange, app))
+        default: return try redeem(exchange, app)
         }
     }
 
-    private func authenticate(_ exchange: Exchange) throws(GraphError) -> RegisteredClient {
-        let id = parameter("client_id", exchange) ?? ""
-        let note =
-            BasicCredentials.read(exchange.request) == nil
-            ? "" : "; Authorization: Basic is ignored: send client_id and client_secret as parameters"
-        guard let app = apps[id] else {
-            throw GraphError(
-                message: id.isEmpty
-                    ? "Missing client_id parameter."
-                    : "Error validating application. Cannot get application info due to a system error.",
-                code: 101,
-                diagnosis: Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(apps.hint(for: id))\(note)"))
-        }
-        guard constantTimeEquals(Array((parameter("client_secret", exchange) ?? "").utf8), Array(app.secret.utf8))
-        else {
-            throw GraphError(
-                message: "Error validating client secret.", code: 1,
-                diagnosis: Diagnosis("client_secret isn't the one that the seed has for \"\(id)\"\(note)"))
-        }
-        return app
+    /// As a parameter, or by HTTP Basic; `nil` when the request has none.
+    private func secret(_ exchange: Exchange) -> String? {
+        parameter("client_secret", exchange) ?? BasicCredentials.read(exchange.request)?.password
     }
+
+    private func app(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
+        let id = parameter("client_id", exchange) ?? ""
+        if let app = apps[id] { return app }
+        let isInHeader = id.isEmpty && BasicCredentials.read(exchange.request) != nil
+        throw GraphError(
+            message: id.isEmpty
+                ? "Missing client_id parameter."
+                : "Error validating application. Cannot get application info due to a system error.",
+            code: 101,
+            diagnosis: Diagnosis(
+                received: "client_id \(Diagnosis.quote(id))",
+                isInHeader
+                    ? "Facebook wants client_id as a parameter, beside Authorization: Basic"
+                    : "no such app is seeded\(apps.hint(for: id))"))
+    }
+
+    private func authenticate(_ app: FacebookApp, _ exchange: Exchange) throws(GraphError) {
+        let secret = secret(exchange) ?? ""
+        guard !constantTimeEquals(Array(secret.utf8), Array(app.secret.utf8)) else { return }
+        throw GraphError(
+            message: "Error validating client secret.", code: 1,
+            diagnosis: Diagnosis(
+                secret.isEmpty
+                    ? "client_secret is missing" : "client_secret isn't the one that the seed has for \"\(app.id)\""))
+    }
+
+    // MARK: - A code
 
     /// Facebook's order isn't documented.
-    private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI])
+    private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier])
 
-    private func redeem(_ exchange: Exchange, _ app: RegisteredClient) throws(GraphError) -> String {
+    private func redeem(_ exchange: Exchange, _ app: FacebookApp) throws(GraphError) -> Response {
+        guard let redirectURI = parameter("redirect_uri", exchange), !redirectURI.isEmpty else {
+            // https://github.com/facebookarchive/php-graph-sdk/issues/274
+            throw GraphError(
+                message: "Missing redirect_uri parameter.", code: 191,
+                diagnosis: Diagnosis("redirect_uri is missing: send the one that the dialog was opened with"))
+        }
+        guard WebAddress(redirectURI) != nil else {
+            // https://github.com/roundrop/facebook4j-oauth-example/issues/2
+            throw GraphError(
+                message: "redirect_uri isn't an absolute URI. Check RFC 3986.", code: 191,
+                diagnosis: Diagnosis(
+                    received: "redirect_uri \(Diagnosis.quote(redirectURI))",
+                    "send the one that the dialog was opened with"))
+        }
+        let verifier = parameter("code_verifier", exchange).flatMap { $0.isEmpty ? nil : $0 }
+        let isSecret = secret(exchange) != nil
+        if verifier == nil || isSecret { try authenticate(app, exchange) }
+        guard let code = parameter("code", exchange), !code.isEmpty else {
+            throw GraphError(
+                message: "Missing authorization code", code: 1,
+                diagnosis: Diagnosis("code is missing: the callback has none after a cancel"))
+        }
         let request = Redemption.Request(
-            code: parameter("code", exchange) ?? "", client: app.id,
-            redirectURI: parameter("redirect_uri", exchange), exchange: exchange.id)
+            code: code, client: app.id, redirectURI: redirectURI, codeVerifier: verifier, exchange: exchange.id)
+        typealias Redeemed = (code: Redemption.Redeemed<FacebookGrant>, accessToken: String)
+        let redeemed: Redeemed
         do {
-            return try exchange.world.update { (tables) throws(Redemption.Failure) -> String in
+            redeemed = try exchange.world.update { (tables) throws(Redemption.Failure) -> Redeemed in
+                // A verifier does for the secret only where there was a challenge.
+                if !isSecret, let code = tables.find(AuthorizationCode<FacebookGrant>.self, code), code.challenge == nil
+                {
+                    throw .codeVerifier("client_secret is missing, and the dialog was opened without a code_challenge")
+                }
                 let redeemed = try FacebookProvider.redemption.redeem(FacebookGrant.self, request, in: &tables)
-                return tables.makeAccessToken(redeemed.grant, redeemed.code.details)
+                return (
+                    redeemed, tables.makeAccessToken(redeemed.grant, issuedAt: redeemed.code.details.issuedAt)
+                )
             }
-        } catch { throw refusal(error) }
+        } catch { throw refusal(error, isSecret: isSecret) }
+        let details = redeemed.code.code.details
+        guard details.isOpenID else { return answer(redeemed.accessToken) }
+        return answer(
+            redeemed.accessToken,
+            idToken: try idToken(
+                redeemed.code.account, redeemed.code.grant, nonce: details.nonce, redeemed.accessToken, exchange))
     }
 
-    private func refusal(_ failure: Redemption.Failure) -> GraphError {
-        let (message, subcode): (String, Int64) =
+    private func refusal(_ failure: Redemption.Failure, isSecret: Bool) -> GraphError {
+        let (message, subcode): (String, Int64?) =
             switch failure {
-            case .unknown, .otherClient, .noAccount, .codeVerifier: ("Invalid verification code format.", 36008)
+            case .unknown, .otherClient, .noAccount: ("Invalid verification code format.", 36008)
             case .used: ("This authorization code has been used.", 36009)
             case .expired: ("This authorization code has expired.", 36007)
             case .redirectURIMismatch:
@@ -76,33 +121,69 @@ extension FacebookProvider {
                     "Error validating verification code. Please make sure your redirect_uri is identical to the one you "
                         + "used in the OAuth dialog request", 36008
                 )
+            // https://github.com/expo/expo/issues/15980, where a secret was sent. The code isn't reported.
+            case .codeVerifier where isSecret || !failure.reason.hasPrefix("client_secret"):
+                (
+                    "Invalid code verifier. Code verifier should be a cryptographically random string using the characters A-Z, "
+                        + "a-z, 0-9, and the punctuation characters -._~ (hyphen, period, underscore, and tilde), between 43 and 128 "
+                        + "characters long.", nil
+                )
+            case .codeVerifier:
+                ("Error validating client secret.", nil)
             }
-        return GraphError(message: message, code: 100, subcode: subcode, diagnosis: Diagnosis(failure.reason))
+        return GraphError(
+            message: message, code: message.hasPrefix("Error validating client") ? 1 : 100, subcode: subcode,
+            diagnosis: Diagnosis(failure.reason))
     }
 
-    private func exchangeToken(_ exchange: Exchange) throws(GraphError) -> String {
-        let caller = try accessToken(parameter("fb_exchange_token", exchange) ?? "", exchange)
-        return exchange.world.update { $0.makeAccessToken(caller.grant, caller.details) }
+    /// The ID token of a sign-in with the scope `openid`.
+    func idToken(
+        _ account: Account, _ grant: FacebookGrant, nonce: String?, _ accessToken: String?, _ exchange: Exchange
+    ) throws(GraphError) -> String {
+        let token = limitedLogin(
+            account, app: grant.app, permissions: grant.granted, nonce: nonce, accessToken: accessToken, in: exchange)
+        do { return try exchange.mint(.facebook, token.claims, at: token.issuedAt, type: "JWT") } catch {
+            throw GraphError(
+                message: "An unknown error has occurred.", code: 1, status: 500,
+                diagnosis: Diagnosis("the ID token can't be signed: \(error.description)"))
+        }
     }
 
-    private func answer(_ accessToken: String) -> Response {
-        FacebookProvider.json([
-            "access_token": .string(accessToken), "token_type": "bearer",
-            "expires_in": .integer(FacebookToken.lifetime.seconds),
+    // MARK: - A token for a token
+
+    private func exchangeToken(_ exchange: Exchange, _ app: FacebookApp) throws(GraphError) -> String {
+        guard let text = parameter("fb_exchange_token", exchange), !text.isEmpty else {
+            // https://github.com/mobolic/facebook-sdk asserts it in its tests.
+            throw GraphError(
+                message: "fb_exchange_token parameter not specified", code: 1,
+                diagnosis: Diagnosis("fb_exchange_token is missing: send the access token that is to last longer"))
+        }
+        let caller = try accessToken(text, exchange)
+        guard caller.grant.app == app.id else {
+            throw GraphError(
+                message: "The access token does not belong to application \(app.id)", code: 1,
+                diagnosis: Diagnosis("the token was given to the app \"\(caller.grant.app)\""))
+        }
+        return exchange.world.update { $0.makeAccessToken(caller.grant, issuedAt: caller.token.details.issuedAt) }
+    }
+
+    private func answer(_ accessToken: String, idToken: String? = nil) -> Response {
+        var body = JSONObject([
+            ("access_token", .string(accessToken)), ("token_type", "bearer"),
+            ("expires_in", .integer(FacebookToken.lifetime.seconds)),
         ])
+        body["id_token"] = idToken.map { .string($0) }
+        return FacebookProvider.json(.object(body))
     }
 
     // MARK: - /oauth/access_token_info
 
-    func tokenInfo(_ exchange: Exchange) -> Response {
-        do throws(GraphError) {
-            let caller = try accessToken(callerToken(exchange), exchange)
-            return FacebookProvider.json([
-                "access_token": .string(caller.token.key), "token_type": "bearer",
-                "expires_in": .integer(FacebookToken.lifetime.seconds), "client_id": .string(caller.grant.app),
-            ])
-        } catch {
-            return error.response
-        }
+    func tokenInfo(_ exchange: Exchange) throws(GraphError) -> Response {
+        let caller = try accessToken(callerToken(exchange), exchange)
+        let left = caller.token.expires.map { $0 - exchange.world.now } ?? FacebookToken.lifetime
+        return FacebookProvider.json([
+            "access_token": .string(caller.token.key), "token_type": "bearer", "expires_in": .integer(left.seconds),
+            "client_id": .string(caller.grant.app),
+        ])
     }
 }

@@ -5,52 +5,98 @@ import OAuth
 import Time
 
 // GET and POST https://graph.facebook.com/debug_token
-// https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging
+// https://developers.facebook.com/docs/graph-api/reference/debug_token
 //
-// Quirk: an invalid `input_token` isn't an error: the answer is 200 with `is_valid` false.
+// Quirk: an invalid `input_token` isn't an error: the answer is 200 with `is_valid` false. An app's token or that of one of its developers
+// may ask.
 
 extension FacebookProvider {
-    /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>
-    private static let dataAccessPeriod = TimeSpan.days(90)
-
-    func debugToken(_ exchange: Exchange) -> Response {
-        let caller = callerToken(exchange).split(separator: "|", maxSplits: 1).map(String.init)
-        guard caller.count == 2, let app = apps[caller[0]], app.secret == caller[1] else {
-            return GraphError(
-                message: "Invalid OAuth access token signature.", code: 190,
-                diagnosis: Diagnosis("debug_token takes an app's token, APPID|SECRET, as access_token")
-            ).response
+    func debugToken(_ exchange: Exchange) throws(GraphError) -> Response {
+        let app = try viewingApp(exchange)
+        guard let text = parameter("input_token", exchange), !text.isEmpty else {
+            throw GraphError(
+                message: "(#100) The parameter input_token is required", code: 100,
+                diagnosis: Diagnosis("input_token is missing: send the token that is to be looked at"))
         }
         do throws(GraphError) {
-            return FacebookProvider.json(["data": .object(try description(exchange, app))])
+            if let inspected = try self.app(ofToken: text) {
+                try check(inspected.id, isSeenBy: app)
+                return FacebookProvider.json([
+                    "data": [
+                        "app_id": .string(app.id), "type": "APP", "application": .string(app.name), "is_valid": true,
+                        "scopes": [],
+                    ]
+                ])
+            }
+            let found = try issuedToken(text, exchange)
+            try check(found.grant.app, isSeenBy: app)
+            let fault = found.fault(at: exchange.world.now)
+            return answer(description(found, app, fault), fault)
         } catch {
-            guard error.code == 190 else { return error.response }
-            let told: JSONValue = [
-                "data": [
-                    "app_id": .string(app.id), "application": .string(app.name),
-                    "error": ["code": .integer(error.code), "message": .string(error.message)], "is_valid": false,
-                    "scopes": [],
-                ]
-            ]
-            return FacebookProvider.json(told).noted(Note(error.diagnosis))
+            guard error.code == 190 else { throw error }
+            var data = JSONObject([("error", .object(error.inspected)), ("is_valid", false), ("scopes", [])])
+            // Of a token that was given out, the app is known, though the person has removed it.
+            if error.subcode != nil { data["app_id"] = .string(app.id) }
+            return answer(data, error)
         }
     }
 
-    private func description(_ exchange: Exchange, _ app: RegisteredClient) throws(GraphError) -> JSONObject {
-        let found = try accessToken(parameter("input_token", exchange) ?? "", exchange)
-        guard found.grant.app == app.id else {
+    /// The app that asks, itself or by a developer.
+    private func viewingApp(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
+        let text = callerToken(exchange)
+        guard !text.isEmpty else {
             throw GraphError(
-                message: "(#100) The App_id in the input_token did not match the Viewing App", code: 100,
-                diagnosis: Diagnosis("the token was given to the app \"\(found.grant.app)\""))
+                message: "An access token is required to request this resource.", code: 104,
+                diagnosis: Diagnosis("access_token is missing: send the app's, APPID|SECRET"))
         }
-        let details = found.details
-        return JSONObject([
+        if let app = try app(ofToken: text) { return app }
+        let caller = try accessToken(text, exchange)
+        if let app = apps[caller.grant.app], app.developers.contains(caller.grant.account) {
+            return app
+        }
+        // https://github.com/nyaruka/rapidpro/pull/3734
+        throw GraphError(
+            message:
+                "(#100) You must provide an app access token, or a user access token that is an owner or developer of the app",
+            code: 100,
+            diagnosis: Diagnosis(
+                received: "the access token of account \(Diagnosis.quote(caller.grant.account))",
+                expected: "the app's, APPID|SECRET, or one of its developers'",
+                "send APPID|SECRET as access_token, or name the account in the app's developers in the seed"))
+    }
+
+    private func check(_ owner: String, isSeenBy app: FacebookApp) throws(GraphError) {
+        guard owner != app.id else { return }
+        throw GraphError(
+            message: "(#100) The App_id in the input_token did not match the Viewing App", code: 100,
+            diagnosis: Diagnosis("the token was given to the app \"\(owner)\""))
+    }
+
+    private func description(_ found: AccessToken, _ app: FacebookApp, _ fault: GraphError?) -> JSONObject {
+        var data = JSONObject([
             ("app_id", .string(app.id)), ("type", "USER"), ("application", .string(app.name)),
-            ("data_access_expires_at", .numericDate(details.issuedAt + FacebookProvider.dataAccessPeriod)),
-            ("expires_at", .numericDate(found.token.expires ?? .first)), ("is_valid", true),
-            ("issued_at", .numericDate(details.issuedAt)),
-            ("scopes", .array(details.permissions.map { .string($0) })),
-            ("user_id", .string(found.account?.facebook.id ?? "")),
+            ("data_access_expires_at", .numericDate(found.dataAccessExpires)),
         ])
+        data["error"] = fault.map { .object($0.inspected) }
+        data["expires_at"] = .numericDate(found.token.expires ?? .first)
+        data["is_valid"] = .bool(fault == nil)
+        data["issued_at"] = .numericDate(found.token.details.issuedAt)
+        data["scopes"] = .array(found.grant.granted.map { .string($0) })
+        data["user_id"] = .string(found.account?.facebook.id ?? "")
+        return data
+    }
+
+    private func answer(_ data: JSONObject, _ fault: GraphError?) -> Response {
+        let response = FacebookProvider.json(["data": .object(data)])
+        return fault.map { response.noted(Note($0.diagnosis)) } ?? response
+    }
+}
+
+extension GraphError {
+    /// As debug_token tells of it.
+    fileprivate var inspected: JSONObject {
+        var error = JSONObject([("code", .integer(code)), ("message", .string(message))])
+        error["subcode"] = subcode.map { .integer($0) }
+        return error
     }
 }

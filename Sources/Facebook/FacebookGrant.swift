@@ -3,28 +3,59 @@ import JOSE
 import OAuth
 import Time
 
-/// What a person has granted to an app.
+/// What a person has granted to an app, and what they declined.
 struct FacebookGrant: OAuthGrant {
-    /// What a code and the tokens that come of it allow.
-    struct Details: Codable, Sendable {
-        var permissions: [String]
+    struct CodeDetails: Codable, Sendable {
+        /// When the person consented.
+        let issuedAt: Instant
+        /// Of a request for an ID token.
+        let nonce: String?
+        let isOpenID: Bool
+    }
+
+    struct TokenDetails: Codable, Sendable {
         /// When the person consented.
         let issuedAt: Instant
     }
 
-    typealias CodeDetails = Details
-    typealias TokenDetails = Details
-
-    static let tables = GrantTables<FacebookGrant>("facebook", rememberingTokens: .minutes(10))
+    static let tables = GrantTables<FacebookGrant>("facebook", rememberingTokens: .days(30))
 
     let account: String
     let app: String
     /// When the person consented first.
     let since: Instant
+    /// Permissions, in the order in which they were granted.
+    private(set) var granted = [FacebookPermission.always]
+    private(set) var declined: [String] = []
+
+    init(account: String, app: String, since: Instant) {
+        self.account = account
+        self.app = app
+        self.since = since
+    }
 
     var key: String { FacebookGrant.key(account, app: app) }
 
     static func key(_ account: String, app: String) -> String { "\(account) \(app)" }
+
+    /// The person grants those of `asked` that are among `approved`, and declines the others.
+    mutating func answer(_ asked: [String], approving approved: [String]) {
+        for permission in asked where !granted.contains(permission) {
+            guard approved.contains(permission) else {
+                if !declined.contains(permission) { declined.append(permission) }
+                continue
+            }
+            declined.removeAll { $0 == permission }
+            granted.append(permission)
+        }
+    }
+
+    /// Takes a permission back. The public profile stays for as long as the app does.
+    mutating func decline(_ permission: String) {
+        guard permission != FacebookPermission.always, granted.contains(permission) else { return }
+        granted.removeAll { $0 == permission }
+        declined.append(permission)
+    }
 }
 
 /// A token whose app the person has removed: Facebook says so of it.
@@ -42,30 +73,28 @@ extension Transaction {
         for token in end(grant) { put(RemovedToken(key: token.key, app: grant.app)) }
     }
 
-    /// Makes a grant, or finds the one that exists.
-    mutating func consent(_ account: String, to app: String) -> FacebookGrant {
-        if let grant = find(FacebookGrant.self, FacebookGrant.key(account, app: app)) { return grant }
-        let grant = FacebookGrant(account: account, app: app, since: now)
+    /// The person answers a request for permissions: the grant that is made or changed.
+    mutating func consent(
+        _ account: String, to app: String, asked: [String], approving approved: [String]
+    ) -> FacebookGrant {
+        var grant =
+            find(FacebookGrant.self, FacebookGrant.key(account, app: app))
+            ?? FacebookGrant(account: account, app: app, since: now)
+        grant.answer(asked, approving: approved)
         put(grant)
         return grant
     }
 
-    mutating func makeAccessToken(_ grant: FacebookGrant, _ details: FacebookGrant.Details) -> String {
+    /// What the person once granted is consented to at `issuedAt`.
+    mutating func makeAccessToken(
+        _ grant: FacebookGrant, issuedAt: Instant, lasting lifetime: TimeSpan = FacebookToken.lifetime
+    ) -> String {
         let text = FacebookToken.access(from: &random)
         put(
             Token<FacebookGrant>(
-                text, .access, grant: grant.key, client: grant.app, expires: now + FacebookToken.lifetime,
-                details: details))
+                text, .access, grant: grant.key, client: grant.app, expires: now + lifetime,
+                details: FacebookGrant.TokenDetails(issuedAt: issuedAt)))
         return text
-    }
-
-    /// Removes one permission from all tokens of a grant. Codes that haven't been redeemed are revoked.
-    mutating func revoke(_ permission: String, of grant: FacebookGrant) {
-        endCodes(of: grant)
-        for var token in tokens(of: grant) where token.details.permissions.contains(permission) {
-            token.details.permissions.removeAll { $0 == permission }
-            put(token)
-        }
     }
 }
 
@@ -73,6 +102,9 @@ extension Transaction {
 enum FacebookToken {
     /// About sixty days.
     static let lifetime = TimeSpan.seconds(5_183_944)
+    /// Of a token that comes by a browser: "an hour or two".
+    /// <https://developers.facebook.com/docs/facebook-login/guides/access-tokens#termtokens>
+    static let shortLifetime = TimeSpan.hours(2)
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
     static func code(from random: inout Randomness) -> String { "AQ" + Base64URL.encode(random.bytes(150)) }

@@ -1,11 +1,47 @@
-/// Permissions in words, for the dialog: <https://developers.facebook.com/docs/permissions>.
+/// Permissions: <https://developers.facebook.com/docs/permissions>.
 enum FacebookPermission {
+    /// Granted with every sign-in.
+    static let always = "public_profile"
+
     private static let words = [
         "public_profile": "name and profile picture", "email": "e-mail address", "user_birthday": "birthday",
         "user_friends": "list of friends", "user_link": "link to the profile", "user_location": "current city",
     ]
 
-    /// Others stand as they are.
+    /// The names that Meta's page lists, and `openid`. The dialog ignores others: "Users of your app will ignore these permissions if
+    /// present", it says to developers.
+    private static let known: Set<String> = [
+        "ads_management", "ads_read", "attribution_read", "business_management", "catalog_management", "email",
+        "gaming_profile", "gaming_user_locale", "gaming_user_picture", "instagram_basic",
+        "instagram_branded_content_ads_brand", "instagram_branded_content_brand", "instagram_branded_content_creator",
+        "instagram_content_publish", "instagram_graph_user_media", "instagram_graph_user_profile",
+        "instagram_manage_comments", "instagram_manage_contents", "instagram_manage_events",
+        "instagram_manage_insights", "instagram_manage_messages", "instagram_manage_upcoming_events",
+        "instagram_shopping_tag_products", "leads_retrieval", "manage_app_solution", "manage_fundraisers", "openid",
+        "page_events", "pages_manage_ads", "pages_manage_cta", "pages_manage_engagement",
+        "pages_manage_instant_articles", "pages_manage_metadata", "pages_manage_posts", "pages_messaging",
+        "pages_messaging_subscriptions", "pages_read_engagement", "pages_read_user_content", "pages_show_list",
+        "pages_user_gender", "pages_user_locale", "pages_user_timezone", "private_computation_access",
+        "public_profile", "publish_video", "read_insights", "read_page_mailboxes", "threads_business_basic",
+        "user_age_range", "user_birthday", "user_friends", "user_gender", "user_hometown", "user_likes", "user_link",
+        "user_location", "user_messenger_contact", "user_photos", "user_posts", "user_videos",
+        "whatsapp_business_management", "whatsapp_business_messaging",
+    ]
+
+    /// What of a request is asked for: each once, without names that there aren't.
+    static func asked(_ names: [String]) -> [String] {
+        var seen: Set<String> = [always]
+        return [always] + names.filter { known.contains($0) && seen.insert($0).inserted }
+    }
+
+    /// Names that a request asks for and that there aren't.
+    static func unknown(_ names: [String]) -> [String] { names.filter { !known.contains($0) } }
+
+    /// The names of a scope; commas or blanks stand between them.
+    static func names(ofScope scope: String) -> [String] {
+        scope.split { $0 == "," || $0 == " " }.map(String.init)
+    }
+
     static func descriptions(of permissions: [String]) -> [String] {
         permissions.map { name in words[name].map { "\($0) (\(name))" } ?? name }
     }

@@ -9,6 +9,7 @@ extension FacebookProvider {
             "POST VERSION/oauth/access_token": "redeem a code",
             "GET VERSION/debug_token": "check a token",
             "GET VERSION/me": "who signed in",
+            "GET VERSION/me/permissions": "what was granted",
             "DELETE VERSION/me/permissions": "revoke a grant",
         ]
         // Each is served with a version before it and without.

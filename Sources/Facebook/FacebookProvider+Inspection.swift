@@ -9,13 +9,14 @@ extension FacebookProvider {
         var profile = InspectedItem("Facebook account")
         profile.facts = [InspectedFact("ID", .code(account.facebook.id))]
         let fields = "id,name,first_name,last_name,short_name,email,picture"
-        let document = document(account, fields, ["public_profile", "email"])
+        let document = document(account, ProfileField.list(fields), ["public_profile", "email"])
         profile.documents = [InspectedDocument("GET /me?fields=…", .object(document))]
-        let access = InspectedGrants<FacebookGrant>(of: account, in: exchange.world).section {
-            $0.details.permissions
+        let access = InspectedGrants<FacebookGrant>(of: account, in: exchange.world).section { _ in
+            []
         } _: { grant in
             var item = InspectedItem(apps[grant.app]?.name ?? grant.app)
             item.facts = [InspectedFact("App", .code(grant.app)), InspectedFact("Since", .time(grant.since))]
+            item.scopes = grant.granted
             item.actions = apps[grant.app] == nil ? [] : [.revoke(grant.app, of: account, at: name)]
             return item
         }

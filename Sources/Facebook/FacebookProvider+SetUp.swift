@@ -22,8 +22,8 @@ extension FacebookProvider {
                 SetUpGuide.Step(
                     "Give your code these addresses, with any version or none.", values: addresses),
                 SetUpGuide.Step(
-                    "The app secret is read from the request's fields; Facebook doesn't read it from HTTP Basic, so a library "
-                        + "that sends it there has to be told."),
+                    "Send the app ID as a field of the token request; the app secret may stand there, too, or come by HTTP Basic. A "
+                        + "library that sends both by HTTP Basic alone has to be told."),
             ],
             libraries: [
                 SetUpGuide.Library(

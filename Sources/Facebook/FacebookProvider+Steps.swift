@@ -7,7 +7,7 @@ extension FacebookProvider {
         let path = exchange.path
         if path.hasSuffix("/oauth/access_token") {
             switch exchange.notes.request["granttype"] {
-            case nil: return Step(.redemption, "code redeemed")
+            case nil, "authorization_code": return Step(.redemption, "code redeemed")
             case "fb_exchange_token": return Step(.tokenExchange, "token made long-lived")
             default: return nil
             }

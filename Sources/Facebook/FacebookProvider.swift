@@ -4,7 +4,7 @@ import OAuth
 import EmulatorCore
 import Time
 
-/// Facebook Login, as far as Firebase needs it.
+/// Facebook Login: the dialog, tokens, and the part of the Graph API that sign-in code calls.
 /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow>
 ///
 /// Quirks: every path may begin with a version, such as /v22.0, or not.
@@ -21,7 +21,7 @@ package struct FacebookProvider: Provider {
 
     package static let title = "Facebook"
     package let name = "facebook"
-    let apps: RegisteredClients<RegisteredClient>
+    let apps: RegisteredClients<FacebookApp>
     let pages = PersonPages(.facebook, .facebook, host: host, path: dialogPath)
 
     package init(seed: Seed) {
@@ -43,51 +43,75 @@ package struct FacebookProvider: Provider {
     package var operations: [Operation] {
         ["", "/:version"].flatMap { dialog(below: $0) + graph(below: $0) } + discoveryDocuments + [
             nativeCall,
-            .revocations(of: name, "Lets people remove an app in their Facebook settings.") { revokeByOrder($0, $1) },
+            .revocations(
+                of: name, "Lets people remove an app in their Facebook settings; the app's callbacks are told.",
+                told: FacebookProvider.toldOfRemoval
+            ) { await revokeByOrder($0, $1) },
         ]
     }
 
     private func dialog(below version: String) -> [Operation] {
         let path = version + FacebookProvider.dialogPath
-        let traits = OperationTraits.authorization(errors: ["access_denied", "server_error"])
+        let host = [FacebookProvider.host]
+        let traits = OperationTraits.authorization(errors: ["access_denied", "server_error"], mints: .facebook)
         return [
-            Operation("GET", [FacebookProvider.host], path, traits) { authorize($0) },
-            Operation("POST", [FacebookProvider.host], path, traits) { decide($0) },
+            Operation("GET", host, path, keys: [.facebook], traits) { hasVersion($0) ? authorize($0) : nothing($0) },
+            Operation("POST", host, path, keys: [.facebook], traits) { hasVersion($0) ? decide($0) : nothing($0) },
         ]
     }
 
     private func graph(below version: String) -> [Operation] {
-        let host = [FacebookProvider.graphHost]
-        let api = OperationTraits.api(GraphError.ordered)
         var operations: [Operation] = []
         for method in ["GET", "POST"] {
             operations += [
-                Operation(method, host, "\(version)/oauth/access_token", cors: .any, api) { token($0) },
-                Operation(method, host, "\(version)/debug_token", cors: .any, api) { debugToken($0) },
+                call(method, "\(version)/oauth/access_token", mints: .facebook, run: token),
+                call(method, "\(version)/debug_token", run: debugToken),
             ]
         }
-        operations.append(
-            Operation("GET", host, "\(version)/oauth/access_token_info", cors: .any, api) { tokenInfo($0) })
+        operations.append(call("GET", "\(version)/oauth/access_token_info", run: tokenInfo))
         for person in ["\(version)/me", "\(version)/:id"] {
             operations += [
-                Operation("DELETE", host, "\(person)/permissions", cors: .any, api) { revoke($0) },
-                Operation("DELETE", host, "\(person)/permissions/:permission", cors: .any, api) { revoke($0) },
-                Operation("GET", host, person, cors: .any, api) { profile($0) },
+                call("GET", "\(person)/permissions", run: permissions),
+                call("POST", "\(person)/permissions", run: postPermissions),
+                call("POST", "\(person)/permissions/:permission", run: postPermissions),
+                call("DELETE", "\(person)/permissions", run: revoke),
+                call("DELETE", "\(person)/permissions/:permission", run: revoke),
+                call("GET", "\(person)/picture", run: picture),
+                call("GET", person, run: profile),
             ]
         }
         return operations
     }
 
+    /// A call of the Graph API.
+    private func call(
+        _ method: String, _ path: String, mints owner: KeyOwner? = nil,
+        run: @escaping @Sendable (Exchange) throws(GraphError) -> Response
+    ) -> Operation {
+        Operation(
+            method, [FacebookProvider.graphHost], path, cors: .any, keys: owner.map { [$0] } ?? [],
+            .api(orderedErrors, mints: owner)
+        ) { exchange in
+            do throws(GraphError) {
+                guard hasVersion(exchange) else { throw unserved(exchange) }
+                return try run(exchange)
+            } catch {
+                return error.response
+            }
+        }
+    }
+
+    /// Scripts of other origins can't read them: <https://github.com/damienbod/angular-auth-oidc-client/issues/1826>.
     private var discoveryDocuments: [Operation] {
         let hosts = [FacebookProvider.host, FacebookProvider.limitedHost]
         return ["", "/"].flatMap { slash in
             [
-                Operation("GET", hosts, "/.well-known/openid-configuration\(slash)", cors: .any) {
+                Operation("GET", hosts, "/.well-known/openid-configuration\(slash)") {
                     FacebookProvider.discovery($0)
                 },
-                Operation(
-                    "GET", hosts, FacebookProvider.keysPath + slash, cors: .any, keys: [.facebook], .keySet(.facebook)
-                ) { FacebookProvider.json($0.keySet(.facebook)) },
+                Operation("GET", hosts, FacebookProvider.keysPath + slash, keys: [.facebook], .keySet(.facebook)) {
+                    FacebookProvider.json($0.keySet(.facebook))
+                },
             ]
         }
     }

@@ -1,56 +1,181 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import OAuth
+import Time
 
 /// The Graph API's error answers: <https://developers.facebook.com/docs/graph-api/guides/error-handling>.
 ///
-/// Quirk: every error is status 400 with an object.
+/// Quirks: most are status 400; what is refused for too many calls or a missing permission is 403, Facebook's own failures are 500, and
+/// a name that nobody has is 404. WWW-Authenticate says it again.
 struct GraphError: Error, Sendable {
-    let message: String
+    enum Kind: String, Sendable {
+        case oauth = "OAuthException"
+        /// What is asked for, rather than who asks, can't be had.
+        case method = "GraphMethodException"
+    }
+
+    var message: String
     let code: Int64
     var subcode: Int64?
-    let diagnosis: Diagnosis
+    var kind = Kind.oauth
+    var status = 400
+    /// Whether the same call may succeed a little later.
+    var isTransient = false
+    var diagnosis: Diagnosis
 
-    /// What the Graph API can be ordered to answer: codes, or codes and subcodes, as the page above lists them. Messages
-    /// aren't documented there; an order's `description` replaces them.
-    private static let known: [(name: String, code: Int64, subcode: Int64?, message: String)] = [
-        ("1", 1, nil, "An unknown error occurred"), ("2", 2, nil, "Service temporarily unavailable"),
-        ("4", 4, nil, "(#4) Application request limit reached"), ("10", 10, nil, "(#10) Permission denied"),
-        ("17", 17, nil, "(#17) User request limit reached"), ("100", 100, nil, "Invalid parameter"),
-        ("100/36007", 100, 36007, "This authorization code has expired."),
-        ("100/36009", 100, 36009, "This authorization code has been used."),
-        ("190", 190, nil, "Invalid OAuth access token."),
-        ("190/458", 190, 458, "Error validating access token: The user has not authorized the application."),
-        ("190/459", 190, 459, "Error validating access token: The user is checkpointed."),
-        (
-            "190/460", 190, 460,
-            "Error validating access token: The session was invalidated because the password changed."
-        ),
-        ("190/463", 190, 463, "Error validating access token: Session has expired."),
-        ("190/464", 190, 464, "Error validating access token: The user is not confirmed."),
-        ("190/467", 190, 467, "Error validating access token: The session is invalid because the user logged out."),
-        ("368", 368, nil, "The action attempted has been deemed abusive or is otherwise disallowed"),
-    ]
-
-    static let ordered = OperationTraits.Errors(known.map(\.name)) { order, _ in
-        let error = known.first { $0.name == order.name } ?? known[0]
-        return GraphError(
-            message: order.description ?? error.message, code: error.code, subcode: error.subcode,
-            diagnosis: order.diagnosis
-        ).response
-    }
+    private static let trace = "AUnderstudyTraceUndrstd"
 
     private var object: JSONObject {
         var error = JSONObject([
-            ("message", .string(Place.shortened(message, to: 2_000))), ("type", "OAuthException"),
-            ("code", .integer(code)),
+            ("message", .string(Place.shortened(message, to: 2_000))), ("type", .string(kind.rawValue)),
         ])
+        if isTransient { error["is_transient"] = true }
+        error["code"] = .integer(code)
         error["error_subcode"] = subcode.map { .integer($0) }
-        error["fbtrace_id"] = "AUnderstudyTraceUndrstd"
+        error["fbtrace_id"] = .string(GraphError.trace)
         return error
     }
 
     var response: Response {
-        FacebookProvider.json(["error": .object(object)], status: 400).diagnosed(diagnosis)
+        var response = FacebookProvider.json(["error": .object(object)], status: status)
+        response.headers += [
+            (name: "WWW-Authenticate", value: challenge), (name: "x-fb-trace-id", value: GraphError.trace),
+        ]
+        return response.diagnosed(diagnosis)
+    }
+
+    /// As it is seen in <https://github.com/freizl/hoauth2/issues/19>, <https://github.com/daroczig/fbRads/issues/74> and
+    /// <https://github.com/roundrop/facebook4j-oauth-example/issues/2>.
+    private var challenge: String {
+        let name =
+            switch (code, subcode, status) {
+            case (190, _, _): "invalid_token"
+            case (100, 36007?, _), (100, 36008?, _), (100, 36009?, _): "invalid_code"
+            case (_, _, 404): "not_found"
+            default: "invalid_request"
+            }
+        let words = Place.shortened(message, to: 500).unicodeScalars.map { scalar in
+            scalar != "\"" && scalar != "\\" && (" "..."~").contains(scalar) ? Character(scalar) : "?"
+        }
+        return "OAuth \"Facebook Platform\" \"\(name)\" \"\(String(words))\""
+    }
+}
+
+// MARK: - Errors that several endpoints have
+
+extension GraphError {
+    static func expired(at end: Instant, now: Instant) -> GraphError {
+        GraphError(
+            message: sessionExpired(at: end, now: now), code: 190, subcode: 463,
+            diagnosis: Diagnosis("the access token expired \((now - end).inWords) ago"))
+    }
+
+    private static func sessionExpired(at end: Instant, now: Instant) -> String {
+        "Error validating access token: Session has expired on \(PacificTime.text(end)). The current time is "
+            + "\(PacificTime.text(now))."
+    }
+
+    static func notAuthorized(app: String) -> GraphError {
+        GraphError(
+            message: "Error validating access token: The user has not authorized application \(app).", code: 190,
+            subcode: 458, diagnosis: Diagnosis("the person has removed the app since: sign in again"))
+    }
+
+    private static let documentation =
+        "Please read the Graph API documentation at https://developers.facebook.com/docs/graph-api"
+
+    /// An object that the caller can't see, or that doesn't take the method. `id` is `nil` for a request that names no object.
+    static func unsupported(_ method: String, id: String?, _ diagnosis: Diagnosis) -> GraphError {
+        let object = id.map { id in
+            " Object with ID '\(id)' does not exist, cannot be loaded due to missing permissions, or does not support this operation."
+        }
+        return GraphError(
+            message: "Unsupported \(method.lowercased()) request.\(object ?? "") \(documentation)", code: 100,
+            subcode: id == nil ? nil : 33, kind: .method, diagnosis: diagnosis)
+    }
+
+    /// <https://github.com/facebookarchive/php-graph-sdk> has the status among its tests.
+    static func noSuchName(_ name: String, _ diagnosis: Diagnosis) -> GraphError {
+        GraphError(
+            message: "(#803) Some of the aliases you requested do not exist: \(name)", code: 803, status: 404,
+            diagnosis: diagnosis)
+    }
+}
+
+// MARK: - What can be ordered
+
+extension FacebookProvider {
+    /// What the Graph API can be ordered to answer: codes, or codes and subcodes, as the page above lists them. It has no messages;
+    /// those that are reported are. An order's `description` replaces them.
+    private static let orderable: [GraphError] = [
+        // https://github.com/facebookarchive/php-graph-sdk/issues/794
+        known("An unknown error has occurred.", 1, status: 500),
+        // https://github.com/Trustroots/trustroots/issues/673
+        known("An unexpected error has occurred. Please retry your request later.", 2, status: 500, isTransient: true),
+        // https://github.com/facebook/facebook-android-sdk/issues/582
+        known("(#4) Application request limit reached", 4, status: 403, isTransient: true),
+        // The status is that of 200 to 299, which are permissions, too; it isn't reported.
+        known("(#10) Application does not have permission for this action", 10, status: 403),
+        known("(#17) User request limit reached", 17, isTransient: true),
+        known("Invalid parameter", 100),
+        known("This authorization code has expired.", 100, 36007),
+        known("This authorization code has been used.", 100, 36009),
+        known("Invalid OAuth access token.", 190),
+        known("Error validating access token: The user has not authorized application", 190, 458),
+        // https://github.com/facebook/facebook-ios-sdk quotes 459 and 464.
+        known(
+            "Error validating access token: You cannot access the app till you log in to www.facebook.com and follow the "
+                + "instructions given.", 190, 459),
+        // https://github.com/roughike/flutter_facebook_login/issues/151
+        known(
+            "Error validating access token: The session has been invalidated because the user changed their password or "
+                + "Facebook has changed the session for security reasons.", 190, 460),
+        known("Error validating access token: Session has expired", 190, 463),
+        known(
+            "Error validating access token: Sessions for the user are not allowed because the user is not a confirmed user.",
+            190, 464),
+        // https://github.com/pdir/social-feed-bundle/issues/48
+        known("Error validating access token: The session is invalid because the user logged out.", 190, 467),
+        // https://github.com/MrSwitch/hello.js/issues/548
+        known("The access token is invalid since the user hasn't engaged the app in longer than 90 days.", 190, 493),
+        // https://github.com/laravel/socialite/issues/479
+        known("(#200) Missing Permissions", 200, status: 403),
+        // The words of the page; the status isn't documented.
+        known("The action attempted has been deemed abusive or is otherwise disallowed", 368),
+    ]
+
+    private static func known(
+        _ message: String, _ code: Int64, _ subcode: Int64? = nil, status: Int = 400, isTransient: Bool = false
+    ) -> GraphError {
+        GraphError(
+            message: message, code: code, subcode: subcode, status: status, isTransient: isTransient,
+            diagnosis: Diagnosis(""))
+    }
+
+    private static func orderName(_ error: GraphError) -> String {
+        "\(error.code)" + (error.subcode.map { "/\($0)" } ?? "")
+    }
+
+    /// What is said of an access token when it is checked, and of one that is ordered to be refused.
+    static func dataAccessEnded(_ diagnosis: Diagnosis) -> GraphError {
+        var error = orderable.first { $0.subcode == 493 } ?? orderable[0]
+        error.diagnosis = diagnosis
+        return error
+    }
+
+    var orderedErrors: OperationTraits.Errors {
+        OperationTraits.Errors(FacebookProvider.orderable.map(FacebookProvider.orderName)) { order, exchange in
+            let known = FacebookProvider.orderable
+            var error = known.first { FacebookProvider.orderName($0) == order.name } ?? known[0]
+            switch error.subcode {
+            case 458: error = .notAuthorized(app: client(of: exchange) ?? parameter("client_id", exchange) ?? "")
+            case 463: error = .expired(at: exchange.world.now - .hours(1), now: exchange.world.now)
+            default: break
+            }
+            if let description = order.description { error.message = description }
+            error.diagnosis = order.diagnosis
+            return error.response
+        }
     }
 }

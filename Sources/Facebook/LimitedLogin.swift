@@ -3,7 +3,8 @@ import JOSE
 import JSON
 import Time
 
-/// The claims of Limited Login's ID token: <https://developers.facebook.com/docs/facebook-login/limited-login/token>.
+/// The claims of Limited Login's ID token, and of one that a sign-in with the scope `openid` brings:
+/// <https://developers.facebook.com/docs/facebook-login/limited-login/token>.
 struct LimitedLogin: Sendable {
     static let lifetime = TimeSpan.hours(1)
 
@@ -14,6 +15,8 @@ struct LimitedLogin: Sendable {
     /// `jti`, unique to the token.
     let identifier: [UInt8]
     let issuedAt: Instant
+    /// Beside which the token comes: `at_hash`.
+    var accessToken: String?
 
     var claims: JSONObject {
         var claims = JSONObject([
@@ -22,6 +25,7 @@ struct LimitedLogin: Sendable {
             ("jti", .string(Hex.encode(identifier))),
         ])
         claims["nonce"] = nonce.map { .string($0) }
+        claims["at_hash"] = accessToken.map { .string(Algorithm.rs256.leftHalf(of: $0)) }
         if permissions.contains("email"), account.emailVerified { claims["email"] = .string(account.email) }
         claims["given_name"] = .string(account.name.given)
         claims["family_name"] = .string(account.name.family)
@@ -34,11 +38,13 @@ struct LimitedLogin: Sendable {
 extension FacebookProvider {
     /// A token of this person now.
     func limitedLogin(
-        _ account: Account, app: String, permissions: [String], nonce: String?, in exchange: Exchange
+        _ account: Account, app: String, permissions: [String], nonce: String?, accessToken: String? = nil,
+        in exchange: Exchange
     ) -> LimitedLogin {
         let (identifier, now) = exchange.world.update { ($0.random.bytes(16), $0.now) }
         return LimitedLogin(
-            app: app, account: account, permissions: permissions, nonce: nonce, identifier: identifier, issuedAt: now)
+            app: app, account: account, permissions: permissions, nonce: nonce, identifier: identifier, issuedAt: now,
+            accessToken: accessToken)
     }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {

@@ -6,27 +6,43 @@ import Time
 // GET https://www.facebook.com/dialog/oauth
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#login
 //
-// Quirks: permissions are separated by commas. A cancel brings error_code=200 and error_reason=user_denied. The callback
-// ends with the fragment #_=_. redirect_uri is compared exactly, its query apart.
+// Quirks: permissions are separated by commas, and those that there aren't are ignored. What was declined once is asked for again only with
+// auth_type=rerequest. A cancel brings error_code=200 and error_reason=user_denied. The callback of a code ends with the fragment #_=_;
+// tokens come in the fragment. redirect_uri is compared exactly, its query apart. PKCE is optional, as at
+// https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token.
 
 /// A request to the login dialog, checked.
 private struct DialogRequest: Sendable {
-    let app: RegisteredClient
+    let app: FacebookApp
     let redirectURI: String
+    let responseTypes: Set<String>
     let permissions: [String]
+    let challenge: CodeChallenge?
     /// The request as it came, for the sign-in page to carry along.
     let form: Form
 
+    var nonce: String? { form["nonce"].flatMap { $0.isEmpty ? nil : $0 } }
+    /// Whether what the person declined before is asked for again.
+    var asksAgain: Bool { form["auth_type"]?.split(separator: ",").contains("rerequest") ?? false }
+    var givesTokens: Bool { !responseTypes.isDisjoint(with: ["token", "id_token"]) }
+
     /// What was wrong with a request. Facebook's own page shows it.
     struct Refusal: Error {
+        let title: String
         let diagnosis: Diagnosis
+
+        init(_ title: String, _ diagnosis: Diagnosis) {
+            self.title = title
+            self.diagnosis = diagnosis
+        }
     }
 
     init(_ form: Form, _ provider: FacebookProvider) throws(Refusal) {
         let id = form["client_id"] ?? form["app_id"] ?? ""
         guard let app = provider.apps[id] else {
             throw Refusal(
-                diagnosis: Diagnosis(
+                "Invalid App ID",
+                Diagnosis(
                     received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(provider.apps.hint(for: id))")
             )
         }
@@ -34,16 +50,52 @@ private struct DialogRequest: Sendable {
         let withoutQuery = String(redirectURI.prefix { $0 != "?" })
         guard app.redirectURIs.contains(where: { RegisteredRedirectURI($0).matches(withoutQuery) }) else {
             throw Refusal(
-                diagnosis: Diagnosis(
+                "URL blocked",
+                Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(redirectURI))",
                     expected: RegisteredRedirectURI.alternatives(app.redirectURIs),
                     "register it in redirectURIs of \"\(id)\""))
         }
-        let asked = (form["scope"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
         self.app = app
         self.redirectURI = redirectURI
-        permissions = asked.contains("public_profile") ? asked : ["public_profile"] + asked
+        responseTypes = try DialogRequest.responseTypes(form)
+        permissions = FacebookPermission.asked(FacebookPermission.names(ofScope: form["scope"] ?? ""))
+        challenge = try DialogRequest.challenge(form)
         self.form = form
+        if responseTypes.contains("id_token"), nonce == nil {
+            throw Refusal(
+                "Something went wrong",
+                Diagnosis("nonce is missing: response_type id_token requires one, as OpenID Connect does"))
+        }
+    }
+
+    /// A code, where nothing is said.
+    private static func responseTypes(_ form: Form) throws(Refusal) -> Set<String> {
+        let text = form["response_type"] ?? ""
+        let types = Set(text.split { $0 == " " || $0 == "," }.map(String.init))
+        guard types.isSubset(of: ["code", "token", "id_token", "granted_scopes", "signed_request", "graph_domain"])
+        else {
+            throw Refusal(
+                "Something went wrong",
+                Diagnosis(
+                    received: "response_type \(Diagnosis.quote(text))",
+                    expected: "code, token, id_token or granted_scopes", "send one of these, or several"))
+        }
+        return types.isDisjoint(with: ["code", "token", "id_token"]) ? types.union(["code"]) : types
+    }
+
+    private static func challenge(_ form: Form) throws(Refusal) -> CodeChallenge? {
+        guard let text = form["code_challenge"], !text.isEmpty else { return nil }
+        guard let method = CodeChallenge.Method(rawValue: form["code_challenge_method"] ?? "plain"),
+            CodeChallenge.isWellFormed(text)
+        else {
+            throw Refusal(
+                "Something went wrong",
+                Diagnosis(
+                    expected: "code_challenge_method plain or S256, and 43 to 128 unreserved characters",
+                    "the code_challenge can't be used"))
+        }
+        return CodeChallenge(method: method, challenge: text)
     }
 }
 
@@ -64,8 +116,7 @@ extension FacebookProvider {
             return pages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
         case .approve(let account, let outcome):
-            let granted = outcome?.scopes.map { scopes in request.permissions.filter { scopes.contains($0) } }
-            return approved(exchange, request, by: account, granted ?? request.permissions)
+            return approved(exchange, request, by: account, outcome?.scopes ?? request.permissions)
         }
     }
 
@@ -82,17 +133,26 @@ extension FacebookProvider {
         case .searched(let search): return choosePerson(exchange, request, search)
         case .page(let page): return page
         case .chosen(let id), .approved(let id):
-            guard let account = exchange.world.read({ $0.account(id) }) else {
-                return choosePerson(exchange, request)
+            let (account, asked) = exchange.world.read { tables in
+                (tables.account(id), FacebookProvider.asked(request, of: id, tables))
             }
+            guard let account else { return choosePerson(exchange, request) }
             if case .chosen = answer {
                 return pages.consent(
                     exchange, client: request.app.name, account: account,
-                    items: FacebookPermission.descriptions(of: request.permissions),
-                    request: request.form)
+                    items: FacebookPermission.descriptions(of: asked), request: request.form)
             }
-            return approved(exchange, request, by: account, request.permissions)
+            return approved(exchange, request, by: account, asked)
         }
+    }
+
+    /// What the dialog asks a person for: nothing that they declined before, unless it is to.
+    private static func asked(
+        _ request: DialogRequest, of account: String, _ tables: borrowing some TableReading & ~Copyable
+    ) -> [String] {
+        let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account, app: request.app.id))
+        guard let declined = grant?.declined, !request.asksAgain else { return request.permissions }
+        return request.permissions.filter { !declined.contains($0) }
     }
 
     private func choosePerson(
@@ -103,24 +163,70 @@ extension FacebookProvider {
 
     // MARK: - Answers
 
+    /// What an approval brought about, as far as the request asked for it.
+    private struct Approved: Sendable {
+        let grant: FacebookGrant
+        let code: String?
+        let accessToken: String?
+        let at: Instant
+    }
+
+    private func approve(
+        _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
+    ) -> Approved {
+        exchange.world.update { tables in
+            let now = tables.now
+            let asked = FacebookProvider.asked(request, of: account.id, tables)
+            let grant = tables.consent(account.id, to: request.app.id, asked: asked, approving: permissions)
+            var code: String?
+            if request.responseTypes.contains("code") {
+                let text = FacebookToken.code(from: &tables.random)
+                tables.put(
+                    AuthorizationCode<FacebookGrant>(
+                        text, grant: grant.key, client: grant.app, redirectURI: request.redirectURI,
+                        challenge: request.challenge, expires: now + FacebookProvider.codeLifetime,
+                        usedBy: exchange.spentBy,
+                        details: FacebookGrant.CodeDetails(
+                            issuedAt: now, nonce: request.nonce,
+                            isOpenID: request.permissions.contains("openid") && grant.granted.contains("openid"))))
+                code = text
+            }
+            let token =
+                request.responseTypes.contains("token")
+                ? tables.makeAccessToken(grant, issuedAt: now, lasting: FacebookToken.shortLifetime) : nil
+            return Approved(grant: grant, code: code, accessToken: token, at: now)
+        }
+    }
+
     private func approved(
         _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
     ) -> Response {
-        let code = exchange.world.update { tables in
-            let now = tables.now
-            let grant = tables.consent(account.id, to: request.app.id)
-            let code = FacebookToken.code(from: &tables.random)
-            tables.put(
-                AuthorizationCode<FacebookGrant>(
-                    code, grant: grant.key, client: grant.app, redirectURI: request.redirectURI,
-                    expires: now + FacebookProvider.codeLifetime, usedBy: exchange.spentBy,
-                    details: FacebookGrant.Details(permissions: permissions, issuedAt: now)))
-            return code
+        let approved = approve(exchange, request, by: account, permissions)
+        var fields: [(String, String)] = []
+        if let token = approved.accessToken {
+            fields += [
+                ("access_token", token),
+                ("data_access_expiration_time", String((approved.at + .days(90)).seconds)),
+                ("expires_in", String(FacebookToken.shortLifetime.seconds)),
+            ]
         }
-        var fields = [("code", code)]
-        if request.form["return_scopes"] == "true" {
-            fields.append(("granted_scopes", permissions.joined(separator: ",")))
-            let denied = request.permissions.filter { !permissions.contains($0) }
+        if request.responseTypes.contains("id_token") {
+            do throws(GraphError) {
+                fields.append(
+                    (
+                        "id_token",
+                        try idToken(account, approved.grant, nonce: request.nonce, approved.accessToken, exchange)
+                    ))
+            } catch {
+                return failed(exchange, request, [("error", "server_error")], error.diagnosis.line)
+            }
+        }
+        if let code = approved.code { fields.append(("code", code)) }
+        let returnsScopes = request.form["return_scopes"] == "true"
+        if returnsScopes || request.responseTypes.contains("granted_scopes") {
+            let granted = approved.grant.granted
+            fields.append(("granted_scopes", granted.joined(separator: ",")))
+            let denied = request.permissions.filter { !granted.contains($0) }
             fields.append(("denied_scopes", denied.joined(separator: ",")))
         }
         return callback(exchange, request, fields)
@@ -145,10 +251,11 @@ extension FacebookProvider {
         var form = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) })
         if let state = exchange.redirectState(request.form.field("state")) { form.fields.append(state) }
         let uri = exchange.reachable(request.redirectURI)
+        if request.givesTokens { return .redirect(to: "\(uri)#\(form.encoded)") }
         return .redirect(to: "\(uri)\(uri.contains("?") ? "&" : "?")\(form.encoded)#_=_")
     }
 
     private func page(_ refusal: DialogRequest.Refusal) -> Response {
-        pages.problem(400, "This app can't be used", refusal.diagnosis)
+        pages.problem(400, refusal.title, refusal.diagnosis)
     }
 }

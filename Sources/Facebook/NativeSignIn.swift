@@ -59,7 +59,7 @@ extension FacebookProvider {
         do throws(ControlRefusal) {
             let app = try apps.client(named: body.client)
             let account = try exchange.nativeAccount(provider: name, client: app, account: body.account)
-            let permissions = body.scopes
+            let permissions = FacebookPermission.asked(body.scopes)
             let userID = JSONValue.string(account.facebook.id)
             guard body.tracking == .limited else {
                 let token = makeAccessToken(of: account, app: app.id, permissions, exchange)
@@ -77,8 +77,8 @@ extension FacebookProvider {
         of account: Account, app: String, _ permissions: [String], _ exchange: Exchange
     ) -> String {
         exchange.world.update { tables in
-            let details = FacebookGrant.Details(permissions: permissions, issuedAt: tables.now)
-            return tables.makeAccessToken(tables.consent(account.id, to: app), details)
+            let grant = tables.consent(account.id, to: app, asked: permissions, approving: permissions)
+            return tables.makeAccessToken(grant, issuedAt: tables.now)
         }
     }
 

@@ -1,39 +1,42 @@
 import EmulatorCore
 import HTTPServer
+import JSON
 import OAuth
 
-// DELETE https://graph.facebook.com/me/permissions and /me/permissions/NAME
-// https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke#revokelogin
+// GET and DELETE https://graph.facebook.com/me/permissions, and DELETE /me/permissions/NAME
+// https://developers.facebook.com/docs/graph-api/reference/user/permissions
+// https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke
 //
-// Quirks: without a permission's name, the whole grant is revoked; all its tokens are refused from then on, with code 190 and
-// subcode 458.
+// Quirks: permissions belong to a person and an app, whichever token asks. What was declined or revoked is asked for again only with
+// auth_type=rerequest. Without a permission's name, the whole grant is revoked; all its tokens are refused from then on, with code 190
+// and subcode 458.
 
 extension FacebookProvider {
-    /// `POST /_understudy/v1/facebook/revocations`: people remove an app under "Apps and websites".
-    /// <https://www.facebook.com/help/204306713029340>
-    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) -> Response {
-        exchange.revoke(FacebookGrant.self, order) { id in
-            apps[id] == nil ? "no app \(Diagnosis.quote(id)) is seeded" : nil
-        } isOf: { grant, id in
-            grant.app == id
-        } end: { grant in
-            exchange.world.update { $0.remove(grant) }
-        }
+    func permissions(_ exchange: Exchange) throws(GraphError) -> Response {
+        let grant = try person(exchange).grant
+        let all = grant.granted.map { ($0, "granted") } + grant.declined.map { ($0, "declined") }
+        let (name, status) = (parameter("permission", exchange), parameter("status", exchange))
+        let shown = all.filter { (name ?? $0.0) == $0.0 && (status ?? $0.1) == $0.1 }
+        return FacebookProvider.json([
+            "data": .array(shown.map { ["permission": .string($0.0), "status": .string($0.1)] })
+        ])
     }
 
-    func revoke(_ exchange: Exchange) -> Response {
-        do throws(GraphError) {
-            let caller = try accessToken(callerToken(exchange), exchange)
-            exchange.world.update { tables in
-                if let permission = exchange.parameters["permission"] {
-                    tables.revoke(permission, of: caller.grant)
-                } else {
-                    tables.remove(caller.grant)
-                }
+    /// The JavaScript SDK posts it, with `method=delete`.
+    func postPermissions(_ exchange: Exchange) throws(GraphError) -> Response {
+        if parameter("method", exchange)?.lowercased() == "delete" { return try revoke(exchange) }
+        throw unserved(exchange)
+    }
+
+    func revoke(_ exchange: Exchange) throws(GraphError) -> Response {
+        let grant = try person(exchange).grant
+        exchange.world.update { tables in
+            if let permission = exchange.parameters["permission"] {
+                _ = tables.change(FacebookGrant.self, grant.key) { $0.decline(permission) }
+            } else {
+                tables.remove(grant)
             }
-            return FacebookProvider.json(["success": true])
-        } catch {
-            return error.response
         }
+        return FacebookProvider.json(["success": true])
     }
 }

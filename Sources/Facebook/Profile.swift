@@ -1,67 +1,42 @@
 import EmulatorCore
 import HTTPServer
-import JOSE
 import JSON
 import OAuth
 
-// GET https://graph.facebook.com/me
+// GET https://graph.facebook.com/me, /ID and /me/picture
 // https://developers.facebook.com/docs/graph-api/reference/user
+// https://developers.facebook.com/docs/graph-api/reference/user/picture
 //
-// Quirks: a profile holds id and name unless fields asks for more; email is missing without its permission, or when the
-// address isn't confirmed.
+// Quirks: a profile holds id and name unless fields asks for more; a field that there isn't is an error, and one that the person hasn't
+// filled in, or whose permission is missing, is left out. email is missing, too, when the address isn't confirmed.
 
 extension FacebookProvider {
-    func profile(_ exchange: Exchange) -> Response {
-        do throws(GraphError) {
-            let caller = try accessToken(callerToken(exchange), exchange)
-            guard let account = caller.account else {
-                throw GraphError(
-                    message: "Error validating access token: The session is invalid because the user logged out.",
-                    code: 190, subcode: 467, diagnosis: Diagnosis("the account is gone"))
-            }
-            try checkProof(exchange, caller)
-            if let id = exchange.parameters["id"], id != account.facebook.id {
-                throw GraphError(
-                    message: "Unsupported get request. Object with ID '\(id)' does not exist, cannot be loaded due to "
-                        + "missing permissions, or does not support this operation.", code: 100, subcode: 33,
-                    diagnosis: Diagnosis("only the token's own person is served: /me, or their ID"))
-            }
-            let fields = parameter("fields", exchange) ?? "id,name"
-            return FacebookProvider.json(.object(document(account, fields, caller.details.permissions)))
-        } catch {
-            return error.response
+    func profile(_ exchange: Exchange) throws(GraphError) -> Response {
+        let person = try person(exchange)
+        let fields = ProfileField.list(parameter("fields", exchange) ?? "id,name")
+        if let other = fields.first(where: { !ProfileField.known.contains($0.name) }) {
+            throw GraphError(
+                message: "(#100) Tried accessing nonexisting field (\(other.name)) on node type (User)", code: 100,
+                diagnosis: Diagnosis(
+                    received: "fields=…\(Diagnosis.quote(other.name))…",
+                    "a person has no such field\(Spelling.hint(other.name, among: ProfileField.common))"))
         }
+        return FacebookProvider.json(.object(document(person.account, fields, person.grant.granted)))
     }
 
-    /// `appsecret_proof` is optional, but must be right when it is there:
-    /// <https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof>.
-    private func checkProof(_ exchange: Exchange, _ caller: AccessToken) throws(GraphError) {
-        guard let proof = parameter("appsecret_proof", exchange), let app = apps[caller.grant.app] else { return }
-        let expected = Digest.hmacSHA256(key: Array(app.secret.utf8), Array(caller.token.key.utf8))
-        guard proof != Hex.encode(expected) else { return }
-        throw GraphError(
-            message: "Invalid appsecret_proof provided in the API argument", code: 100,
-            diagnosis: Diagnosis(
-                "appsecret_proof is the hex HMAC-SHA256 of the access token, with the app secret as key"))
-    }
-
-    func document(_ account: Account, _ fields: String, _ permissions: [String]) -> JSONObject {
+    func document(_ account: Account, _ fields: [ProfileField], _ permissions: [String]) -> JSONObject {
         var document = JSONObject()
-        for field in fieldNames(fields) {
-            switch field {
+        for field in fields {
+            switch field.name {
             case "name": document["name"] = .string(account.fullName)
             case "first_name": document["first_name"] = .string(account.name.given)
             case "last_name": document["last_name"] = .string(account.name.family)
             case "short_name": document["short_name"] = .string(account.name.given)
+            case "name_format": document["name_format"] = "{first} {last}"
             case "email" where permissions.contains("email") && account.emailVerified:
                 document["email"] = .string(account.email)
             case "picture":
-                document["picture"] = [
-                    "data": [
-                        "height": 50, "is_silhouette": false, "url": .string(FacebookProvider.picture(account)),
-                        "width": 50,
-                    ]
-                ]
+                document["picture"] = ["data": .object(Picture(field).document(account))]
             default: break
             }
         }
@@ -69,25 +44,107 @@ extension FacebookProvider {
         return document
     }
 
-    /// The names in a list of fields, without their parameters and subfields: `picture` of `picture.type(large){url,width}`.
-    private func fieldNames(_ list: String) -> [String] {
-        var names: [String] = []
-        var field = ""
-        var depth = 0
-        for character in list + "," {
-            if "({".contains(character) { depth += 1 }
-            if ")}".contains(character) { depth -= 1 }
-            if character == ",", depth == 0 {
-                names.append(String(field.prefix { !".({ ".contains($0) }))
-                field = ""
-            } else {
-                field.append(character)
-            }
+    /// Without `redirect=false`, the picture itself.
+    func picture(_ exchange: Exchange) throws(GraphError) -> Response {
+        let account = try person(exchange).account
+        let picture = Picture(
+            type: parameter("type", exchange), width: parameter("width", exchange),
+            height: parameter("height", exchange))
+        guard ["0", "false"].contains(parameter("redirect", exchange)?.lowercased() ?? "") else {
+            return .redirect(to: picture.url(account))
         }
-        return names
+        return FacebookProvider.json(["data": .object(picture.document(account))])
     }
 
-    static func picture(_ account: Account) -> String {
-        "https://platform-lookaside.fbsbx.com/platform/profilepic/?asid=\(account.facebook.id)&height=50&width=50"
+    static func picture(_ account: Account) -> String { Picture(type: nil, width: nil, height: nil).url(account) }
+}
+
+/// A field of a list of fields: `picture.type(large){url,width}`.
+struct ProfileField: Sendable {
+    let name: String
+    /// What stands after the name: `.type(large){url,width}`.
+    let rest: String
+
+    static func list(_ text: String) -> [ProfileField] {
+        var fields: [ProfileField] = []
+        var field = ""
+        var depth = 0
+        for character in text + "," {
+            if "({".contains(character) { depth += 1 }
+            if ")}".contains(character) { depth -= 1 }
+            guard character == ",", depth == 0 else {
+                field.append(character)
+                continue
+            }
+            let trimmed = field.drop { $0 == " " }
+            let name = trimmed.prefix { !".({ ".contains($0) }
+            if !name.isEmpty {
+                fields.append(ProfileField(name: String(name), rest: String(trimmed[name.endIndex...])))
+            }
+            field = ""
+        }
+        return fields
+    }
+
+    /// What a misspelt name probably means.
+    static let common = ["email", "first_name", "id", "last_name", "middle_name", "name", "picture", "short_name"]
+
+    /// The fields and edges of a person in any version that still answers, read or not: many hold nothing here.
+    static let known: Set<String> = Set(common).union([
+        "about", "accounts", "adaccounts", "address", "age_range", "albums", "apprequests", "assigned_ad_accounts",
+        "assigned_pages", "bio", "birthday", "books", "business_users", "businesses", "client_business_id", "context",
+        "cover", "currency", "devices", "education", "events", "favorite_athletes", "favorite_teams", "feed",
+        "friendlists", "friends", "fundraisers", "games", "gender", "groups", "hometown", "id_for_avatars",
+        "ids_for_apps", "ids_for_business", "ids_for_pages", "inspirational_people", "install_type", "installed",
+        "interested_in", "is_guest_user", "is_shared_login", "is_verified", "languages", "likes", "link",
+        "live_videos", "locale", "location", "meeting_for", "metadata", "movies", "music", "name_format",
+        "payment_pricepoints", "permissions", "personal_ad_accounts", "photos", "political", "posts", "profile_pic",
+        "public_key", "quotes", "relationship_status", "religion", "rich_media_documents", "security_settings",
+        "shared_login_upgrade_required_by", "significant_other", "sports", "supports_donate_button_in_live_video",
+        "tagged_places", "television", "test_group", "third_party_id", "timezone", "token_for_business",
+        "updated_time", "user_payment_mobile_pricepoints", "username", "verified", "video_upload_limits", "videos",
+        "viewer_can_send_gift", "website", "work",
+    ])
+}
+
+/// A profile picture in the size that was asked for.
+struct Picture: Sendable {
+    private let width: Int
+    private let height: Int
+    /// `nil` for all members.
+    private var members: [String]?
+
+    private static let sizes = ["album": 50, "small": 50, "square": 50, "normal": 100, "large": 200]
+
+    init(type: String?, width: String?, height: String?) {
+        func number(_ text: String?) -> Int? {
+            text.flatMap { Int($0) }.flatMap { (1...2_048).contains($0) ? $0 : nil }
+        }
+        let size = type.flatMap { Picture.sizes[$0] } ?? 50
+        self.width = number(width) ?? number(height) ?? size
+        self.height = number(height) ?? number(width) ?? size
+    }
+
+    init(_ field: ProfileField) {
+        func argument(_ name: String) -> String? {
+            field.rest.firstRange(of: ".\(name)(").map { String(field.rest[$0.upperBound...].prefix { $0 != ")" }) }
+        }
+        self.init(type: argument("type"), width: argument("width"), height: argument("height"))
+        if let brace = field.rest.firstIndex(of: "{") {
+            let names = field.rest[field.rest.index(after: brace)...].prefix { $0 != "}" }
+            members = names.split { $0 == "," || $0 == " " }.map(String.init)
+        }
+    }
+
+    func url(_ account: Account) -> String {
+        "https://platform-lookaside.fbsbx.com/platform/profilepic/?asid=\(account.facebook.id)&height=\(height)&width=\(width)"
+    }
+
+    func document(_ account: Account) -> JSONObject {
+        let all: [(String, JSONValue)] = [
+            ("height", .integer(Int64(height))), ("is_silhouette", false), ("url", .string(url(account))),
+            ("width", .integer(Int64(width))),
+        ]
+        return JSONObject(all.filter { members?.contains($0.0) ?? true })
     }
 }

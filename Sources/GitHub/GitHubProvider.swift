@@ -114,21 +114,17 @@ package struct GitHubProvider: Provider {
             guard exchange.address.host == GitHubProvider.host else { return nil }
             return Pages.notFound(exchange, answer.diagnosis ?? Diagnosis("nothing is served here"))
         }
-        return refuse(exchange, with: answer, isEnterprise: isEnterprise)
-    }
-
-    /// An answer of the API at an address or to a body that no endpoint gets: counted as every other request. What GitHub says there to
-    /// a token that doesn't work isn't documented.
-    private func refuse(_ exchange: Exchange, with answer: RESTAnswer, isEnterprise: Bool) -> Response {
         let context = RESTContext(exchange, isEnterprise: isEnterprise, nil)
         do throws(RESTRefusal) {
             let caller = try admit(exchange, to: GitHubProvider.nowhere, counts: true)
             return context.response(to: answer, caller.viewer, rate: caller.rate, version: GitHubProvider.versions[0])
         } catch {
+            // Whether GitHub looks for the address first, isn't documented.
             return context.response(to: error.answer, .anonymous, rate: nil, version: nil)
         }
     }
 
+    /// What is asked for where nothing is.
     private static let nowhere = RESTEndpoint("GET", "", "") { .notServed($0.exchange) }
 
     /// At the API, GitHub's answer to a body that it can't read; at the token endpoints their own error, and a page
@@ -138,7 +134,8 @@ package struct GitHubProvider: Provider {
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
         if exchange.address.host == GitHubProvider.apiHost || isEnterprise {
             let answer = RESTAnswer.error(400, "Problems parsing request", "").because(diagnosis)
-            return refuse(exchange, with: answer, isEnterprise: isEnterprise)
+            return RESTContext(exchange, isEnterprise: isEnterprise, nil)
+                .response(to: answer, .anonymous, rate: nil, version: GitHubProvider.versions[0])
         }
         if ["/login/oauth/access_token", "/login/device/code"].contains(path) {
             return OAuthError(.invalidRequest, diagnosis)

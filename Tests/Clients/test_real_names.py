@@ -92,6 +92,9 @@ class RealNames:
     def test_httpx_oauth(self):
         self.script("httpx_oauth_google.py")
 
+    def test_flask_dance(self):
+        self.script("flask_dance_app.py")
+
     def test_google_auth(self):
         self.script("google_auth_token.py")
 

@@ -2,62 +2,118 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Facebook: permissions that are taken away")
+@Suite("Facebook: permissions")
 struct PermissionTests {
-    let fixture: FirebaseFixture
-    private let id = "1234567890"
-    private let secret = "facebook-secret-for-tests"
-    private let callback = "http://localhost:3000/callback"
+    let fixture: FacebookFixture
+    private let scope = ["scope": "email,user_friends"] as [String: String?]
 
-    init() throws { fixture = try FirebaseFixture() }
-
-    private func code() throws -> String {
-        try fixture.order(["provider": "facebook", "outcome": "approve", "account": "ada"])
-        let form = ["client_id": id, "redirect_uri": callback, "scope": "email,user_friends"]
-        let answer = try fixture.client.get("/www.facebook.com/dialog/oauth?\(TestClient.encode(form))")
-        let query = answer.location.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }
-        return try #require(Answer.fields(String(query))["code"])
-    }
-
-    private func redeem(_ code: String) throws -> Answer {
-        let form = ["client_id": id, "client_secret": secret, "redirect_uri": callback, "code": code]
-        return try fixture.client.post("/graph.facebook.com/oauth/access_token", form: form)
-    }
-
-    private func token() throws -> String { try #require(try redeem(code())["access_token"]) }
+    init() throws { fixture = try FacebookFixture() }
 
     /// What debug_token says that the token allows; `nil` when it isn't valid.
     private func permissions(_ token: String) throws -> [String]? {
-        let form = ["input_token": token, "access_token": "\(id)|\(secret)"]
-        let data = try fixture.client.post("/graph.facebook.com/debug_token", form: form).json["data"] as? [String: Any]
+        let data = try fixture.inspected(token)
         return data?["is_valid"] as? Bool == true ? data?["scopes"] as? [String] : nil
     }
 
     private func delete(_ path: String, _ token: String) throws {
-        let answer = try fixture.client.request("DELETE", "/graph.facebook.com/me/\(path)?access_token=\(token)")
-        #expect(answer.json["success"] as? Bool == true)
+        let answer = try fixture.graph("/\(path)", ["access_token": token], method: "DELETE")
+        #expect(answer.json["success"] as? Bool == true, "\(answer)")
     }
 
-    @Test("one permission goes from all tokens of the app, and codes that are under way stop")
+    /// What is granted and what is declined, as the permissions edge lists it.
+    private func listed(
+        _ token: String, _ path: String = "/v22.0/me", _ filter: [String: String] = [:]
+    ) throws -> [String: String] {
+        let answer = try fixture.graph("\(path)/permissions", filter.merging(["access_token": token]) { $1 })
+        let data = answer.json["data"] as? [[String: String]] ?? []
+        return Dictionary(data.map { ($0["permission"] ?? "", $0["status"] ?? "") }) { $1 }
+    }
+
+    // https://developers.facebook.com/docs/graph-api/reference/user/permissions
+    @Test("the edge lists what was granted and declined, for the token's person and for an app's people")
+    func list() throws {
+        let token = try fixture.token(scope, scopes: ["email"])
+        let expected = ["public_profile": "granted", "email": "granted", "user_friends": "declined"]
+        #expect(try listed(token) == expected)
+        #expect(try listed(token, "/\(FacebookFixture.ada)") == expected)
+        #expect(try listed(FacebookFixture.appToken, "/\(FacebookFixture.ada)") == expected)
+        #expect(try listed(token, "/me", ["status": "declined"]) == ["user_friends": "declined"])
+        #expect(try listed(token, "/me", ["permission": "email"]) == ["email": "granted"])
+        #expect(try fixture.graph("/me/permissions").graphCode == "2500")
+        #expect(try fixture.graph("/999/permissions", ["access_token": FacebookFixture.appToken]).graphCode == "100/33")
+    }
+
+    // https://developers.facebook.com/docs/facebook-login/permissions/overview: "permissions granted on one platform are effectively
+    // granted on all the platforms your app supports".
+    @Test("one permission goes from all tokens of the app")
     func one() throws {
-        let (first, second) = (try token(), try token())
-        let underWay = try code()
+        let (first, second) = (try fixture.token(scope), try fixture.token(["scope": nil]))
+        let underWay = try fixture.code(scope)
         #expect(try permissions(second) == ["public_profile", "email", "user_friends"])
-        try delete("permissions/email", first)
-        #expect(try permissions(first) == ["public_profile", "user_friends"])
-        #expect(try permissions(second) == ["public_profile", "user_friends"])
-        #expect(try redeem(underWay).message == "Invalid verification code format.")
-        #expect(try permissions(token()) == ["public_profile", "email", "user_friends"])
+        try delete("me/permissions/email", first)
+        let rest = ["public_profile", "user_friends"]
+        #expect(try permissions(first) == rest)
+        #expect(try permissions(second) == rest)
+        #expect(try permissions(fixture.redeem(["code": underWay])["access_token"] ?? "") == rest)
+        #expect(try listed(second)["email"] == "declined")
+        #expect(try fixture.graph("/me", ["access_token": second, "fields": "email"]).json.keys.sorted() == ["id"])
+        try delete("me/permissions/public_profile", first)
+        #expect(try permissions(first) == rest)
     }
 
-    @Test("without a name all tokens of the app end, as they do with the account")
-    func all() throws {
-        let (first, second) = (try token(), try token())
-        try delete("permissions", first)
+    // https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke: who has declined isn't asked again, unless
+    // auth_type is rerequest.
+    @Test("what was declined is asked for again with auth_type=rerequest alone")
+    func rerequest() throws {
+        let token = try fixture.token(scope, scopes: ["user_friends"])
+        #expect(try permissions(token) == ["public_profile", "user_friends"])
+        try fixture.approve()
+        let again = FacebookFixture.fields(try fixture.dialog(["return_scopes": "true"]))
+        #expect(again["granted_scopes"] == "public_profile,user_friends")
+        #expect(again["denied_scopes"] == "email")
+        let consent = try fixture.client.post(
+            "/www.facebook.com/dialog/oauth",
+            form: fixture.dialog().inputs.merging(["account": "ada"]) { $1 })
+        #expect(!consent.text.contains("e-mail address"))
+        try fixture.approve()
+        let asked = try fixture.dialog(["return_scopes": "true", "auth_type": "rerequest"])
+        #expect(FacebookFixture.fields(asked)["granted_scopes"] == "public_profile,user_friends,email")
+        #expect(try listed(token)["email"] == "granted")
+    }
+
+    // "Users of your app will ignore these permissions if present", the page "Invalid Scopes" says to developers.
+    @Test("names that aren't permissions are ignored")
+    func unknown() throws {
+        let token = try fixture.token(["scope": "openid email profile,publish_everything"])
+        #expect(try permissions(token) == ["public_profile", "openid", "email"])
+    }
+
+    // https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke#revokelogin
+    @Test(
+        "without a name all tokens of the app end, by the person's token or the app's, as they do with the account",
+        arguments: [true, false])
+    func all(byApp: Bool) throws {
+        let (first, second) = (try fixture.token(), try fixture.token())
+        try delete(
+            byApp ? "\(FacebookFixture.ada)/permissions" : "me/permissions", byApp ? FacebookFixture.appToken : first)
         #expect(try permissions(first) == nil)
         #expect(try permissions(second) == nil)
-        let later = try token()
+        let gone = try fixture.graph("/me", ["access_token": second])
+        #expect(gone.graphCode == "190/458")
+        #expect(gone.message == "Error validating access token: The user has not authorized application 1234567890.")
+        let error = try fixture.inspected(second)?["error"] as? [String: Any]
+        #expect(error?["subcode"] as? Int == 458)
+        let later = try fixture.token()
         #expect(try fixture.client.request("DELETE", "\(FirebaseFixture.control)/accounts/ada").status < 300)
         #expect(try permissions(later) == nil)
+    }
+
+    @Test("the JavaScript SDK deletes with a POST")
+    func posted() throws {
+        let token = try fixture.token()
+        let answer = try fixture.client.post(
+            "/graph.facebook.com/v22.0/me/permissions", form: ["access_token": token, "method": "delete"])
+        #expect(answer.json["success"] as? Bool == true)
+        #expect(try permissions(token) == nil)
     }
 }

@@ -96,7 +96,7 @@ struct RESTTests {
         for (error, carries) in [
             ("Bad credentials", false), ("Requires authentication", true), ("Not Found", true), ("Server Error", false),
         ] {
-            try fixture.client.post(
+            _ = try fixture.client.post(
                 "\(GitHubFixture.control)/faults",
                 json: ["match": ["host": "api.github.com", "path": "/user"], "effect": ["error": error]])
             #expect((try fixture.get("/user").header("X-RateLimit-Limit") != nil) == carries, "\(error)")

@@ -33,9 +33,7 @@ async def login():
 @app.get("/callback")
 async def callback(request: Request):
     async with library() as sso:
-        # It sends the secret by HTTP Basic, which Facebook's documentation doesn't know of.
-        more = {"client_secret": sso.client_secret} if using == "facebook" else {}
-        return await sso.verify_and_process(request, params=more)
+        return await sso.verify_and_process(request)
 
 
 for using in LIBRARIES:

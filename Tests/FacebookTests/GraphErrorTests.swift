@@ -1,0 +1,283 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Facebook: the Graph API's errors")
+struct GraphErrorTests {
+    let fixture: FacebookFixture
+
+    init() throws { fixture = try FacebookFixture() }
+
+    // Names at the sources: 1 https://github.com/facebookarchive/php-graph-sdk/issues/794, 2 https://github.com/Trustroots/trustroots/issues/673,
+    // 4 https://github.com/facebook/facebook-android-sdk/issues/582 and https://github.com/nygardk/react-share/issues/70,
+    // 200 https://github.com/laravel/socialite/issues/479, 460 https://github.com/roughike/flutter_facebook_login/issues/151,
+    // 459 and 464 https://github.com/facebook/facebook-ios-sdk (FBSDKLoginManager), 467 https://github.com/pdir/social-feed-bundle/issues/48,
+    // 493 https://github.com/MrSwitch/hello.js/issues/548, 458 https://github.com/yongjhih/RetroFacebook/issues/21.
+    @Test(
+        "codes have their status, text and whether they pass",
+        arguments: [
+            ("1", 500, false, "An unknown error has occurred."),
+            ("2", 500, true, "An unexpected error has occurred. Please retry your request later."),
+            ("4", 403, true, "(#4) Application request limit reached"),
+            ("17", 400, true, "(#17) User request limit reached"), ("200", 403, false, "(#200) Missing Permissions"),
+            (
+                "190/458", 400, false,
+                "Error validating access token: The user has not authorized application 1234567890."
+            ),
+            (
+                "190/459", 400, false,
+                "Error validating access token: You cannot access the app till you log in to www.facebook.com and follow the instructions given."
+            ),
+            (
+                "190/460", 400, false,
+                "Error validating access token: The session has been invalidated because the user changed their password or Facebook has changed the session for security reasons."
+            ),
+            (
+                "190/464", 400, false,
+                "Error validating access token: Sessions for the user are not allowed because the user is not a confirmed user."
+            ),
+            (
+                "190/467", 400, false,
+                "Error validating access token: The session is invalid because the user logged out."
+            ),
+            (
+                "190/493", 400, false,
+                "The access token is invalid since the user hasn't engaged the app in longer than 90 days."
+            ),
+        ])
+    func ordered(name: String, status: Int, isTransient: Bool, message: String) throws {
+        let token = try fixture.token()
+        _ = try fixture.client.post(
+            "\(FirebaseFixture.control)/faults",
+            json: ["match": ["host": "graph.facebook.com", "path": "/me"], "effect": ["error": name]])
+        let answer = try fixture.graph("/me", ["access_token": token])
+        #expect(answer.status == status)
+        #expect(answer.graphCode == name)
+        #expect(answer.graphError?["type"] as? String == "OAuthException")
+        #expect(answer.graphError?["is_transient"] as? Bool == (isTransient ? true : nil))
+        #expect(answer.message == message)
+        #expect(answer.graphError?["fbtrace_id"] as? String == answer.header("x-fb-trace-id"))
+    }
+
+    // The form is that of https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging; reports with PDT are
+    // https://github.com/idno/Facebook/issues/38 ("Saturday, 26-Mar-16 06:31:46 PDT").
+    @Test(
+        "an expired token is told when, in Pacific time",
+        arguments: [
+            ("2026-02-14T12:00:00Z", "Wednesday, 15-Apr-26 04:59:04 PDT"),
+            ("2026-10-01T12:00:00Z", "Monday, 30-Nov-26 03:59:04 PST"),
+            // The night when winter begins: 9:00 UTC on Sunday, 1 November 2026.
+            ("2026-09-02T09:00:55Z", "Sunday, 01-Nov-26 01:59:59 PDT"),
+            ("2026-09-02T09:00:56Z", "Sunday, 01-Nov-26 01:00:00 PST"),
+            // And summer: 10:00 UTC on Sunday, 8 March 2026.
+            ("2026-01-07T10:00:55Z", "Sunday, 08-Mar-26 01:59:59 PST"),
+            ("2026-01-07T10:00:56Z", "Sunday, 08-Mar-26 03:00:00 PDT"),
+        ])
+    func expired(start: String, end: String) throws {
+        for body in [["freeze": true], ["set": start]] as [[String: Any]] {
+            _ = try fixture.client.post("\(FirebaseFixture.control)/clock", json: body)
+        }
+        let token = try fixture.token()
+        try fixture.world.advance("60d")
+        let answer = try fixture.graph("/me", ["access_token": token])
+        #expect(answer.status == 400)
+        #expect(answer.graphCode == "190/463")
+        #expect(
+            answer.message.hasPrefix(
+                "Error validating access token: Session has expired on \(end). The current time is "))
+        #expect(
+            answer.header("WWW-Authenticate") == "OAuth \"Facebook Platform\" \"invalid_token\" \"\(answer.message)\"")
+        // https://developers.facebook.com/docs/graph-api/reference/debug_token: error has code, message and subcode.
+        let inspected = try #require(try fixture.inspected(token))
+        #expect(inspected["is_valid"] as? Bool == false)
+        #expect(inspected["app_id"] as? String == FacebookFixture.id)
+        #expect(inspected["user_id"] as? String == FacebookFixture.ada)
+        let error = try #require(inspected["error"] as? [String: Any])
+        #expect(error["code"] as? Int == 190)
+        #expect(error["subcode"] as? Int == 463)
+        #expect(error["message"] as? String == answer.message)
+    }
+
+    // https://developers.facebook.com/docs/facebook-login/auth-vs-data, and the text of https://github.com/MrSwitch/hello.js/issues/548.
+    @Test("90 days after the sign-in, a token that was made to last longer is refused, too")
+    func dataAccess() throws {
+        let token = try fixture.token()
+        try fixture.world.advance("50d")
+        let longer = try #require(
+            try fixture.redeem(["grant_type": "fb_exchange_token", "fb_exchange_token": token])["access_token"])
+        try fixture.world.advance("41d")
+        let answer = try fixture.graph("/me", ["access_token": longer])
+        #expect(answer.graphCode == "190/493")
+        #expect(answer.diagnosis.contains("90 days"))
+        #expect(try fixture.graph("/me", ["access_token": fixture.token()]).status == 200)
+    }
+
+    // Types: https://github.com/roughike/flutter_facebook_login/issues/44 and https://github.com/facebook/facebook-python-business-sdk/issues/528.
+    // Unknown path components: https://github.com/anomalyco/openauth/issues/214, https://github.com/huandu/facebook/issues/116.
+    // 803 with 404: a recorded answer in the tests of https://github.com/facebookarchive/php-graph-sdk (FacebookBatchResponseTest).
+    @Test(
+        "what isn't served, or not with this method, is refused in the Graph API's words, with codes that are numbers",
+        arguments: [
+            ("GET", "/", 400, "100", "GraphMethodException", "Unsupported get request. Please read"),
+            ("GET", "/v22.0", 400, "100", "GraphMethodException", "Unsupported get request. Please read"),
+            (
+                "GET", "/v22.0/999", 400, "100/33", "GraphMethodException",
+                "Unsupported get request. Object with ID '999' does not exist"
+            ),
+            (
+                "GET", "/zuck", 404, "803", "OAuthException",
+                "(#803) Some of the aliases you requested do not exist: zuck"
+            ),
+            (
+                "POST", "/me", 400, "100/33", "GraphMethodException",
+                "Unsupported post request. Object with ID 'me' does not exist"
+            ),
+            (
+                "DELETE", "/v22.0/123", 400, "100/33", "GraphMethodException",
+                "Unsupported delete request. Object with ID '123'"
+            ),
+            ("PUT", "/oauth/access_token", 400, "100/33", "GraphMethodException", "Unsupported put request."),
+            ("POST", "/me/permissions", 400, "100/33", "GraphMethodException", "Unsupported post request."),
+            ("GET", "/me/feed", 400, "2500", "OAuthException", "Unknown path components: /feed"),
+            ("GET", "/v22.0/me/accounts/1", 400, "2500", "OAuthException", "Unknown path components: /accounts/1"),
+            ("GET", "/22.0/me", 400, "2500", "OAuthException", "Unknown path components: /me"),
+            (
+                "POST", "/22.0/oauth/access_token", 400, "2500", "OAuthException",
+                "Unknown path components: /oauth/access_token"
+            ),
+            (
+                "GET", "/.well-known/openid-configuration", 400, "2500", "OAuthException",
+                "Unknown path components: /openid-configuration"
+            ),
+        ])
+    func notServed(method: String, path: String, status: Int, code: String, type: String, message: String) throws {
+        let token = try fixture.token()
+        let answer = try fixture.graph(path, ["access_token": token], method: method)
+        #expect(answer.status == status, "\(answer)")
+        #expect(answer.graphCode == code)
+        #expect(answer.graphError?["type"] as? String == type)
+        #expect(answer.message.hasPrefix(message), "\(answer.message)")
+        #expect(!answer.diagnosis.isEmpty)
+        #expect(path.hasPrefix("/22") == answer.diagnosis.contains("as in v22.0"))
+    }
+
+    @Test("a host of pages shows one", arguments: ["www.facebook.com", "limited.facebook.com"])
+    func page(host: String) throws {
+        let answer = try fixture.client.get("/\(host)/nothing")
+        #expect(answer.status == 404)
+        #expect(answer.text.contains("This page isn&#39;t available"))
+        #expect(answer.header("Content-Type")?.hasPrefix("text/html") ?? false)
+        #expect(try fixture.client.get("/www.facebook.com/foo/dialog/oauth?client_id=1").status == 404)
+    }
+
+    // 104 and 2500: https://developers.facebook.com/docs/graph-api/guides/error-handling; the texts are in the tests of
+    // https://github.com/amachang/facebook-node-sdk and of spring-social-facebook.
+    @Test("without a token, a person is refused with another code than oneself")
+    func noToken() throws {
+        #expect(try fixture.graph("/me").graphCode == "2500")
+        #expect(try fixture.graph("/me", ["access_token": FacebookFixture.appToken]).graphCode == "2500")
+        let other = try fixture.graph("/\(FacebookFixture.ada)")
+        #expect(other.graphCode == "104")
+        #expect(other.message == "An access token is required to request this resource.")
+        #expect(try fixture.graph("/me", ["access_token": "EAAx"]).graphCode == "190")
+        let forged = try fixture.graph("/me", ["access_token": "1234567890|x"])
+        #expect(forged.message == "Invalid OAuth access token signature.")
+    }
+
+    // https://github.com/facebookarchive/php-graph-sdk/issues/274, https://github.com/roundrop/facebook4j-oauth-example/issues/2; the others
+    // are asserted by the tests of https://github.com/mobolic/facebook-sdk, or quoted in logs.
+    @Test(
+        "the token endpoint misses parameters one by one",
+        arguments: [
+            (["redirect_uri": nil], "191", "Missing redirect_uri parameter."),
+            (["redirect_uri": "null"], "191", "redirect_uri isn't an absolute URI. Check RFC 3986."),
+            (["code": nil], "1", "Missing authorization code"), (["code": ""], "1", "Missing authorization code"),
+            (["client_secret": nil], "1", "Error validating client secret."),
+            (["grant_type": "fb_exchange_token"], "1", "fb_exchange_token parameter not specified"),
+            (["grant_type": "client_credentials", "client_secret": "x"], "1", "Error validating client secret."),
+        ] as [([String: String?], String, String)])
+    func missing(changes: [String: String?], code: String, message: String) throws {
+        let answer = try fixture.redeem(["code": "x"].merging(changes) { $1 })
+        #expect(answer.status == 400)
+        #expect(answer.graphCode == code)
+        #expect(answer.message == message)
+        #expect(answer.header("WWW-Authenticate") == "OAuth \"Facebook Platform\" \"invalid_request\" \"\(message)\"")
+    }
+
+    // https://github.com/golang/oauth2/issues/214: x/oauth2, which sent the secret by HTTP Basic, broke when it left client_id out of the form.
+    @Test("the secret may come by HTTP Basic, the ID not")
+    func basic() throws {
+        let text = Data("\(FacebookFixture.id):\(FacebookFixture.secret)".utf8).base64EncodedString()
+        func redeem(_ form: [String: String]) throws -> Answer {
+            let body = TestClient.encode(form.merging(["redirect_uri": FacebookFixture.callback]) { $1 })
+            return try fixture.client.request(
+                "POST", "/graph.facebook.com/oauth/access_token",
+                headers: ["Authorization": "Basic \(text)", "Content-Type": "application/x-www-form-urlencoded"],
+                body: Array(body.utf8))
+        }
+        let code = try fixture.code()
+        let refused = try redeem(["code": code])
+        #expect(refused.graphCode == "101")
+        #expect(refused.message == "Missing client_id parameter.")
+        #expect(refused.diagnosis.contains("as a parameter"))
+        #expect(try redeem(["code": code, "client_id": FacebookFixture.id]).status == 200)
+    }
+
+    // https://github.com/freizl/hoauth2/issues/19
+    @Test("WWW-Authenticate says what is wrong with a code, and takes no text from outside as it is")
+    func challenge() throws {
+        let answer = try fixture.redeem(["code": "x"])
+        #expect(
+            answer.header("WWW-Authenticate")
+                == "OAuth \"Facebook Platform\" \"invalid_code\" \"Invalid verification code format.\"")
+        let hostile = try fixture.graph("/a%22%0D%0AX-Evil%3A%20b%C3%A9", ["access_token": fixture.token()])
+        #expect(hostile.header("X-Evil") == nil)
+        #expect(hostile.header("WWW-Authenticate")?.hasSuffix("exist: a???X-Evil: b?\"") ?? false, "\(hostile)")
+    }
+
+    // https://github.com/facebook/facebook-python-business-sdk/issues/528
+    @Test("a wrong appsecret_proof is a GraphMethodException, with a person's token and an app's")
+    func proof() throws {
+        for (path, token) in [("/me", try fixture.token()), ("/\(FacebookFixture.ada)", FacebookFixture.appToken)] {
+            let answer = try fixture.graph(path, ["access_token": token, "appsecret_proof": "x"])
+            #expect(answer.status == 400)
+            #expect(answer.graphCode == "100")
+            #expect(answer.graphError?["type"] as? String == "GraphMethodException")
+            #expect(answer.message == "Invalid appsecret_proof provided in the API argument")
+        }
+    }
+
+    // https://github.com/apb-labs and others quote "(#100) Tried accessing nonexisting field (accounts) on node type (Page)".
+    @Test("a field that a person hasn't is refused; one that is empty or not allowed is left out")
+    func fields() throws {
+        let token = try fixture.token(["scope": "public_profile"])
+        let wrong = try fixture.graph("/me", ["access_token": token, "fields": "id,firstname"])
+        #expect(wrong.graphCode == "100")
+        #expect(wrong.message == "(#100) Tried accessing nonexisting field (firstname) on node type (User)")
+        #expect(wrong.diagnosis.contains("first_name"))
+        // Laravel Socialite's.
+        let fields = "name,email,gender,verified,link"
+        let answer = try fixture.graph("/me", ["access_token": token, "fields": fields])
+        #expect(answer.json.keys.sorted() == ["id", "name"])
+    }
+
+    // https://developers.facebook.com/docs/graph-api/reference/user/picture
+    @Test("pictures in the size that is asked for, as a field and by their own address")
+    func pictures() throws {
+        let token = try fixture.token()
+        func picture(_ fields: String) throws -> [String: Any] {
+            let answer = try fixture.graph("/me", ["access_token": token, "fields": fields])
+            return (answer.json["picture"] as? [String: Any])?["data"] as? [String: Any] ?? [:]
+        }
+        #expect(try picture("picture")["width"] as? Int == 50)
+        #expect(try picture("id,picture.type(large)")["height"] as? Int == 200)
+        #expect(try picture("picture.width(320).height(240),name")["height"] as? Int == 240)
+        #expect(try picture("picture.width(9223372036854775808)")["height"] as? Int == 50)
+        #expect(try picture("picture.type(large){url}").keys.sorted() == ["url"])
+        let redirect = try fixture.graph("/me/picture", ["access_token": token, "type": "normal"])
+        #expect(redirect.status == 302)
+        #expect(redirect.location.contains("asid=\(FacebookFixture.ada)&height=100&width=100"))
+        let told = try fixture.graph("/me/picture", ["access_token": token, "redirect": "false"])
+        #expect((told.json["data"] as? [String: Any])?["is_silhouette"] as? Bool == false)
+    }
+}
