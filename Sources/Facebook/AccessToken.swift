@@ -90,11 +90,7 @@ extension FacebookProvider {
     func person(_ exchange: Exchange) throws(GraphError) -> GraphPerson {
         let id = exchange.parameters["id"].flatMap { $0 == "me" ? nil : $0 }
         let text = callerToken(exchange)
-        if text.isEmpty, id != nil {
-            throw GraphError(
-                message: "An access token is required to request this resource.", code: 104,
-                diagnosis: Diagnosis("access_token is missing: send it as a parameter, or as Authorization: Bearer"))
-        }
+        if text.isEmpty, id != nil { throw .tokenMissing }
         let app = try app(ofToken: text)
         if id == nil, text.isEmpty || app != nil {
             throw GraphError(
@@ -137,15 +133,46 @@ extension FacebookProvider {
             ? .unsupported(exchange.request.method, id: id, diagnosis) : .noSuchName(id, diagnosis)
     }
 
-    /// `appsecret_proof` is optional, but must be right when it is there:
-    /// <https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof>.
+    /// `appsecret_proof` is optional, unless the app requires it, and must be right when it is there. With `appsecret_time`, it is for
+    /// that moment, and lasts five minutes: <https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof>.
     private func checkProof(_ exchange: Exchange, _ token: String, _ app: FacebookApp) throws(GraphError) {
-        guard let proof = parameter("appsecret_proof", exchange) else { return }
-        let expected = Digest.hmacSHA256(key: Array(app.secret.utf8), Array(token.utf8))
-        guard proof != Hex.encode(expected) else { return }
+        guard let proof = parameter("appsecret_proof", exchange) else {
+            guard app.requiresAppSecret else { return }
+            // https://github.com/facebookarchive/php-graph-sdk/issues/984
+            throw GraphError(
+                message: "API calls from the server require an appsecret_proof argument", code: 100, kind: .method,
+                diagnosis: Diagnosis(
+                    "the app has requireAppSecret in the seed: send the hex HMAC-SHA256 of the access token, with the app secret as key"
+                ))
+        }
+        let time = parameter("appsecret_time", exchange)
+        let expected = Digest.hmacSHA256(
+            key: Array(app.secret.utf8), Array((token + (time.map { "|\($0)" } ?? "")).utf8))
+        let isInTime =
+            time.map { text in
+                let age = Int64(text).flatMap { Instant(seconds: $0) }.map { exchange.world.now - $0 }
+                return age.map { $0 > .minutes(-5) && $0 < .minutes(5) } ?? false
+            } ?? true
+        guard proof != Hex.encode(expected) || !isInTime else { return }
         throw GraphError(
             message: "Invalid appsecret_proof provided in the API argument", code: 100, kind: .method,
             diagnosis: Diagnosis(
-                "appsecret_proof is the hex HMAC-SHA256 of the access token, with the app secret as key"))
+                isInTime
+                    ? "appsecret_proof is the hex HMAC-SHA256 of the access token, with the app secret as key"
+                    : "appsecret_time must be the world's time in seconds, at most five minutes off"))
+    }
+
+    /// The app that calls, by its own token or a person's.
+    func callingApp(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
+        let text = callerToken(exchange)
+        guard !text.isEmpty else { throw .tokenMissing }
+        if let app = try app(ofToken: text) {
+            try checkProof(exchange, text, app)
+            return app
+        }
+        let caller = try accessToken(text, exchange)
+        guard let app = apps[caller.grant.app] else { throw .notAuthorized(app: caller.grant.app) }
+        try checkProof(exchange, text, app)
+        return app
     }
 }

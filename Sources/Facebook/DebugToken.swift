@@ -44,11 +44,7 @@ extension FacebookProvider {
     /// The app that asks, itself or by a developer.
     private func viewingApp(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
         let text = callerToken(exchange)
-        guard !text.isEmpty else {
-            throw GraphError(
-                message: "An access token is required to request this resource.", code: 104,
-                diagnosis: Diagnosis("access_token is missing: send the app's, APPID|SECRET"))
-        }
+        guard !text.isEmpty else { throw .tokenMissing }
         if let app = try app(ofToken: text) { return app }
         let caller = try accessToken(text, exchange)
         if let app = apps[caller.grant.app], app.developers.contains(caller.grant.account) {

@@ -5,7 +5,6 @@ import JSON
 extension FacebookProvider {
     /// <https://developers.facebook.com/docs/graph-api/overview#fields>
     package func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
-        if exchange.path.hasSuffix(FacebookProvider.dialogPath) { return ignoredPermissions(exchange) }
         guard exchange.host == "graph.facebook.com", exchange.path.hasSuffix("/me"), exchange.response.status == 200
         else { return [] }
         guard let fields = exchange.request.queryForm["fields"] else {
@@ -15,16 +14,6 @@ extension FacebookProvider {
         guard fields.split(separator: ",").contains("email"), let user, user["email"] == nil else { return [] }
         return [
             "There is no email: the permission email wasn't asked for or granted, or the person has no confirmed address. Plan for both."
-        ]
-    }
-
-    /// <https://developers.facebook.com/docs/permissions>
-    private func ignoredPermissions(_ exchange: RecordedExchange) -> [String] {
-        let names = FacebookPermission.names(ofScope: exchange.request.queryForm["scope"] ?? "")
-        let unknown = FacebookPermission.unknown(names).prefix(5)
-        guard !unknown.isEmpty else { return [] }
-        return [
-            "Facebook has no permission \(unknown.map { "\"\(Place.shortened($0, to: 40))\"" }.joined(separator: ", ")), and ignores it; developers of the app see the page \"Invalid Scopes\" instead."
         ]
     }
 }

@@ -42,7 +42,9 @@ package struct FacebookProvider: Provider {
 
     package var operations: [Operation] {
         ["", "/:version"].flatMap { dialog(below: $0) + graph(below: $0) } + discoveryDocuments + [
-            nativeCall,
+            Operation("GET", [FacebookProvider.host], "/connect/login_success.html", .page) { _ in
+                pages.notice("Success", "The app that opened this page reads its address.")
+            }, nativeCall,
             .revocations(
                 of: name, "Lets people remove an app in their Facebook settings; the app's callbacks are told.",
                 told: FacebookProvider.toldOfRemoval
@@ -68,7 +70,10 @@ package struct FacebookProvider: Provider {
                 call(method, "\(version)/debug_token", run: debugToken),
             ]
         }
-        operations.append(call("GET", "\(version)/oauth/access_token_info", run: tokenInfo))
+        operations += [
+            call("GET", "\(version)/oauth/access_token_info", run: tokenInfo),
+            call("GET", "\(version)/app", run: application),
+        ]
         for person in ["\(version)/me", "\(version)/:id"] {
             operations += [
                 call("GET", "\(person)/permissions", run: permissions),

@@ -7,6 +7,7 @@ struct FacebookApp: SeededOAuthClient {
     private let client: RegisteredClient
     /// The accounts that may look at the app's tokens.
     let developers: Set<String>
+    let requiresAppSecret: Bool
     let deauthorizeURL: String?
     let dataDeletionURL: String?
 
@@ -22,6 +23,9 @@ struct FacebookApp: SeededOAuthClient {
             fields(
                 "developers", .set(of: .text(.nonEmpty)), default: [],
                 "Accounts with a role in the app: debug_token takes their access tokens, too."))
+        requiresAppSecret = fields(
+            "requireAppSecret", .boolean, default: false,
+            "\"Require App Secret\": the Graph API takes no access token without its appsecret_proof.")
         deauthorizeURL = fields.nullable(
             "deauthorizeURL", .text(.url), "The deauthorize callback: it is told when a person removes the app.")
         dataDeletionURL = fields.nullable(

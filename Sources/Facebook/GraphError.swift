@@ -76,6 +76,10 @@ extension GraphError {
             + "\(PacificTime.text(now))."
     }
 
+    static let tokenMissing = GraphError(
+        message: "An access token is required to request this resource.", code: 104,
+        diagnosis: Diagnosis("access_token is missing: send it as a parameter, or as Authorization: Bearer"))
+
     static func notAuthorized(app: String) -> GraphError {
         GraphError(
             message: "Error validating access token: The user has not authorized application \(app).", code: 190,

@@ -229,7 +229,13 @@ extension FacebookProvider {
             let denied = request.permissions.filter { !granted.contains($0) }
             fields.append(("denied_scopes", denied.joined(separator: ",")))
         }
-        return callback(exchange, request, fields)
+        let response = callback(exchange, request, fields)
+        let unknown = FacebookPermission.unknown(FacebookPermission.names(ofScope: request.form["scope"] ?? ""))
+        guard let name = unknown.first else { return response }
+        return response.noted(
+            Note(
+                "Facebook has no permission \(Diagnosis.quote(name)), and ignores it; developers of the app see the page \"Invalid Scopes\" "
+                    + "instead"))
     }
 
     private func denied(_ exchange: Exchange, _ request: DialogRequest, _ reason: String) -> Response {

@@ -50,7 +50,8 @@ extension FacebookProvider {
     /// Whether something answers at a path without its version, with one method or another.
     private static func isServed(_ parts: [String]) -> Bool {
         switch parts.count {
-        case 1: ["me", "debug_token"].contains(parts[0]) || parts[0].utf8.allSatisfy { (0x30...0x39).contains($0) }
+        case 1:
+            ["app", "me", "debug_token"].contains(parts[0]) || parts[0].utf8.allSatisfy { (0x30...0x39).contains($0) }
         case 2:
             parts[0] == "oauth"
                 ? ["access_token", "access_token_info"].contains(parts[1])

@@ -11,7 +11,23 @@ import OAuth
 // filled in, or whose permission is missing, is left out. email is missing, too, when the address isn't confirmed.
 
 extension FacebookProvider {
+    /// `/app`, or an app by its ID: by it servers tell whose token they were given, such as
+    /// <https://github.com/parse-community/parse-server>'s. <https://developers.facebook.com/docs/graph-api/reference/application>
+    func application(_ exchange: Exchange) throws(GraphError) -> Response {
+        let app = try callingApp(exchange)
+        if let id = exchange.parameters["id"], id != app.id {
+            throw noSuchObject(id, exchange, Diagnosis("only the token's own app is served: /app, or its ID"))
+        }
+        let all: [(String, JSONValue)] = [
+            ("link", .string("https://www.facebook.com/games/?app_id=\(app.id)")), ("name", .string(app.name)),
+            ("id", .string(app.id)),
+        ]
+        let names = parameter("fields", exchange).map { ProfileField.list($0).map(\.name) + ["id"] }
+        return FacebookProvider.json(.object(JSONObject(all.filter { names?.contains($0.0) ?? true })))
+    }
+
     func profile(_ exchange: Exchange) throws(GraphError) -> Response {
+        if let id = exchange.parameters["id"], apps[id] != nil { return try application(exchange) }
         let person = try person(exchange)
         let fields = ProfileField.list(parameter("fields", exchange) ?? "id,name")
         if let other = fields.first(where: { !ProfileField.known.contains($0.name) }) {

@@ -1,4 +1,5 @@
 import Foundation
+import JOSE
 import TestSupport
 import Testing
 
@@ -247,7 +248,59 @@ struct GraphErrorTests {
         }
     }
 
-    // https://github.com/apb-labs and others quote "(#100) Tried accessing nonexisting field (accounts) on node type (Page)".
+    // https://github.com/facebookarchive/php-graph-sdk/issues/984, and for the time
+    // https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof.
+    @Test("an app can require the proof, which may be for a moment")
+    func requiredProof() throws {
+        let fixture = try FacebookFixture(app: #""requireAppSecret":true"#)
+        try fixture.world.freeze()
+        let token = try fixture.token()
+        for path in ["/me", "/me/permissions", "/app"] {
+            let answer = try fixture.graph(path, ["access_token": token])
+            #expect(answer.graphCode == "100")
+            #expect(answer.graphError?["type"] as? String == "GraphMethodException")
+            #expect(answer.message == "API calls from the server require an appsecret_proof argument")
+        }
+        func proof(_ text: String) -> String {
+            Hex.encode(Digest.hmacSHA256(key: Array(FacebookFixture.secret.utf8), Array(text.utf8)))
+        }
+        #expect(try fixture.graph("/me", ["access_token": token, "appsecret_proof": proof(token)]).status == 200)
+        let now = Int(Date().timeIntervalSince1970)
+        for (time, isTaken) in [
+            ("\(now)", true), ("\(now - 400)", false), ("9223372036854775807", false), ("x", false),
+        ] {
+            let answer = try fixture.graph(
+                "/me",
+                ["access_token": token, "appsecret_proof": proof("\(token)|\(time)"), "appsecret_time": time])
+            #expect((answer.status == 200) == isTaken, "\(time)")
+        }
+    }
+
+    // https://developers.facebook.com/docs/graph-api/reference/application; a sample is in the models of several public clients.
+    @Test("the app of a token, by either name")
+    func application() throws {
+        let token = try fixture.token()
+        for path in ["/app", "/v22.0/app", "/\(FacebookFixture.id)"] {
+            for caller in [token, FacebookFixture.appToken] {
+                let answer = try fixture.graph(path, ["access_token": caller])
+                #expect(answer["id"] == FacebookFixture.id, "\(answer)")
+                #expect(answer["link"] == "https://www.facebook.com/games/?app_id=\(FacebookFixture.id)")
+                #expect(answer["name"] != nil)
+            }
+        }
+        #expect(try fixture.graph("/app", ["access_token": token, "fields": "id"]).json.keys.sorted() == ["id"])
+        #expect(try fixture.graph("/app").graphCode == "104")
+    }
+
+    // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow: the redirect URI of a webview.
+    @Test("the page at which desktop apps end")
+    func success() throws {
+        let answer = try fixture.client.get("/www.facebook.com/connect/login_success.html")
+        #expect(answer.status == 200)
+        #expect(answer.text.contains("Success"))
+    }
+
+    // Logs of several public clients quote "(#100) Tried accessing nonexisting field (accounts) on node type (Page)".
     @Test("a field that a person hasn't is refused; one that is empty or not allowed is left out")
     func fields() throws {
         let token = try fixture.token(["scope": "public_profile"])

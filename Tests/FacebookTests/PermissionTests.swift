@@ -85,6 +85,9 @@ struct PermissionTests {
     @Test("names that aren't permissions are ignored")
     func unknown() throws {
         let token = try fixture.token(["scope": "openid email profile,publish_everything"])
+        try fixture.approve()
+        let answer = try fixture.dialog(["scope": "email,profile"])
+        #expect(answer.header("Understudy-Note")?.contains("\"profile\"") ?? false)
         #expect(try permissions(token) == ["public_profile", "openid", "email"])
     }
 

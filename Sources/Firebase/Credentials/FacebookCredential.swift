@@ -1,4 +1,5 @@
 import HTTPServer
+import JOSE
 import JSON
 import EmulatorCore
 
@@ -72,7 +73,10 @@ struct FacebookSource: KnownSource {
                 Diagnosis("Facebook doesn't take the access token for app \"\(appID)\"\(check.becauseOfDiagnosis)"))
         }
         let fields = "id,name,email,first_name,last_name,picture"
-        let token = Form(fields: [Form.Field(name: "access_token", value: text)]).encoded
+        let proof = Hex.encode(Digest.hmacSHA256(key: Array(secret.utf8), Array(text.utf8)))
+        let token = Form(fields: [
+            Form.Field(name: "access_token", value: text), Form.Field(name: "appsecret_proof", value: proof),
+        ]).encoded
         let answer = await call.exchange.fetch("GET", "graph.facebook.com", "/me?fields=\(fields)&\(token)")
         let user = try? JSONValue(parsing: answer.body, limits: .answer)
         guard let id = user?["id"]?.string else {
