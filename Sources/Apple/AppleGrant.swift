@@ -106,9 +106,9 @@ extension Transaction {
     /// Ends a grant: every code and token of it stops, and the next sign-in is a first one.
     /// `false` when it has ended before.
     @discardableResult
-    mutating func revoke(_ grant: AppleGrant) -> Bool {
+    mutating func revoke(_ grant: AppleGrant, because reason: String) -> Bool {
         guard find(AppleGrant.self, grant.key) != nil else { return false }
-        end(grant)
+        end(grant, because: reason)
         put(EndedGrant(grant))
         return true
     }

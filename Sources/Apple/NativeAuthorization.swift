@@ -48,7 +48,7 @@ enum NativeError: String, CaseIterable {
 extension AppleProvider {
     var nativeCall: Operation {
         let traits = OperationTraits.native(
-            errors: NativeError.allCases.map(\.rawValue), takesOthers: false, mints: .apple, givesCodes: true)
+            errors: NativeError.allCases.map(\.rawValue), mints: .apple, givesCodes: true)
         return .control(
             "POST", "apple/authorizations",
             "Signs a person in on a device: what ASAuthorizationController would deliver.",

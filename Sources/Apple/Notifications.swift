@@ -132,7 +132,8 @@ extension AppleProvider {
                 _ = tables.change(AppleGrant.self, found.key) { $0.forwardsMail = kind == .emailEnabled }
             }
         case .consentRevoked:
-            guard exchange.world.update({ $0.revoke(found) }) else { return noConsent }
+            let reason = exchange.cause("the person removed \(Diagnosis.quote(found.client))")
+            guard exchange.world.update({ $0.revoke(found, because: reason) }) else { return noConsent }
         case .accountDeleted:
             endAllGrants(of: accountID, in: exchange, besides: found.key)
         }
@@ -156,9 +157,10 @@ extension AppleProvider {
     }
 
     private func endAllGrants(of account: String, in exchange: Exchange, besides told: String?) {
+        let reason = exchange.cause("the account was deleted")
         let ended = exchange.world.update { tables in
             let ended = tables.grants(AppleGrant.self, of: account)
-            for grant in ended { tables.revoke(grant) }
+            for grant in ended { tables.revoke(grant, because: reason) }
             return ended
         }
         for grant in ended where grant.key != told {

@@ -15,7 +15,9 @@ extension AppleProvider {
             guard let client = directory.clients[id] else { return false }
             return grant.team == client.team && grant.group == client.group
         } end: { grant in
-            endGrant(grant, in: exchange, by: grant.client)
+            endGrant(
+                grant, in: exchange, by: grant.client,
+                because: exchange.cause("the person removed \(Diagnosis.quote(grant.client))"))
         }
     }
 }

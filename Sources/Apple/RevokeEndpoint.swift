@@ -25,7 +25,7 @@ extension AppleProvider {
                     "nothing was revoked, though Apple answers 200: send a current access_token or refresh_token of this client_id"
                 return done.noted(Note(Diagnosis(received: what, advice)))
             }
-            endGrant(grant, in: exchange, by: client.id)
+            endGrant(grant, in: exchange, by: client.id, because: exchange.cause("the app revoked it"))
             return done
         } catch {
             return error.jsonResponse
@@ -43,8 +43,8 @@ extension AppleProvider {
     }
 
     /// Ends a grant and tells the team's server, in the background.
-    func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String) {
-        guard exchange.world.update({ $0.revoke(grant) }) else { return }
+    func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String, because reason: String) {
+        guard exchange.world.update({ $0.revoke(grant, because: reason) }) else { return }
         let event = AppleEvent(kind: .consentRevoked, account: grant.account, client: client, grant: grant)
         tell(of: event, in: exchange)
     }

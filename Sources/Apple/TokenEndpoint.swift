@@ -69,10 +69,14 @@ extension AppleProvider {
                     "send the redirect_uri of the authorize request"))
         }
         guard AppleToken.code.fits(text) else {
+            let isPlaceholder = exchange.isPlaceholder(text)
             throw AppleError(
                 .invalidGrant, TokenText.expired,
-                Diagnosis(
-                    received: AppleToken.describe(text), expected: "an authorization code", "this isn't one of ours"))
+                isPlaceholder
+                    ? Diagnosis(exchange.reason(againstUnknown: text, called: "the code"))
+                    : Diagnosis(
+                        received: AppleToken.describe(text), expected: "an authorization code",
+                        "this isn't one of ours"))
         }
         let request = Redemption.Request(
             code: text, client: client.id, redirectURI: redirectURI, codeVerifier: form["code_verifier"],
@@ -83,7 +87,7 @@ extension AppleProvider {
                 let redeemed = try AppleProvider.redemption.redeem(AppleGrant.self, request, in: &tables)
                 return issue(redeemed, to: client, in: &tables)
             }
-        } catch { throw refusal(error, request: request) }
+        } catch { throw refusal(error, request: request, exchange) }
         let code = issued.redeemed.code
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: issued.redeemed.grant, account: issued.redeemed.account,
@@ -122,15 +126,14 @@ extension AppleProvider {
         return text
     }
 
-    private func refusal(_ failure: Redemption.Failure, request: Redemption.Request) -> AppleError {
+    private func refusal(
+        _ failure: Redemption.Failure, request: Redemption.Request, _ exchange: Exchange
+    ) -> AppleError {
         switch failure {
         case .unknown:
             return AppleError(
                 .invalidGrant, TokenText.expired,
-                Diagnosis(
-                    "the code isn't known here any more: its grant was revoked, it expired long ago, the world was reset, or it is "
-                        + "another world's")
-            )
+                Diagnosis(exchange.reason(againstUnknownCode: request.code, AppleGrant.self)))
         case .used:
             return AppleError(
                 .invalidGrant, "The code has already been used.",
@@ -173,10 +176,13 @@ extension AppleProvider {
         }
         func refuse(_ diagnosis: Diagnosis) -> AppleError { AppleError(.invalidGrant, nil, diagnosis) }
         guard AppleToken.refresh.fits(text) else {
+            let isPlaceholder = exchange.isPlaceholder(text)
             throw refuse(
-                Diagnosis(
-                    received: AppleToken.describe(text), expected: "a refresh token",
-                    "send the refresh_token of the token answer"))
+                isPlaceholder
+                    ? Diagnosis(exchange.reason(againstUnknown: text, called: "refresh_token"))
+                    : Diagnosis(
+                        received: AppleToken.describe(text), expected: "a refresh token",
+                        "send the refresh_token of the token answer"))
         }
         typealias Found = (token: Token<AppleGrant>, grant: AppleGrant, account: Account, access: String, at: Instant)
         let found = exchange.world.update { tables -> Found? in
@@ -189,8 +195,8 @@ extension AppleProvider {
         guard let found else {
             throw refuse(
                 Diagnosis(
-                    "the refresh token was revoked, was issued to another client_id, the world was reset since, or it is "
-                        + "another world's"))
+                    "\(exchange.reason(againstUsing: text, .refresh, AppleGrant.self, of: client.id)); ask for consent again"
+                ))
         }
         // No nonce: it belonged to the authorization, and this is a later token.
         let token = IDToken(

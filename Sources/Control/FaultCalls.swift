@@ -70,7 +70,7 @@ extension ControlAPI {
     }
 
     private func addFault(_ exchange: Exchange, _ body: LocatedJSON) -> Response {
-        let misfits = catalog.issues(in: body)
+        let misfits = catalog.issues(in: body, exchange.world.seed)
         guard misfits.isEmpty else { return ControlAnswer.error(misfits) }
         guard let fault = exchange.world.order(Fault(reading: body.value)) else {
             return ControlAnswer.error(

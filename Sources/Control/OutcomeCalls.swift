@@ -58,6 +58,8 @@ extension ControlAPI {
         if let account = order.account, exchange.world.read({ $0.account(account) }) == nil {
             return ControlAnswer.error(400, "noSuchAccount", exchange.noAccount(account), path: "$.account")
         }
+        let issues = catalog.issues(inOutcome: LocatedJSON(order.json, file: ""), exchange.world.seed)
+        guard issues.isEmpty else { return ControlAnswer.error(issues) }
         do {
             let added = try exchange.world.update { (tables) throws(ControlRefusal) -> Outcome in
                 let outcome = order.named(tables.outcomes.nextID())

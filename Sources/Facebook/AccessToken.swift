@@ -58,11 +58,12 @@ extension FacebookProvider {
             }
             return (found, found == nil ? tables.find(RemovedToken.self, text) : nil)
         }
-        if let removed { throw .notAuthorized(app: removed.app) }
         if let found { return found }
+        let reason = exchange.reason(againstUsing: text, .access, FacebookGrant.self)
+        if let removed { throw .notAuthorized(app: removed.app, because: reason) }
         throw GraphError(
             message: "Invalid OAuth access token - Cannot parse access token", code: 190,
-            diagnosis: Diagnosis("the access token is unknown or revoked: this world has given out no such token"))
+            diagnosis: Diagnosis(reason))
     }
 
     /// A token of a person that works.

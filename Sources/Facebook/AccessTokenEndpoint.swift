@@ -101,7 +101,12 @@ extension FacebookProvider {
                     redeemed, tables.makeAccessToken(redeemed.grant, issuedAt: redeemed.code.details.issuedAt)
                 )
             }
-        } catch { throw refusal(error, isSecret: isSecret) }
+        } catch {
+            guard case .unknown = error else { throw refusal(error, isSecret: isSecret) }
+            throw refusal(
+                error, isSecret: isSecret,
+                because: exchange.reason(againstUnknownCode: request.code, FacebookGrant.self))
+        }
         let details = redeemed.code.code.details
         guard details.isOpenID else { return answer(redeemed.accessToken) }
         return answer(
@@ -110,7 +115,9 @@ extension FacebookProvider {
                 redeemed.code.account, redeemed.code.grant, nonce: details.nonce, redeemed.accessToken, exchange))
     }
 
-    private func refusal(_ failure: Redemption.Failure, isSecret: Bool) -> GraphError {
+    private func refusal(
+        _ failure: Redemption.Failure, isSecret: Bool, because reason: String? = nil
+    ) -> GraphError {
         let (message, subcode): (String, Int64?) =
             switch failure {
             case .unknown, .otherClient, .noAccount: ("Invalid verification code format.", 36008)
@@ -133,7 +140,7 @@ extension FacebookProvider {
             }
         return GraphError(
             message: message, code: message.hasPrefix("Error validating client") ? 1 : 100, subcode: subcode,
-            diagnosis: Diagnosis(failure.reason))
+            diagnosis: Diagnosis(reason ?? failure.reason))
     }
 
     /// The ID token of a sign-in with the scope `openid`.

@@ -80,9 +80,10 @@ extension FacebookProvider {
 
     /// Ends a grant; the messages that tell of it. `nil` when it has ended before.
     private func remove(_ grant: FacebookGrant, in exchange: Exchange) -> Removal? {
+        let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.app))")
         let removed = exchange.world.update { tables -> (account: Account?, at: Instant)? in
             guard tables.find(FacebookGrant.self, grant.key) != nil else { return nil }
-            tables.remove(grant)
+            tables.remove(grant, because: reason)
             return (tables.account(grant.account), tables.now)
         }
         guard let removed else { return nil }

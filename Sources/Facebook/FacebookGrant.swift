@@ -69,8 +69,8 @@ struct RemovedToken: Row {
 
 extension Transaction {
     /// The person removes the app: every token of the grant stops.
-    mutating func remove(_ grant: FacebookGrant) {
-        for token in end(grant) { put(RemovedToken(key: token.key, app: grant.app)) }
+    mutating func remove(_ grant: FacebookGrant, because reason: String) {
+        for token in end(grant, because: reason) { put(RemovedToken(key: token.key, app: grant.app)) }
     }
 
     /// The person answers a request for permissions: the grant that is made or changed.

@@ -136,7 +136,8 @@ package struct FacebookProvider: Provider {
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.update { $0.endGrants(FacebookGrant.self, of: account) }
+        let reason = exchange.cause("the account was deleted")
+        exchange.world.update { $0.endGrants(FacebookGrant.self, of: account, because: reason) }
     }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {

@@ -80,10 +80,12 @@ extension GraphError {
         message: "An access token is required to request this resource.", code: 104,
         diagnosis: Diagnosis("access_token is missing: send it as a parameter, or as Authorization: Bearer"))
 
-    static func notAuthorized(app: String) -> GraphError {
+    static func notAuthorized(
+        app: String, because reason: String = "the person has removed the app since"
+    ) -> GraphError {
         GraphError(
             message: "Error validating access token: The user has not authorized application \(app).", code: 190,
-            subcode: 458, diagnosis: Diagnosis("the person has removed the app since: sign in again"))
+            subcode: 458, diagnosis: Diagnosis("\(reason): sign in again"))
     }
 
     private static let documentation =

@@ -25,7 +25,14 @@ extension FacebookProvider {
                             .optional("authenticationToken", .string, "With Limited Login, the ID token in its place."),
                         ]))
             ] + CallAnswer.nativeRefusals, keys: [.facebook],
-            .native(errors: ["canceled"], takesOthers: true, mints: .facebook)
+            // https://github.com/facebook/facebook-ios-sdk/blob/main/FBSDKLoginKit/FBSDKLoginKit/LoginErrorCode.swift
+            .native(
+                errors: ["canceled"],
+                others: [
+                    "unknown", "passwordChanged", "userCheckpointed", "userMismatch", "unconfirmedUser",
+                    "systemAccountAppDisabled", "systemAccountUnavailable", "badChallengeString", "invalidIDToken",
+                    "missingAccessToken",
+                ], mints: .facebook)
         ) { authorizeNatively($0, $1) }
     }
 

@@ -30,11 +30,12 @@ extension FacebookProvider {
 
     func revoke(_ exchange: Exchange) throws(GraphError) -> Response {
         let grant = try person(exchange).grant
+        let reason = exchange.cause("the permissions of the app were deleted")
         exchange.world.update { tables in
             if let permission = exchange.parameters["permission"] {
                 _ = tables.change(FacebookGrant.self, grant.key) { $0.decline(permission) }
             } else {
-                tables.remove(grant)
+                tables.remove(grant, because: reason)
             }
         }
         return FacebookProvider.json(["success": true])

@@ -51,6 +51,18 @@ package struct FirebaseSection: SeedSection {
         }
     }
 
+    /// Projects may come into being on first use: those for demonstrations, and, where unknown ones are taken, any other that isn't
+    /// almost one that is seeded.
+    package func knows(client id: String) -> Bool {
+        let seeded = projects.map(\.id)
+        if seeded.contains(id) || id == defaultProject || ProjectDirectory.isDemo(id) { return true }
+        // https://cloud.google.com/resource-manager/docs/creating-managing-projects
+        let isID =
+            (6...30).contains(id.utf8.count)
+            && id.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D }
+        return unknownKeys != .refuse && isID && Spelling.hint(id, among: seeded).isEmpty
+    }
+
     package var hosts: [String] {
         let unseeded = defaultProject.flatMap { id in projects.contains { $0.id == id } ? nil : Project(unseeded: id) }
         return (projects + (unseeded.map { [$0] } ?? [])).map(\.host)

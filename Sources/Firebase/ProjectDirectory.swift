@@ -91,7 +91,7 @@ struct ProjectDirectory: Sendable {
         }
     }
 
-    private static func isDemo(_ id: String) -> Bool { id.hasPrefix("demo-") && isID(id) }
+    static func isDemo(_ id: String) -> Bool { id.hasPrefix("demo-") && isID(id) }
 
     private static func isID(_ id: String) -> Bool { id.utf8.count <= 64 && TextRule.identifier.holds(id) }
 

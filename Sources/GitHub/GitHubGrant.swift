@@ -77,15 +77,6 @@ extension Token<GitHubGrant> {
     fileprivate var set: GitHubGrant.TokenSet { GitHubGrant.TokenSet(grant: grant, scopes: details.scopes) }
 }
 
-/// Why a token stopped working, for diagnoses. That it has is written at once; this may be lost with a daemon that is killed.
-struct EndedToken: Row {
-    static let table = Table<EndedToken>("github.endedToken", limit: 1_000, isWrittenBehind: true)
-
-    /// The token itself.
-    let key: String
-    let reason: String
-}
-
 /// The number that a token got last: they are counted through all people and apps.
 struct LastTokenID: WorldValue {
     static let name = "github.lastTokenID"
@@ -126,7 +117,7 @@ extension Transaction {
 
     /// Ends a grant with every token and code of it.
     mutating func revoke(_ grant: GitHubGrant, because reason: String) {
-        for token in end(grant) { put(EndedToken(key: token.key, reason: reason)) }
+        end(grant, because: reason)
         remove(TokenTimes.byGrant, grant.key)
     }
 }
@@ -154,7 +145,7 @@ extension TableReading where Self: ~Copyable {
                 ? "expired \((now - expires).inWords) ago: refresh it"
                 : "expired: the person must sign in again"
         }
-        if let ended = find(EndedToken.self, text) { return "no longer works: \(ended.reason)" }
+        if let ended = find(EndedCredential<GitHubGrant>.self, text) { return "no longer works: \(ended.reason)" }
         if GitHubToken.kind(of: text) == nil {
             return "doesn't look like one of GitHub's: they begin with gho_, ghu_ …"
         }
@@ -190,7 +181,7 @@ extension Transaction {
     private mutating func end(_ token: Token<GitHubGrant>, because reason: String) {
         for text in [token.key, token.details.counterpart] {
             guard let text, pop(Token<GitHubGrant>.self, text) != nil else { continue }
-            put(EndedToken(key: text, reason: reason))
+            put(EndedCredential<GitHubGrant>(text, because: reason))
         }
     }
 
@@ -207,6 +198,19 @@ extension Transaction {
             put(used.token)
         }
         return (used.token, used.account)
+    }
+}
+
+extension Exchange {
+    /// Whether a text may be a token and this world knows nothing of it, so that only others may.
+    func hasNeverGiven(_ text: String) -> Bool {
+        (GitHubToken.kind(of: text) != nil || isPlaceholder(text)) && knowsNothing(of: text, GitHubGrant.self)
+    }
+
+    /// Why a token that doesn't work doesn't, in a sentence. `name` is what it is called.
+    func failure(of text: String, called name: String) -> String {
+        if text.isEmpty || hasNeverGiven(text) { return reason(againstUnknown: text, called: name) }
+        return "\(name) \(world.read { $0.failure(of: text) })"
     }
 }
 

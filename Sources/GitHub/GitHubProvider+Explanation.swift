@@ -49,6 +49,6 @@ extension GitHubProvider {
     package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, GitHubGrant.self) }
 
     package func ended(_ text: String, in world: World) -> String? {
-        world.read { $0.find(EndedToken.self, text) }.map { "no longer works: \($0.reason)" }
+        world.read { $0.find(EndedCredential<GitHubGrant>.self, text) }.map { "no longer works: \($0.reason)" }
     }
 }

@@ -4,7 +4,7 @@ import OAuth
 extension GitHubProvider {
     package static var rows: [any Row.Type] {
         GitHubGrant.rows + [
-            TokenTimes.self, EndedToken.self, Session.self, RequestCount.self, Device.self, UserCodeEntries.self,
+            TokenTimes.self, Session.self, RequestCount.self, Device.self, UserCodeEntries.self,
         ]
     }
 

@@ -53,7 +53,9 @@ struct GoogleError: Error, Sendable {
         var body = JSONObject([("error", .string(name))])
         body["error_description"] = description.map { .string($0) }
         body["error_uri"] = uri.map { .string($0) }
-        return GoogleProvider.json(.object(body), status: status).diagnosed(diagnosis)
+        let response = GoogleProvider.json(.object(body), status: status)
+        // A poll that comes before the person has decided is no mistake.
+        return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
     // MARK: - What can be ordered

@@ -73,8 +73,8 @@ extension Transaction {
             remove(Token<GoogleGrant>.self, oldest.key)
             let limit = GoogleGrant.refreshTokenLimit
             put(
-                EndedToken(
-                    key: oldest.key, reason: "\(limit) newer ones of the person and the client ended it", at: now))
+                EndedCredential<GoogleGrant>(
+                    oldest.key, because: "\(limit) newer ones of the person and the client ended it"))
         }
         var details = details
         details.nonce = nil
@@ -83,35 +83,6 @@ extension Transaction {
             Token<GoogleGrant>(
                 text, .refresh, grant: grant.key, client: grant.client, expires: nil, details: details))
         return text
-    }
-}
-
-// MARK: - Tokens that work no more
-
-/// Why a token stopped working, for Google's words and for diagnoses. Google, too, forgets it after some time
-/// (<https://github.com/AlphaTiles/AlphaTiles/pull/107>).
-struct EndedToken: Row {
-    static let table = Table<EndedToken>("google.endedToken", limit: 1_000, isWrittenBehind: true)
-
-    /// The token itself.
-    let key: String
-    /// A clause.
-    let reason: String
-    let at: Instant
-}
-
-extension TableReading where Self: ~Copyable {
-    /// Why an access token or a refresh token doesn't work, in a clause.
-    func reason(against text: String, _ kind: Token<GoogleGrant>.Kind) -> String {
-        if let ended = find(EndedToken.self, text) { return "\(ended.reason), \((now - ended.at).inWords) ago" }
-        return reason(againstUsing: text, kind, GoogleGrant.self)
-    }
-}
-
-extension Transaction {
-    /// Ends a grant with all of its codes and tokens.
-    mutating func end(_ grant: GoogleGrant, because reason: String) {
-        for token in end(grant) { put(EndedToken(key: token.key, reason: reason, at: now)) }
     }
 }
 

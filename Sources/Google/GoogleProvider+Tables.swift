@@ -3,6 +3,6 @@ import OAuth
 
 extension GoogleProvider {
     package static var rows: [any Row.Type] {
-        GoogleGrant.rows + [EndedToken.self, DeviceAuthorization.self]
+        GoogleGrant.rows + [DeviceAuthorization.self]
     }
 }

@@ -145,11 +145,8 @@ package struct GoogleProvider: Provider {
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.update { tables in
-            for grant in tables.grants(GoogleGrant.self, of: account) {
-                tables.end(grant, because: "the account was deleted")
-            }
-        }
+        let reason = exchange.cause("the account was deleted")
+        exchange.world.update { $0.endGrants(GoogleGrant.self, of: account, because: reason) }
     }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {

@@ -30,7 +30,13 @@ extension GoogleProvider {
                             .optional("serverAuthCode", .string, "With `serverClient`: a code for the app's backend."),
                         ]))
             ] + CallAnswer.nativeRefusals, keys: [.google],
-            .native(errors: ["canceled"], takesOthers: true, mints: .google, givesCodes: true)
+            // https://developers.google.com/identity/sign-in/ios/reference/Enums/GIDSignInErrorCode
+            .native(
+                errors: ["canceled"],
+                others: [
+                    "unknown", "keychain", "hasNoAuthInKeychain", "EMM", "scopesAlreadyGranted",
+                    "mismatchWithCurrentUser",
+                ], mints: .google, givesCodes: true)
         ) { authorizeNatively($0, $1) }
     }
 

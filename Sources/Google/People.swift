@@ -35,10 +35,9 @@ extension GoogleProvider {
         guard !text.isEmpty else {
             throw .noCredential(Diagnosis("there is no access token: send it as Authorization: Bearer"))
         }
-        let (found, reason) = exchange.world.read { tables in
-            (tables.working(text, .access, GoogleGrant.self), tables.reason(against: text, .access))
-        }
+        let found = exchange.world.read { $0.working(text, .access, GoogleGrant.self) }
         guard let (token, _, account) = found else {
+            let reason = exchange.reason(againstUsing: text, .access, GoogleGrant.self)
             throw .invalidCredential(Diagnosis("the access token doesn't work: \(reason)"))
         }
         let scopes = token.details.scopes

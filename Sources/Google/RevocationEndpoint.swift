@@ -16,19 +16,18 @@ extension GoogleProvider {
     func revoke(_ exchange: Exchange, _ form: Form) -> Response {
         let text = form["token"] ?? ""
         // Missing or empty, it is one that doesn't work. Not documented.
-        let refusal = exchange.world.update { tables -> String? in
+        let moment = exchange.cause("revoked it")
+        let isRevoked = exchange.world.update { tables in
             guard let token = tables.find(Token<GoogleGrant>.self, text), !token.hasExpired(at: tables.now),
                 let grant = tables.find(GoogleGrant.self, token.grant)
-            else {
-                let kind = tables.find(Token<GoogleGrant>.self, text)?.kind ?? .access
-                return tables.reason(against: text, kind)
-            }
-            tables.end(grant, because: "\(grant.client) revoked it")
-            return nil
+            else { return false }
+            tables.end(grant, because: "\(grant.client) \(moment)")
+            return true
         }
-        if let refusal {
+        guard isRevoked else {
+            let reason = exchange.reason(againstUsing: text, .access, GoogleGrant.self)
             return GoogleError(
-                "invalid_token", "Token expired or revoked", Diagnosis("the token can't be revoked: \(refusal)")
+                "invalid_token", "Token expired or revoked", Diagnosis("the token can't be revoked: \(reason)")
             ).jsonResponse
         }
         return GoogleProvider.json([:])

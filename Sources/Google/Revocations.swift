@@ -12,9 +12,8 @@ extension GoogleProvider {
         } isOf: { grant, id in
             grant.client == id
         } end: { grant in
-            exchange.world.update { tables in
-                tables.end(grant, because: "the person removed the app in their Google account")
-            }
+            let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
+            exchange.world.update { _ = $0.end(grant, because: reason) }
         }
     }
 }

@@ -114,7 +114,7 @@ extension GoogleProvider {
                     account: redeemed.account, details: details.token, accessToken: accessToken,
                     refreshToken: refreshToken, at: redeemed.at)
             }
-        } catch { throw refusal(error, request) }
+        } catch { throw refusal(error, request, exchange) }
         return try answer(exchange, issued, client)
     }
 
@@ -126,9 +126,14 @@ extension GoogleProvider {
         return (sent ?? "").isEmpty || client.takes(sent ?? "")
     }
 
-    private func refusal(_ failure: Redemption.Failure, _ request: Redemption.Request) -> GoogleError {
+    private func refusal(
+        _ failure: Redemption.Failure, _ request: Redemption.Request, _ exchange: Exchange
+    ) -> GoogleError {
         switch failure {
-        case .unknown: return GoogleError("invalid_grant", "Malformed auth code.", Diagnosis(failure.reason))
+        case .unknown:
+            return GoogleError(
+                "invalid_grant", "Malformed auth code.",
+                Diagnosis(exchange.reason(againstUnknownCode: request.code, GoogleGrant.self)))
         // https://github.com/ruby-oauth/oauth2/issues/554
         case .otherClient:
             return GoogleError("unauthorized_client", "Unauthorized", status: 401, Diagnosis(failure.reason))
@@ -156,11 +161,8 @@ extension GoogleProvider {
         guard !text.isEmpty else { throw .missing("refresh_token", GoogleProvider.noRefreshToken(text)) }
         let wanted = form["scope"].flatMap { $0.isEmpty ? nil : GoogleScopes(text: $0) }
         if let wanted, let error = GoogleError.unknownScopes(wanted) { throw error }
-        let issued = try exchange.world.update { (tables) throws(GoogleError) -> Issued in
-            guard let (token, grant, account) = tables.working(text, .refresh, GoogleGrant.self) else {
-                throw GoogleProvider.deadRefreshToken(
-                    text, tables.reason(against: text, .refresh), wasOurs: tables.find(EndedToken.self, text) != nil)
-            }
+        let issued = try exchange.world.update { (tables) throws(GoogleError) -> Issued? in
+            guard let (token, grant, account) = tables.working(text, .refresh, GoogleGrant.self) else { return nil }
             guard token.client == client.id else {
                 // https://github.com/googleapis/google-api-dotnet-client/issues/2802
                 throw GoogleError(
@@ -183,15 +185,18 @@ extension GoogleProvider {
             let accessToken = tables.makeAccessToken(grant, details)
             return Issued(account: account, details: details, accessToken: accessToken, at: tables.now)
         }
+        guard let issued else { throw GoogleProvider.deadRefreshToken(text, exchange) }
         return try answer(exchange, issued, client)
     }
 
     /// A token that Google remembers is told apart from one that it never saw, or has forgotten:
     /// <https://github.com/AlphaTiles/AlphaTiles/pull/107>.
-    private static func deadRefreshToken(_ text: String, _ reason: String, wasOurs: Bool) -> GoogleError {
-        GoogleError(
+    private static func deadRefreshToken(_ text: String, _ exchange: Exchange) -> GoogleError {
+        let wasOurs = exchange.world.read { $0.find(EndedCredential<GoogleGrant>.self, text) } != nil
+        let reason = exchange.reason(againstUsing: text, .refresh, GoogleGrant.self)
+        return GoogleError(
             "invalid_grant", wasOurs ? "Token has been expired or revoked." : "Bad Request",
-            ["undefined", "null", "None", "nil"].contains(text)
+            exchange.isPlaceholder(text)
                 ? noRefreshToken(text) : Diagnosis("the refresh token doesn't work: \(reason)"))
     }
 

@@ -38,12 +38,9 @@ extension GoogleProvider {
     private func accessTokenInfo(
         _ exchange: Exchange, _ text: String, isOld: Bool
     ) throws(GoogleError) -> JSONObject {
-        let (found, reason, now) = exchange.world.read { tables in
-            (
-                tables.working(text, .access, GoogleGrant.self), tables.reason(against: text, .access), tables.now
-            )
-        }
+        let (found, now) = exchange.world.read { ($0.working(text, .access, GoogleGrant.self), $0.now) }
         guard let (token, grant, account) = found, let expires = token.expires else {
+            let reason = exchange.reason(againstUsing: text, .access, GoogleGrant.self)
             throw invalid("the access token doesn't work: \(reason)")
         }
         let (client, sub) = (JSONValue.string(grant.client), JSONValue.string(account.google.sub))

@@ -20,10 +20,9 @@ extension GoogleProvider {
 
     func userInfo(_ exchange: Exchange, _ version: UserInfoVersion = .v3) -> Response {
         let text = exchange.request.accessToken() ?? ""
-        let (found, reason) = exchange.world.read { tables in
-            (tables.working(text, .access, GoogleGrant.self), tables.reason(against: text, .access))
-        }
+        let found = exchange.world.read { $0.working(text, .access, GoogleGrant.self) }
         guard let (token, _, account) = found else {
+            let reason = exchange.reason(againstUsing: text, .access, GoogleGrant.self)
             return refused(version, isMissing: text.isEmpty, Diagnosis("the access token doesn't work: \(reason)"))
         }
         let scopes = token.details.scopes

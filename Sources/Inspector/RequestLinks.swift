@@ -1,15 +1,15 @@
 import EmulatorCore
 
 extension Inspector {
-    /// A diagnosis, in which "request r12" leads to that exchange.
+    /// A diagnosis, in which "request r12" leads to that exchange, and "scenario refresh-revoked" to what it is.
     func linked(_ diagnosis: String, _ exchange: Exchange, limit: Int = 2_000) -> HTML {
         let text = ShownText.plain(diagnosis, limit: limit)
         var parts: [HTML] = []
         var rest = text[...]
-        while let match = rest.firstMatch(of: #/request (r[0-9]+)/#) {
+        while let match = rest.firstMatch(of: #/request (r[0-9]+)|scenario ([a-z0-9-]+)/#) {
+            let page = match.1.map { "requests/\($0)" } ?? match.2.map { "orders/scenarios/\($0)" } ?? ""
             parts += [
-                .text(String(rest[..<match.range.lowerBound])),
-                .link(String(match.0), to: exchange.inspector("requests/\(match.1)")),
+                .text(String(rest[..<match.range.lowerBound])), .link(String(match.0), to: exchange.inspector(page)),
             ]
             rest = rest[match.range.upperBound...]
         }

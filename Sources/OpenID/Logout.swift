@@ -30,10 +30,11 @@ extension Issuer {
 
     /// Ends a session with its grants, those for offline access apart, and tells its clients.
     func end(_ session: BrowserSession, _ exchange: Exchange) async -> [JSONValue] {
+        let reason = exchange.cause("the person signed out")
         let (ended, account, now) = exchange.world.update { tables -> (BrowserSession?, Account?, Instant) in
             guard let session = tables.end(session) else { return (nil, nil, tables.now) }
             for grant in tables.rows(OpenIDGrant.bySession, session.id) where !grant.scopes.contains("offline_access") {
-                tables.end(grant)
+                tables.end(grant, because: reason)
             }
             return (session, tables.account(session.account), tables.now)
         }

@@ -46,8 +46,9 @@ package struct OpenIDProvider: Provider {
     }
 
     package func accountDeleted(_ account: String, in exchange: Exchange) {
+        let reason = exchange.cause("the account was deleted")
         exchange.world.update { tables in
-            tables.endGrants(OpenIDGrant.self, of: account)
+            tables.endGrants(OpenIDGrant.self, of: account, because: reason)
             tables.endSignIns(of: account)
         }
     }
@@ -72,7 +73,8 @@ package struct OpenIDProvider: Provider {
 extension Issuer {
     var operations: [Operation] {
         let (hosts, paths) = ([host], policy.paths)
-        let authorization = OperationTraits.authorization(errors: OAuthRefusal.ofAuthorizations, mints: owner)
+        let authorization = OperationTraits.authorization(
+            errors: OAuthRefusal.ofAuthorizations, mints: owner, isOpen: true)
         let client = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients))
         let device = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients + ["invalid_scope"]))
         let token = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofTokens), mints: owner)

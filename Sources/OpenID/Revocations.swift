@@ -13,8 +13,9 @@ extension OpenIDProvider {
             grant.client == id
         } end: { grant in
             let issuer = issuers.first { $0.id == grant.issuer }
+            let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
             exchange.world.update { tables in
-                tables.end(grant)
+                tables.end(grant, because: reason)
                 if let issuer, let client = issuer.client(grant.client) {
                     tables.forgetConsent(of: grant.account, to: issuer.key(of: client))
                 }

@@ -66,7 +66,7 @@ extension Issuer {
                     grant: redeemed.grant, account: redeemed.account, access: access,
                     refresh: refreshToken(redeemed.grant, client, in: &tables), nonce: redeemed.grant.nonce)
             }
-        }.get()
+        }.mapError { exchange.explained($0, request.code, called: "the code", OpenIDGrant.self) }.get()
     }
 
     private func refreshToken(_ grant: OpenIDGrant, _ client: ClientMetadata, in tables: inout Transaction) -> String? {
@@ -94,7 +94,7 @@ extension Issuer {
                 let next = policy.rotatesRefreshTokens ? tables.makeRefreshToken(grant, for: client, at: self) : nil
                 return Issued(grant: grant, account: account, access: access, refresh: next)
             }
-        }.get()
+        }.mapError { exchange.explained($0, text, called: "the refresh token", OpenIDGrant.self) }.get()
     }
 
     private func actAsClient(

@@ -37,6 +37,7 @@ extension Issuer {
             let form = try exchange.request.parameters()
             let caller = try authenticate(exchange, form)
             let key = rowKey(of: try form.required("token"), in: exchange)
+            let reason = exchange.cause("the client revoked it")
             let isKnown = try exchange.world.update { (tables) throws(OAuthRefusal) -> Bool in
                 // Section 2.2: a token that isn't of this issuer is revoked as good as any.
                 guard let token = tables.find(Token<OpenIDGrant>.self, key), token.client.hasPrefix("\(realm) ") else {
@@ -48,7 +49,10 @@ extension Issuer {
                         "unauthorized_client", Diagnosis("the token was given to another client"))
                 }
                 tables.remove(Token<OpenIDGrant>.self, key)
-                if token.kind == .refresh, let grant = tables.find(OpenIDGrant.self, token.grant) { tables.end(grant) }
+                if token.kind == .refresh, let grant = tables.find(OpenIDGrant.self, token.grant) {
+                    tables.end(grant, because: reason)
+                }
+                tables.put(EndedCredential<OpenIDGrant>(key, because: reason))
                 return true
             }
             let done = Response(status: 200, headers: [(name: "Cache-Control", value: "no-store")])

@@ -14,7 +14,7 @@ extension Issuer {
         let key = rowKey(of: text, in: exchange)
         let found = exchange.world.read { $0.working(key, .access, OpenIDGrant.self) }
         guard let (token, grant, account) = found, grant.issuer == id, let client = client(grant.client) else {
-            let reason = exchange.world.read { $0.reason(againstUsing: key, .access, OpenIDGrant.self) }
+            let reason = exchange.reason(againstUsing: key, .access, OpenIDGrant.self)
             return OAuthRefusal("invalid_token", Diagnosis("the access token doesn't work: \(reason)")).bearerResponse
         }
         guard token.details.scopes.contains("openid") else {

@@ -47,10 +47,12 @@ public enum SeedInput: Sendable {
     /// Merges files in order, and checks the whole.
     package static func checked(_ sources: [SeedSource]) throws(Issues) -> Seed {
         let seed = try Seed(sources, format: Providers.seedFormat)
-        guard !seed.writtenFaults.isEmpty else { return seed }
+        guard !seed.writtenFaults.isEmpty || !seed.writtenOutcomes.isEmpty else { return seed }
         // Only the providers know what can go wrong where.
         let catalog = Composition.catalog(for: seed)
-        let misfits = seed.writtenFaults.flatMap { catalog.issues(in: $0) }
+        let misfits =
+            seed.writtenFaults.flatMap { catalog.issues(in: $0, seed) }
+            + seed.writtenOutcomes.flatMap { catalog.issues(inOutcome: $0, seed) }
         guard misfits.isEmpty else { throw Issues(misfits) }
         return seed
     }

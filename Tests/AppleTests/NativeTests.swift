@@ -62,7 +62,7 @@ struct NativeTests {
             (["outcome": "error", "error": "notHandled"], 1003, "notHandled"),
             (["outcome": "error", "error": "failed"], 1004, "failed"),
             (["outcome": "error", "error": "notInteractive"], 1005, "notInteractive"),
-            (["outcome": "error", "error": "something"], 1004, "failed"),
+            (["outcome": "error", "error": "server_error"], 1004, "failed"),
         ] as [([String: String], Int, String)])
     func errors(outcome: [String: String], code: Int, name: String) throws {
         _ = try fixture.order(outcome)

@@ -97,7 +97,7 @@ struct PrivateRelayTests {
 
         for app in ["a.one", "a.two"] {
             let grant = try relayed.grant(app)
-            _ = relayed.world.update { $0.revoke(grant) }
+            _ = relayed.world.update { $0.revoke(grant, because: "a test") }
         }
         let ended = relayed.verdict(from: "a@example.com")
         #expect(ended.hasPrefix("550 5.1.1 <\(relayed.address)>: user not found | "))
@@ -206,7 +206,7 @@ struct PrivateRelayTests {
         #expect(relayed.verdict(from: "grace@example.org", to: unknown).contains("<\(unknown)>: user not found"))
         for app in ["a.one", "a.two"] {
             let grant = try relayed.grant(app)
-            _ = relayed.world.update { $0.revoke(grant) }
+            _ = relayed.world.update { $0.revoke(grant, because: "a test") }
         }
         #expect(relayed.verdict(from: "grace@example.org", to: there.sender).contains("user not found"))
     }

@@ -56,9 +56,9 @@ class HostileExchanges(InspectorTestCase):
                  data=json.dumps({"requestType": "PASSWORD_RESET", "email": "hostile@example.com",
                                   "continueUrl": "http://localhost/" + value}).encode())
         self.control("accounts", {"id": "hostile", "email": "h@example.com", "name": {"given": MARKUP, "family": BIDI}})
-        self.control("faults", {"match": {"client": MARKUP, "fields": {MARKUP: BIDI}},
+        self.control("faults", {"match": {"fields": {MARKUP: BIDI}},
                                 "effect": {"status": 500, "body": MARKUP, "headers": {"X-Mark": "<script>"}}})
-        self.control("outcomes", {"provider": "apple", "outcome": "error", "error": MARKUP, "client": BIDI})
+        self.control("outcomes", {"provider": "openid", "outcome": "error", "error": MARKUP + BIDI})
 
     def links(self, driver):
         return driver.execute_script(

@@ -36,7 +36,16 @@ struct OutcomeTests {
 
     @Test("for one client and not for another; in order; several times", arguments: Site.authorizations)
     func matching(site: Site) throws {
-        try Site.order(["provider": site.provider, "outcome": "cancel", "client": "somebody-else"], at: fixture.client)
+        let others = [
+            "apple": "com.example.web.auto", "github": GitHubFixture.automatic,
+            "google": "other.apps.googleusercontent.com", "facebook": "42", "openid": "spa",
+        ]
+        let fixture = try FaultFixture(
+            seed:
+                #"{"google":{"clients":[{"clientID":"other.apps.googleusercontent.com","clientSecret":"s"}]},"#
+                + #""facebook":{"apps":[{"appID":"42","appSecret":"s"}]}}"#)
+        let other = try #require(others[site.provider])
+        try Site.order(["provider": site.provider, "outcome": "cancel", "client": other], at: fixture.client)
         try Site.order(["provider": site.provider, "outcome": "cancel", "times": 2], at: fixture.client)
         #expect(try site.call(fixture.client, "").location.contains("error="))
         #expect(try site.call(fixture.client, "").location.contains("error="))

@@ -229,7 +229,7 @@ import Testing
         _ = try fixture.client.post(
             "/_understudy/v1/faults",
             json: [
-                "match": ["client": "<script>alert(1)</script>\u{202E}"],
+                "match": ["fields": ["scope": "<script>alert(1)</script>\u{202E}"]],
                 "effect": ["status": 500, "body": "\u{1B}[31m"],
             ])
         let page = try fixture.page("orders").text

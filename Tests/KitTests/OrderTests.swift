@@ -100,6 +100,7 @@ struct OrderTests {
             (World.FaultEffect.token(claims: ["aud": "other"], header: ["kid": "k"], signature: .none), "/auth/token"),
             (.rotateKeys(), "/auth/keys"), (.rotateKeys(droppingOld: true), "/auth/keys"),
             (.keySet(.empty), "/auth/keys"), (.keySet(.stale), "/auth/keys"), (.malformedJSON, "/auth/keys"),
+            (.response(["keys": nil, "more": 1]), "/auth/keys"),
             (.state(.missing), "/auth/authorize"), (.state(.wrong), "/auth/authorize"), (.usedCode, "/auth/authorize"),
             (.disconnect(), "/auth/keys"), (.disconnect(.midBody), "/auth/keys"),
             (.delay(.days(-1) + .days(1)), "/auth/keys"),

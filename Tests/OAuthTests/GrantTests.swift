@@ -72,19 +72,26 @@ struct GrantTests {
 
     @Test("a grant that ends takes its codes and tokens along, and nothing else")
     func ending() {
-        let tokens = store.update { tables in tables.end(TestGrant(account: "ada", client: "a")) }
+        let tokens = store.update { tables in
+            tables.end(TestGrant(account: "ada", client: "a"), because: "a test ended it")
+        }
         #expect(tokens.map(\.key) == ["access ada a", "refresh ada a"])
         store.read { tables in
             #expect(tables.find(AuthorizationCode<TestGrant>.self, "code ada a") == nil)
             #expect(tables.grants(TestGrant.self, of: "ada").map(\.client) == ["b"])
             #expect(tables.count(Token<TestGrant>.self) == 4)
             #expect(tables.count(AuthorizationCode<TestGrant>.self) == 2)
+            for text in ["access ada a", "refresh ada a", "code ada a"] {
+                #expect(tables.find(EndedCredential<TestGrant>.self, text)?.reason == "a test ended it")
+            }
+            let reason = tables.reason(againstUsing: "refresh ada a", .refresh, TestGrant.self)
+            #expect(reason == "a test ended it")
         }
     }
 
     @Test("codes can end without their grant")
     func endingCodes() {
-        store.update { $0.endCodes(of: TestGrant(account: "ada", client: "a")) }
+        store.update { $0.endCodes(of: TestGrant(account: "ada", client: "a"), because: "a test ended them") }
         store.read { tables in
             #expect(tables.find(AuthorizationCode<TestGrant>.self, "code ada a") == nil)
             #expect(tables.count(AuthorizationCode<TestGrant>.self) == 2)
@@ -94,7 +101,7 @@ struct GrantTests {
 
     @Test("all that a person has granted can end at once")
     func endingAll() {
-        store.update { $0.endGrants(TestGrant.self, of: "ada") }
+        store.update { $0.endGrants(TestGrant.self, of: "ada", because: "a test ended them") }
         store.read { tables in
             #expect(tables.all(TestGrant.self).map(\.key) == ["grace a"])
             #expect(tables.count(Token<TestGrant>.self) == 2)

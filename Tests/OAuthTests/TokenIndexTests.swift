@@ -41,7 +41,7 @@ struct TokenIndexTests {
         }
         #expect(world.read { $0.rows(Consent.byColor, "red").map(\.key) } == ["a", "c"])
         #expect(world.read { $0.working("b", .access, Consent.self)?.account.id } == "ada")
-        #expect(Set(world.update { $0.end(grant).map(\.key) }) == ["a", "b", "c"])
+        #expect(Set(world.update { $0.end(grant, because: "a test ended it").map(\.key) }) == ["a", "b", "c"])
         #expect(world.read { $0.count(Consent.byColor, "red") } == 0)
         #expect(world.read { $0.working("b", .access, Consent.self) } == nil)
     }

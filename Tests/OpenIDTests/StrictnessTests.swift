@@ -131,7 +131,7 @@ struct StrictnessTests {
         let none = try fixture.client.get("\(fixture.base)/userinfo")
         #expect(none.status == 401)
         #expect(none.header("WWW-Authenticate") == "Bearer")
-        #expect(try userInfo("x").diagnosis.contains("given out no such token"))
+        #expect(try userInfo("x").diagnosis.contains("given out no such access token"))
         #expect(try userInfo(tokens["refresh_token"]).diagnosis.contains("it is a refresh token"))
         let own = try fixture.token(["grant_type": "client_credentials"])
         #expect(own.json["scope"] == nil)

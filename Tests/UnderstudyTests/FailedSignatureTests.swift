@@ -11,6 +11,8 @@ import Understudy
 
 /// Nothing else is played, and nobody reads the log.
 private final class NoNetwork: Network {
+    func world(thatIssued text: String, besides world: World) -> String? { nil }
+
     func plays(_ host: String, in world: World) -> Bool { false }
     func send(_ request: Request, from parent: String) -> Reply { .now(Response(status: 404)) }
     func log(_ message: String, detail: String, for exchange: Exchange) {}

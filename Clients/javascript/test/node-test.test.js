@@ -17,7 +17,8 @@ function run(environment = {}) {
 
 const wanted = [
   /understudy: GET api\.github\.com\/user 401: Authorization is missing/, /understudy: no request came to http:.*: was the code under test led there\?/,
-  /expected at least 1 of .*\/auth\/token/, /for another reason/, /pass 2/, /fail 2/
+  /expected at least 1 of .*\/auth\/token/, /for another reason/,
+  /understudy: fault-1 met no request that matches \{"path":"\/auth\/token"\}/, /pass 2/, /fail 2/
 ]
 
 test('each test has a world, and one that fails tells what was refused', () => {

@@ -68,6 +68,15 @@ test('where a browser can\'t go', async () => {
   await assert.rejects(world.follow(authorizeURL(world)), error => error.code === 'page' && error.message.includes('world.order("github", "approve"'))
   await assert.rejects(world.follow('https://8.8.8.8/o/oauth2/v2/auth'), error =>
     error.code === 'realProvider' && error.message.includes(`leads to the real 8.8.8.8, not to ${world.url}/8.8.8.8`))
+  // Names that lead nowhere: no test machine needs a network for that.
+  for (const host of ['appleid.apple.com.invalid', 'nobody.invalid']) {
+    await assert.rejects(world.follow(`https://${host}/x`), { code: 'unreachable' })
+  }
+  await world.seed({ openid: { issuers: [{ id: 'lost', issuer: 'https://login.lost.invalid' }] } })
+  await assert.rejects(world.follow('https://login.lost.invalid/authorize'), { code: 'realProvider' })
+  await world.order('github', 'approve', { client: 'Iv23liGitHubApp00001' })
+  await assert.rejects(world.follow(authorizeURL(world)), /no outcome that waits is for this sign-in, which Iv1\.0123456789abcdef has begun: outcome-1, approve at github for client Iv23liGitHubApp00001$/)
+  await world.removeOutcomes()
   await assert.rejects(world.follow('http://127.0.0.1:1/'), { code: 'unreachable' })
   await assert.rejects(world.follow('/login'), { code: 'invalidURL' })
   await world.order('github', 'approve')
@@ -90,6 +99,15 @@ test('orders that can\'t be are refused with the place', async () => {
   await assert.rejects(world.order('apple', 'approve', { account: 'nobody' }), { code: 'noSuchAccount', path: '$.account' })
   await assert.rejects(world.call('POST', 'outcomes', { provider: 'x', outcom: 'cancel' }), error =>
     /^\$\.provider: /.test(error.message) && /\n\$: .*"outcome" is missing/.test(error.message) && /\n.*"outcom"/.test(error.message))
+})
+
+test('a fault changes members of an answer, which is a note', async () => {
+  const world = fresh()
+  await world.fault({ path: '/auth/keys', response: { keys: null, more: 1 } })
+  assert.deepEqual(await (await fetch(`${world.hostURL('appleid.apple.com')}/auth/keys`)).json(), { more: 1 })
+  const [exchange] = await world.requests()
+  assert.match(exchange.note, /fault-1/)
+  assert.equal(exchange.diagnosis, undefined)
 })
 
 test('faults: where, how often, and what', async () => {

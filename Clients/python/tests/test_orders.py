@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import time
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Dict
@@ -63,6 +64,30 @@ def test_a_page_is_told_with_the_order_that_avoids_it(world: World) -> None:
     query = "client_id=Iv1.0123456789abcdef&redirect_uri=http://localhost:3000/callback"
     with pytest.raises(PageError, match=re.escape('world.order("github", "approve"')):
         world.follow(f"{world.host_url('github.com')}/login/oauth/authorize?{query}")
+
+
+def test_a_page_is_told_with_the_orders_that_are_for_others(world: World) -> None:
+    world.order("github", "approve", client="Iv23liGitHubApp00001")
+    query = "client_id=Iv1.0123456789abcdef&redirect_uri=http://localhost:3000/callback"
+    with pytest.raises(PageError, match="for client Iv23liGitHubApp00001") as raised:
+        world.follow(f"{world.host_url('github.com')}/login/oauth/authorize?{query}")
+    assert "no outcome that waits is for this sign-in, which Iv1.0123456789abcdef has begun" in str(raised.value)
+
+
+def test_a_played_host_is_known_without_dns(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.getaddrinfo
+
+    def offline(host: Any, *rest: Any, **more: Any) -> Any:
+        if str(host).endswith((".com", ".example")):
+            raise socket.gaierror(-2, "Name or service not known")
+        return real(host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", offline)
+    for host in ["appleid.apple.com", "demo-app.firebaseapp.com", "login.corp.example"]:
+        with pytest.raises(UnderstudyError, match=f"leads to the real {re.escape(host)}, not to http://"):
+            world.follow(f"https://{host}/x")
+    with pytest.raises(UnderstudyError, match="nobody answers at https://nobody.example/"):
+        world.follow("https://nobody.example/")
 
 
 def test_an_app_that_leads_to_the_real_provider(world: World) -> None:
@@ -142,6 +167,14 @@ def test_a_broken_token(world: World) -> None:
     sound = world.apple.authorize("com.example.app", account="ada")
     assert world.explain(broken.identity_token)["sound"] is False
     assert world.explain(sound.identity_token)["sound"] is True
+
+
+def test_members_of_an_answer(world: World) -> None:
+    world.fault(path="/auth/keys", response={"keys": None, "more": 1})
+    assert json.loads(ask(world.host_url(KEYS))[1]) == {"more": 1}
+    [exchange] = world.requests()
+    assert not exchange.is_refused
+    assert "fault-1" in (exchange.note or "")
 
 
 def test_other_effects(world: World) -> None:

@@ -152,6 +152,26 @@ def test_a_failed_test_tells_what_came_when_nothing_was_refused(pytester: pytest
     assert result.stdout.str().count("- Understudy, world ") == 2
 
 
+def test_a_failed_test_tells_which_orders_nothing_met(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_it(world):
+            world.order("apple", "approve", account="ada", client="com.example.web")
+            world.fault(path="/auth/token", status=503)
+            assert False
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "ordered, and not met:",
+            '  fault-1 met no request that matches {"path": "/auth/token"}',
+            "  outcome-1, approve at apple by ada for client com.example.web, still waits for a sign-in (times: 1)",
+        ]
+    )
+
+
 def test_what_happens_in_fixtures_is_told_too(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         f"""{REFUSED}

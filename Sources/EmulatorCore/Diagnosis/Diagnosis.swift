@@ -87,6 +87,16 @@ extension Response {
         return response
     }
 
+    /// The same response, whose diagnosis goes on with `text`.
+    func diagnosed(adding text: String) -> Response {
+        guard !text.isEmpty, let place = headers.firstIndex(where: { $0.name == Diagnosis.headerName }) else {
+            return self
+        }
+        var response = self
+        response.headers[place].value = Diagnosis.printable(headers[place].value + text, limit: 1000)
+        return response
+    }
+
     package func diagnosed(_ diagnosis: Diagnosis) -> Response {
         var response = self
         response.headers.append((name: Diagnosis.headerName, value: diagnosis.line))

@@ -58,7 +58,7 @@ extension Dispatcher {
                     request: controlToken?.withheld(from: context.request) ?? context.request, response: response,
                     time: time, began: context.began,
                     duration: MachineClock.microseconds - context.began,
-                    fault: fault.flatMap { $0.isUsed ? $0.fault.summary : nil }))
+                    fault: fault.flatMap { $0.isUsed ? $0.summary : nil }))
             return response
         }
     }

@@ -13,6 +13,18 @@ extension Dispatcher: Network {
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 
+    /// How many worlds are asked whether they have given out a code or token.
+    private static let askedWorlds = 64
+
+    /// Worlds that replicas share aren't asked: each would be read from the store for it.
+    package func world(thatIssued text: String, besides world: World) -> String? {
+        guard !worlds.stores.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
+        let others = worlds.all.lazy.map(\.world).filter { $0.name != world.name }.prefix(Dispatcher.askedWorlds)
+        return others.first { other in
+            providers(of: other).contains { $0.issued(text, in: other) != nil }
+        }?.name
+    }
+
     package func log(_ message: String, detail: String, for exchange: Exchange) {
         var metadata: Logger.Metadata = ["request": "\(exchange.id)"]
         if exchange.address.world != worlds.unnamed { metadata["world"] = "\(exchange.address.world)" }

@@ -40,17 +40,19 @@ extension Dispatcher {
         response.headers[place].value += ", \(own)"
     }
 
-    func notFound(_ request: Request, _ address: Address) -> Response {
+    /// `hint` says what may be meant.
+    func notFound(_ request: Request, _ address: Address, hint: String) -> Response {
         if address.host == nil, address.path.hasPrefix("\(Operation.controlRoot)/") {
             return noSuchCall(request, address)
         }
         let place = address.host.map { "\($0)\(address.path)" } ?? address.path
         let known =
-            address.host == nil
-            ? "a path that begins with one of: \(operations.hostNames.joined(separator: ", "))" : nil
+            address.host == nil && hint.isEmpty
+            ? "a path that begins with one of: \(operations.hostNames.joined(separator: ", ")), oidc/ISSUER, ~WORLD"
+            : nil
         let diagnosis = Diagnosis(
             received: Diagnosis.quote("\(request.method) \(place)"), expected: known,
-            "nothing is served at this address")
+            "nothing is served at this address\(hint)")
         return Dispatcher.problem(404, "notFound", diagnosis)
     }
 
@@ -76,20 +78,21 @@ extension Dispatcher {
         return problem(503, "tooManyWorlds", Diagnosis(received: received, advice))
     }
 
-    static func noWorld(_ refusal: NamedWorld.Refusal) -> Response {
+    func noWorld(_ refusal: NamedWorld.Refusal) -> Response {
         switch refusal {
         case .contradiction(let first, let second):
             let diagnosis = Diagnosis(
                 received: "a request for the worlds \(Diagnosis.quote(first)) and \(Diagnosis.quote(second))",
                 "the host name, the port or the proxy's user leads to \(Diagnosis.quote(first)) alone: leave the other name "
                     + "out, or send the request to an address of the default world")
-            return problem(400, "twoWorlds", diagnosis)
+            return Dispatcher.problem(400, "twoWorlds", diagnosis)
         case .unknownHost(let name):
             let diagnosis = Diagnosis(
                 received: "host \(Diagnosis.quote("\(name).localhost"))",
                 expected: "HOST.localhost, HOST.WORLD.localhost or WORLD.localhost",
-                "no such host is played, and a world whose name has a dot is reached as /~\(name)/ only")
-            return problem(404, "noSuchHost", diagnosis)
+                "no such host is played, and a world whose name has a dot is reached as /~\(name)/ only"
+                    + (operations.nearestHost(to: name).map { "; did you mean \"\($0).localhost\"?" } ?? ""))
+            return Dispatcher.problem(404, "noSuchHost", diagnosis)
         }
     }
 

@@ -144,7 +144,7 @@ package final class Dispatcher: Sendable {
                 operations(of: worlds.existing(world)).serves(host)
             }
         } catch {
-            throw Refusal(response: Dispatcher.noWorld(error))
+            throw Refusal(response: noWorld(error))
         }
     }
 
@@ -178,7 +178,9 @@ package final class Dispatcher: Sendable {
             }
             let entry = operations.first(of: methods, at: address)
             let refusal = request.method == "OPTIONS" ? nil : entry?.provider?.notServed(exchange(context))
-            let response = refusal ?? notAllowed(request, methods, cors: entry?.operation.cors ?? .none)
+            let response =
+                refusal?.diagnosed(adding: "; this address takes \(methods.joined(separator: ", "))")
+                ?? notAllowed(request, methods, cors: entry?.operation.cors ?? .none)
             if entry?.operation.isControl ?? false {
                 return .now(identified(response, request, at: address, id: context.id))
             }
@@ -189,7 +191,8 @@ package final class Dispatcher: Sendable {
             }
             let providers = operations.providers(at: address.host)
             let refusal = providers.isEmpty ? nil : refusal(of: exchange(context), by: providers)
-            let response = refusal ?? notFound(request, address)
+            let meant = operations.nearest(to: address.path, at: address.host).map { "; did you mean \"\($0)\"?" } ?? ""
+            let response = refusal?.diagnosed(adding: meant) ?? notFound(request, address, hint: meant)
             // Calls of the control API aren't recorded, mistyped ones neither.
             if address.host == nil, address.path.hasPrefix(Operation.controlRoot + "/") {
                 return .now(identified(response, request, at: address, id: context.id))

@@ -39,6 +39,40 @@ package struct Exchange: Sendable {
         self.network = network
     }
 
+    /// The scenario for which the daemon makes this call.
+    package var scenario: String? { isInternal ? request.header(Scenario.header) : nil }
+
+    /// What somebody does by this exchange, for later diagnoses: `what`, when, and by which scenario or request.
+    package func cause(_ what: String) -> String {
+        let isControl = address.host == nil && address.path.hasPrefix(Operation.controlRoot)
+        let origin = scenario.map { " (scenario \($0))" } ?? (isControl ? "" : ", by request \(id)")
+        return "\(what) at \(world.now.text)\(origin)"
+    }
+
+    /// Why this world knows nothing of a code or token that a client sends: the one reason, where it can be known. `name` is what it
+    /// is called, such as "the code".
+    package func reason(againstUnknown text: String, called name: String) -> String {
+        if text.isEmpty { return "\(name) is missing" }
+        if isPlaceholder(text) {
+            return "\(name) is the text \(Diagnosis.quote(text)): the client has put in a variable that held nothing"
+        }
+        if let other = network.world(thatIssued: text, besides: world) {
+            return
+                "\(name) was given out in the world \(Diagnosis.quote(other)), and this is \(Diagnosis.quote(world.name)): go on where "
+                + "the sign-in began"
+        }
+        let kind = name.hasPrefix("the ") ? String(name.dropFirst(4)) : name
+        return
+            "this world has given out no such \(kind) since it began or was reset, or has forgotten it: begin a new sign-in"
+    }
+
+    /// Whether it is what programs write where a value is missing.
+    package func isPlaceholder(_ text: String) -> Bool { Exchange.placeholders.contains(text.lowercased()) }
+
+    private static let placeholders: Set<String> = [
+        "undefined", "null", "nil", "none", "nan", "[object object]", "(null)", "optional(nil)",
+    ]
+
     /// Whether the worlds' store has failed for this request, whose answer is replaced by that then.
     package var storeHasFailed: Bool { storeCall?.failure != nil }
 }

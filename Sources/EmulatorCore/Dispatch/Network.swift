@@ -9,6 +9,8 @@ package protocol Network: AnyObject, Sendable {
     func log(_ message: String, detail: String, for exchange: Exchange)
     /// An ID for what is recorded beside the requests that come.
     func makeID() -> String
+    /// Another world than this one that has given out a code or token; `nil` when none is known.
+    func world(thatIssued text: String, besides world: World) -> String?
     /// The token that callers of the control API show; `nil` where it takes anybody.
     var controlToken: ControlToken? { get }
 }

@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 
 /// Why no page is shown at an address of the daemon's own.
 package enum PageRefusal: Sendable {
@@ -89,6 +90,48 @@ struct OperationTable: Sendable {
         let router = router(of: address.host)
         for method in methods {
             if case .found(let entry, _) = router.match(method, address.path) { return entry }
+        }
+        return nil
+    }
+
+    /// The address that was meant by one at which nothing is served; `nil` when none is near. A path at a host that is played differs
+    /// in one segment or by slashes; at the daemon's own name, the host may be misspelt, too.
+    func nearest(to path: String, at host: String?) -> String? {
+        guard path.utf8.count <= OperationTable.longestMisspelling else { return nil }
+        if let near = nearest(to: path, in: router(of: host)) { return near }
+        guard host == nil, let first = path.split(separator: "/").first.map(String.init), first.contains("."),
+            let near = Spelling.nearest(to: first, among: hostNames.filter { !$0.hasPrefix("*") })
+        else { return nil }
+        return "/\(near)\(path.drop { $0 == "/" }.dropFirst(first.count))"
+    }
+
+    /// A host of that name is almost one that is played.
+    func nearestHost(to name: String) -> String? {
+        Spelling.nearest(to: name, among: hostNames.filter { !$0.hasPrefix("*") })
+    }
+
+    private static let longestMisspelling = 400
+
+    private func nearest(to path: String, in router: Router<Entry>) -> String? {
+        let sent = path.split(separator: "/").map(String.init)
+        guard sent.count <= 20 else { return nil }
+        let plain = "/" + sent.joined(separator: "/")
+        if plain != path {
+            guard case .notFound = router.match("GET", plain) else { return plain }
+        }
+        // The paths that this one would be but for one segment, by the place of that segment.
+        var candidates: [Int: [(word: String, path: String)]] = [:]
+        for served in Set(router.served.map(\.path)).sorted() {
+            let pattern = served.split(separator: "/").map(String.init)
+            guard pattern.count == sent.count else { continue }
+            let filled = zip(pattern, sent).map { $0.hasPrefix(":") ? $1 : $0 }
+            let wrong = filled.indices.filter { filled[$0] != sent[$0] }
+            guard wrong.count == 1 else { continue }
+            candidates[wrong[0], default: []].append((filled[wrong[0]], "/" + filled.joined(separator: "/")))
+        }
+        for (place, paths) in candidates.sorted(by: { $0.key > $1.key }) {
+            guard let word = Spelling.nearest(to: sent[place], among: paths.map(\.word)) else { continue }
+            return paths.first { $0.word == word }?.path
         }
         return nil
     }

@@ -9,14 +9,23 @@ package final class AppliedFault: Sendable {
     package let fault: Fault
     private let used = Atomic<Bool>(false)
 
-    init(_ fault: Fault) { self.fault = fault }
+    /// The scenario that has ordered it.
+    private let scenario: String?
+
+    init(_ fault: Fault, of scenario: String?) {
+        self.fault = fault
+        self.scenario = scenario
+    }
 
     /// Whether it has taken effect.
     package var isUsed: Bool { used.load(ordering: .relaxed) }
 
     package func use() { used.store(true, ordering: .relaxed) }
 
-    package var diagnosis: Diagnosis { Diagnosis(fault.summary) }
+    package var diagnosis: Diagnosis { Diagnosis(summary) }
+
+    /// The fault in words, for the recording.
+    package var summary: String { fault.summary(of: scenario) }
 }
 
 extension Exchange {

@@ -49,7 +49,10 @@ package struct Fault: SchemaObject {
     }
 
     /// A description for diagnoses and the recording.
-    package var summary: String { "ordered fault \(id): \(Place.shortened(effect.document.text, to: 1_000))" }
+    func summary(of scenario: String?) -> String {
+        let origin = scenario.map { " of scenario \($0)" } ?? ""
+        return "ordered fault \(id)\(origin): \(Place.shortened(effect.document.text, to: 1_000))"
+    }
 
     fileprivate var bodySize: Int { effect.answer?.body.count ?? 0 }
 

@@ -69,8 +69,34 @@ package struct OperationCatalog: Sendable {
         return groups.flatMap { $0 }
     }
 
-    /// Why the order in `node`, which has the shape of a fault, can't be carried out. Empty when it can.
-    package func issues(in node: LocatedJSON) -> [Issue] {
+    /// Why the outcome in `node` can't come about: nobody knows its client, or no sign-in of the provider's ends with such an error.
+    package func issues(inOutcome node: LocatedJSON, _ seed: Seed) -> [Issue] {
+        guard let provider = node["provider"]?.string else { return [] }
+        var issues: [Issue] = []
+        if let client = node["client"], let id = client.string, let reason = seed.unknownClient(id, at: [provider]) {
+            issues.append(Issue(client, reason))
+        }
+        if let error = node["error"], let name = error.string, let reason = unknownError(name, at: provider) {
+            issues.append(Issue(error, reason))
+        }
+        return issues
+    }
+
+    /// An outcome may have the name of an error that the provider tells at another step than the authorization.
+    private func unknownError(_ name: String, at provider: String) -> String? {
+        let errors = entries.filter { $0.provider == provider }.compactMap(\.traits.errors)
+        let ofSignIns = errors.filter { $0.answer == nil }
+        guard !ofSignIns.isEmpty, !ofSignIns.contains(where: { $0.takes(name) }),
+            !errors.contains(where: { $0.names.contains(name) })
+        else { return nil }
+        let hint = Spelling.hint(name, among: Array(Set(ofSignIns.flatMap { $0.names + $0.others })).sorted())
+        let known = Set(ofSignIns.flatMap(\.names)).sorted().joined(separator: ", ")
+        return "no sign-in at \(provider) ends with the error \(Diagnosis.quote(name))"
+            + (hint.isEmpty ? "; there are: \(known), and those of OAuth" : hint)
+    }
+
+    /// Why the order in `node`, which has the shape of a fault, can't be carried out in a world with this seed. Empty when it can.
+    package func issues(in node: LocatedJSON, _ seed: Seed) -> [Issue] {
         guard let effect = node["effect"] else { return [] }
         let contradictions = OperationCatalog.contradictions(in: effect)
         guard contradictions.isEmpty else { return contradictions }
@@ -118,20 +144,29 @@ package struct OperationCatalog: Sendable {
                         + (hint.isEmpty && !owners.isEmpty ? ": \(owners.joined(separator: ", "))" : hint))
             ]
         }
+        if let client = match.client,
+            let reason = seed.unknownClient(client, at: Set(minting.map(\.provider)))
+        {
+            return [Issue(place["client"] ?? place, reason)]
+        }
         return misfits(effect, minting)
     }
 
     private func misfits(_ node: LocatedJSON, _ matched: [Entry]) -> [Issue] {
         let effect = FaultEffect(reading: node.value)
         let misfits = matched.map { $0.traits.misfit(effect) }
-        guard !misfits.contains(nil), let entry = matched.first, let member = misfits.first.flatMap({ $0 }) else {
+        guard !misfits.contains(nil), let first = matched.first, let member = misfits.first.flatMap({ $0 }) else {
             return []
         }
-        let hint = Spelling.hint(effect.error ?? "", among: member == "error" ? entry.traits.errors?.names ?? [] : [])
+        // A misspelt error is one of any of these endpoints.
+        func hint(_ entry: Entry) -> String {
+            member == "error" ? entry.traits.errors?.hint(for: effect.error ?? "") ?? "" : ""
+        }
+        let entry = matched.first { !hint($0).isEmpty } ?? first
         return [
             Issue(
                 node[member] ?? node,
-                "\(member) doesn't fit \(entry.name)\(hint); what fits there: \(entry.traits.fitting)")
+                "\(member) doesn't fit \(entry.name)\(hint(entry)); what fits there: \(entry.traits.fitting)")
         ]
     }
 }

@@ -1,5 +1,6 @@
 import HTTPServer
 import JOSE
+import JSON
 
 /// What can be ordered to go wrong at an operation.
 package struct OperationTraits: Sendable {
@@ -7,19 +8,31 @@ package struct OperationTraits: Sendable {
     package struct Errors: Sendable {
         /// In the order of the provider's documentation.
         package let names: [String]
-        /// Whether it takes names that aren't in the list.
-        package let takesOthers: Bool
+        /// Names that it takes beside them.
+        package let others: [String]
+        /// Whether it takes any other name, unless that is almost one that is known.
+        package let isOpen: Bool
         /// Makes the answer; `nil` where errors are sent as the outcome of an authorization.
         package let answer: (@Sendable (RequestedError, Exchange) -> Response)?
 
         package init(
-            _ names: [String], takesOthers: Bool = false,
+            _ names: [String], others: [String] = [], isOpen: Bool = false,
             answer: (@Sendable (RequestedError, Exchange) -> Response)?
         ) {
             self.names = names
-            self.takesOthers = takesOthers
+            self.others = others
+            self.isOpen = isOpen
             self.answer = answer
         }
+
+        package var takesOthers: Bool { isOpen || !others.isEmpty }
+
+        package func takes(_ name: String) -> Bool {
+            names.contains(name) || others.contains(name) || isOpen && hint(for: name).isEmpty
+        }
+
+        /// Which name may be meant.
+        func hint(for name: String) -> String { Spelling.hint(name, among: names + others) }
     }
 
     /// An error that a fault asks for.
@@ -67,27 +80,38 @@ package struct OperationTraits: Sendable {
         OperationTraits(errors: errors, mints: mints)
     }
 
-    /// An authorization endpoint. Its errors are sent to the client by the redirect.
+    /// The errors of authorization endpoints that are registered:
+    /// <https://www.iana.org/assignments/oauth-parameters/oauth-parameters.xhtml#extensions-error>.
+    private static let registeredErrors = [
+        "access_denied", "account_selection_required", "consent_required", "interaction_required",
+        "invalid_authorization_details", "invalid_request", "invalid_request_object", "invalid_request_uri",
+        "invalid_scope", "invalid_target", "login_required", "registration_not_supported", "request_not_supported",
+        "request_uri_not_supported", "server_error", "temporarily_unavailable", "unauthorized_client",
+        "unmet_authentication_requirements", "unsupported_response_type",
+    ]
+
+    /// An authorization endpoint. Its errors are sent to the client by the redirect. Where it `isOpen`, others than those that are
+    /// registered can be ordered, too: <https://datatracker.ietf.org/doc/html/rfc6749#section-8.5>.
     package static func authorization(
-        errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil
+        errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil, isOpen: Bool = false
     ) -> OperationTraits {
         OperationTraits(
-            errors: Errors(names, takesOthers: true, answer: nil), mints: mints, authorizes: true, answersJSON: false,
+            errors: Errors(names, others: registeredErrors, isOpen: isOpen, answer: nil), mints: mints,
+            authorizes: true, answersJSON: false,
             partOf: partOf)
     }
 
     /// A native sign-in, by the control API.
     package static func native(
-        errors names: [String], takesOthers: Bool, mints: KeyOwner, givesCodes: Bool = false
+        errors names: [String], others: [String] = [], mints: KeyOwner, givesCodes: Bool = false
     ) -> OperationTraits {
-        OperationTraits(
-            errors: Errors(names, takesOthers: takesOthers, answer: nil), mints: mints, givesCodes: givesCodes)
+        OperationTraits(errors: Errors(names, others: others, answer: nil), mints: mints, givesCodes: givesCodes)
     }
 
     /// The member of `effect` that can't be carried out here; `nil` when all can.
     package func misfit(_ effect: FaultEffect) -> String? {
         if let error = effect.error {
-            guard let errors, errors.takesOthers || errors.names.contains(error) else { return "error" }
+            guard let errors, errors.takes(error) else { return "error" }
         }
         // As an outcome, an error has only its name.
         if effect.description != nil, errors?.answer == nil { return "description" }

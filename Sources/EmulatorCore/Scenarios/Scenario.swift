@@ -93,6 +93,8 @@ package struct Scenario: Sendable {
 
     /// The `parent` of a scenario's calls, which no exchange makes.
     static let parent = "scenario"
+    /// The header of a scenario's calls that names it.
+    static let header = "Understudy-Scenario"
 
     package let name: String
     package let title: String
@@ -157,7 +159,7 @@ package struct Scenario: Sendable {
     private func request(_ call: Call, _ world: String, _ settings: [(name: String, value: String)]) -> Request {
         let target = Scenario.fill(call.target, settings)
         let path = target.hasPrefix("//") ? String(target.dropFirst()) : "\(Operation.controlRoot)/\(target)"
-        var headers = [(name: "Host", value: "localhost")]
+        var headers = [(name: "Host", value: "localhost"), (name: Scenario.header, value: name)]
         headers += call.headers.map { (name: $0.name, value: Scenario.fill($0.value, settings)) }
         if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
         return Request(

@@ -16,6 +16,7 @@ package struct Seed: Sendable {
     package let faults: [Fault]
     /// The faults as they are written, to say where one doesn't fit.
     package let writtenFaults: [LocatedJSON]
+    package let writtenOutcomes: [LocatedJSON]
     /// The keys in it, by their PEM text.
     package let keys: [String: Key]
     /// By which signatures of mails are verified.
@@ -40,6 +41,7 @@ package struct Seed: Sendable {
         self.format = format
         self.keys = keys
         writtenFaults = json["faults"]?.items ?? []
+        writtenOutcomes = json["outcomes"]?.items ?? []
         let contents = format.contents.value(reading: json.value)
         people = SeededTable(contents.accounts)
         sections = contents.sections

@@ -17,6 +17,8 @@ package protocol SeedSection: SchemaObject {
 
     /// The secret of a client, for other sections that name the client.
     func secret(ofClient id: String) -> String?
+    /// Whether requests can come from a client of this ID: it is seeded, or comes into being on first use.
+    func knows(client id: String) -> Bool
 
     /// Checks what the section says of other parts of the seed.
     static func check(_ references: inout SeedReferences)
@@ -28,6 +30,8 @@ extension SeedSection {
     package var issuerFollowsRequest: Bool { false }
 
     package func secret(ofClient id: String) -> String? { nil }
+
+    package func knows(client id: String) -> Bool { seededClients.contains { $0.id == id } }
 
     package static func check(_ references: inout SeedReferences) {}
 }

@@ -166,7 +166,7 @@ package final class World: Sendable {
             var random = tables.random
             defer { tables.random = random }
             return tables.faults.take(&random) { names.contains($0.id) }
-        }.map { AppliedFault($0) }
+        }.map { AppliedFault($0, of: scenario(thatOrdered: $0)) }
     }
 
     /// The fault that is due at this step of SMTP, if any is. It has taken effect then.
@@ -186,10 +186,14 @@ package final class World: Sendable {
             return fault
         }
         return taken.map { fault in
-            let applied = AppliedFault(fault)
+            let applied = AppliedFault(fault, of: scenario(thatOrdered: fault))
             applied.use()
             return applied
         }
+    }
+
+    private func scenario(thatOrdered fault: Fault) -> String? {
+        scenarioOrders.first { $0.value.faults.contains(fault.id) }?.key
     }
 
     /// The exchange is over.

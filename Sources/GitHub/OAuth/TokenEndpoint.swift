@@ -98,7 +98,7 @@ extension GitHubProvider {
         } catch {
             switch error {
             case .person(let error): throw error
-            case .code(let failure): throw refusal(failure, request, app)
+            case .code(let failure): throw refusal(failure, request, app, exchange)
             }
         }
     }
@@ -112,10 +112,13 @@ extension GitHubProvider {
     }
 
     private func refusal(
-        _ failure: Redemption.Failure, _ request: Redemption.Request, _ app: GitHubSection.App
+        _ failure: Redemption.Failure, _ request: Redemption.Request, _ app: GitHubSection.App, _ exchange: Exchange
     ) -> OAuthError {
         switch failure {
-        case .unknown: OAuthError(.badVerificationCode, unknownCode(request.code, because: failure.reason))
+        case .unknown:
+            OAuthError(
+                .badVerificationCode,
+                unknownCode(request.code, because: exchange.reason(againstUnknownCode: request.code, GitHubGrant.self)))
         case .otherClient:
             OAuthError(.badVerificationCode, Diagnosis("\(failure.reason), not to \"\(app.clientID)\""))
         case .used:
@@ -166,7 +169,6 @@ extension GitHubProvider {
                 grant, token.details.scopes, to: app, withRefreshToken: true, isFromDevice: isFromDevice, in: &tables)
         }
         if let issued { return issued }
-        let reason = text.isEmpty ? "is missing" : exchange.world.read { $0.failure(of: text) }
-        throw OAuthError(.badRefreshToken, Diagnosis("the refresh token \(reason)"))
+        throw OAuthError(.badRefreshToken, Diagnosis(exchange.failure(of: text, called: "the refresh token")))
     }
 }

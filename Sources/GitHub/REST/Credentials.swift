@@ -38,6 +38,9 @@ extension GitHubProvider {
                 return Admission(
                     viewer: viewer, rate: counts ? spend(viewer, &tables) : rate(of: viewer, tables), refusal: refusal)
             }
+        }.mapError { refusal in
+            guard case .token(let text) = credentials, exchange.hasNeverGiven(text) else { return refusal }
+            return badCredentials(exchange.reason(againstUnknown: text, called: "the token"))
         }.get()
     }
 

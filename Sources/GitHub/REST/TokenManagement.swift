@@ -111,7 +111,7 @@ extension GitHubProvider {
             return GitHubProvider.invalid(call, "\"access_token\" wasn't supplied.")
         }
         guard let (token, _, _) = call.exchange.world.read({ $0.working(text, .access, GitHubGrant.self) }) else {
-            return call.notFound(because: "the token \(call.exchange.world.read { $0.failure(of: text) })")
+            return call.notFound(because: call.exchange.failure(of: text, called: "the token"))
         }
         guard token.client == call.viewer.app?.clientID else {
             return call.notFound(because: "the token was given to \"\(token.client)\"")

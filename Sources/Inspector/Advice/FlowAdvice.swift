@@ -28,7 +28,7 @@ extension Inspector {
         for exchange in exchanges {
             // What was ordered is told as such.
             if exchange.fault == nil, let note = exchange.note {
-                advice.append(FlowAdvice(weight: .remark, text: note, exchange: exchange.id))
+                advice.append(FlowAdvice(weight: .remark, text: "\(note.capitalizedFirst).", exchange: exchange.id))
             }
             let remarks = provider(of: exchange)?.remarks(on: exchange, in: exchanges) ?? []
             advice += remarks.map { FlowAdvice(weight: .remark, text: $0, exchange: exchange.id) }

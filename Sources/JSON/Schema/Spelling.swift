@@ -5,12 +5,16 @@ package enum Spelling {
 
     /// `; did you mean "…"?`, or nothing when none of the first thousand words is near.
     package static func hint(_ word: String, among known: [String]) -> String {
+        nearest(to: word, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+    }
+
+    /// The nearest of the first thousand words; `nil` when none is near.
+    package static func nearest(to word: String, among known: [String]) -> String? {
         // Only short words are compared, so that a hostile one costs nothing.
-        guard word.utf8.count <= 160 else { return "" }
-        let near = known.prefix(limit).map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
+        guard word.utf8.count <= 160 else { return nil }
+        return known.prefix(limit).map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
             .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }
-            .min { $0.distance < $1.distance }
-        return near.map { "; did you mean \"\($0.word)\"?" } ?? ""
+            .min { $0.distance < $1.distance }?.word
     }
 
     /// Levenshtein's distance, two neighbours swapped counting once.

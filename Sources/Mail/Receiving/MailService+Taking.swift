@@ -38,7 +38,7 @@ extension MailService {
         let delay = fault?.fault.effect.delay?.duration ?? .zero
         guard let fault, !fault.fault.effect.onlyDelays else {
             var taken = deliver(content, envelope, in: world, request: request)
-            taken.fault = fault?.fault.summary
+            taken.fault = fault?.summary
             taken.decision = MailDecision(taken.decision.answer, after: delay)
             return taken
         }
@@ -57,7 +57,7 @@ extension MailService {
         let isTaken = effect.isLost || effect.bounce != nil
         return Taken(
             decision: MailDecision(answer, after: delay), note: note, diagnosis: isTaken ? nil : fault.diagnosis,
-            loss: isTaken ? Note(fault.diagnosis) : nil, fault: fault.fault.summary)
+            loss: isTaken ? Note(fault.diagnosis) : nil, fault: fault.summary)
     }
 
     private func deliver(

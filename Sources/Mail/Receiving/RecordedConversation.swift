@@ -60,7 +60,7 @@ final class RecordedConversation: MailConversation {
         let fault = world.takeFault(at: asked.step, from: asked.sender, to: asked.recipients)
         let delay = fault?.fault.effect.delay?.duration ?? .zero
         guard let fault, fault.fault.effect.replacesAnswer else {
-            if let fault { delays.append(fault.fault.summary) }
+            if let fault { delays.append(fault.summary) }
             guard case .rcpt(let path) = question,
                 let refusal = service.refusal(
                     of: path.address, from: session.envelope.sender, in: world, isFixed: label != nil)
@@ -70,7 +70,7 @@ final class RecordedConversation: MailConversation {
         }
         prepare(asked, session, in: world) { exchange in
             exchange.diagnosis = fault.diagnosis
-            exchange.fault = fault.fault.summary
+            exchange.fault = fault.summary
         }
         return MailDecision(fault.fault.effect.answerToMail, after: delay)
     }

@@ -25,6 +25,7 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
     let codesByGrant: Index<AuthorizationCode<Grant>, String>
     let tokens: Table<Token<Grant>>
     let tokensByGrant: Index<Token<Grant>, String>
+    let ended: Table<EndedCredential<Grant>>
 
     /// Codes and tokens that have expired are remembered for some time, so that a refusal can say that they did. Grants last
     /// until they are revoked, or until `grantsEnd` says.
@@ -38,6 +39,7 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
         codesByGrant = Index("grant") { $0.grant }
         codes = Table("\(provider).code", indexes: [codesByGrant]) { $0.expires + codeMemory }
         tokensByGrant = Index("grant") { $0.grant }
+        ended = Table("\(provider).ended", limit: 1_000, isWrittenBehind: true)
         tokens = Table("\(provider).token", limit: 1 << 21, indexes: [tokensByGrant] + tokenIndexes) { token in
             token.expires.map { $0 + tokenMemory }
         }
@@ -128,7 +130,8 @@ extension TableReading where Self: ~Copyable {
     ) -> String {
         guard !token.isEmpty else { return "there is none" }
         guard let found = find(Token<Grant>.self, token) else {
-            return "this world has given out no such token, it is long gone, or it was revoked"
+            return find(EndedCredential<Grant>.self, token)?.reason
+                ?? "this world has given out no such token since it began or was reset, or has forgotten it"
         }
         if found.kind != kind { return "it is \(found.kind == .access ? "an access" : "a refresh") token" }
         if let expires = found.expires, expires <= now { return "it expired \((now - expires).inWords) ago" }
@@ -148,20 +151,32 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Ends a grant: every code and token of it stops. Returns the tokens.
+    /// Ends a grant: every code and token of it stops. Returns the tokens. `reason` is told to whoever sends one of them later.
     @discardableResult
-    package mutating func end<Grant: OAuthGrant>(_ grant: Grant) -> [Token<Grant>] {
-        endCodes(of: grant)
+    package mutating func end<Grant: OAuthGrant>(_ grant: Grant, because reason: String) -> [Token<Grant>] {
+        endCodes(of: grant, because: reason)
         remove(Grant.self, grant.key)
-        return remove(Grant.tables.tokensByGrant, grant.key)
+        return endTokens(of: grant, because: reason)
     }
 
-    package mutating func endCodes<Grant: OAuthGrant>(of grant: Grant) {
-        remove(Grant.tables.codesByGrant, grant.key)
+    /// Ends the tokens of a grant, and returns them.
+    @discardableResult
+    package mutating func endTokens<Grant: OAuthGrant>(of grant: Grant, because reason: String) -> [Token<Grant>] {
+        let ended = remove(Grant.tables.tokensByGrant, grant.key)
+        for token in ended { put(EndedCredential<Grant>(token.key, because: reason)) }
+        return ended
+    }
+
+    package mutating func endCodes<Grant: OAuthGrant>(of grant: Grant, because reason: String) {
+        for code in remove(Grant.tables.codesByGrant, grant.key) {
+            put(EndedCredential<Grant>(code.key, because: reason))
+        }
     }
 
     /// Ends all that a person has granted.
-    package mutating func endGrants<Grant: OAuthGrant>(_ type: Grant.Type, of account: String) {
-        for grant in grants(type, of: account) { end(grant) }
+    package mutating func endGrants<Grant: OAuthGrant>(
+        _ type: Grant.Type, of account: String, because reason: String
+    ) {
+        for grant in grants(type, of: account) { end(grant, because: reason) }
     }
 }

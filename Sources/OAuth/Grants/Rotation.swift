@@ -22,8 +22,8 @@ extension Transaction {
             return .failure(OAuthRefusal("invalid_grant", Diagnosis("the refresh token is another client's")))
         }
         if let user = found.token.details.usedBy {
-            end(found.grant)
             let reason = "request \(user) has used this refresh token up, so all that came of the sign-in is revoked"
+            end(found.grant, because: "request \(exchange) sent a refresh token again that request \(user) had used up")
             return .failure(OAuthRefusal("invalid_grant", Diagnosis(reason)))
         }
         if rotates {
@@ -45,10 +45,13 @@ extension Transaction {
             {
                 // The code stays, so that whoever sends it again is told the same.
                 remove(Grant.self, grant.key)
-                remove(Grant.tables.tokensByGrant, grant.key)
+                endTokens(of: grant, because: "request \(request.exchange) sent the code of this sign-in a second time")
             }
             if case .otherClient = error {
                 return .failure(OAuthRefusal("invalid_grant", Diagnosis("the code was given to another client")))
+            }
+            if case .unknown = error, let ended = find(EndedCredential<Grant>.self, request.code) {
+                return .failure(OAuthRefusal("invalid_grant", Diagnosis("the code doesn't work: \(ended.reason)")))
             }
             return .failure(OAuthRefusal("invalid_grant", Diagnosis(error.reason)))
         }

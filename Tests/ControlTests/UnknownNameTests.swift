@@ -1,0 +1,98 @@
+import Foundation
+import TestSupport
+import Testing
+import Understudy
+
+/// Orders that name a client, an account or an error that nobody knows are refused, with what may be meant.
+@Suite("Names in orders") struct UnknownNameTests {
+    let fixture: FaultFixture
+
+    init() throws { fixture = try FaultFixture() }
+
+    @Test(
+        "a name that nobody knows is refused with its place, and with what is meant",
+        arguments: [
+            (
+                "outcomes", #"{"provider":"apple","client":"com.example.webb","outcome":"approve"}"#, "$.client",
+                #"did you mean "com.example.web"?"#
+            ),
+            (
+                "outcomes", #"{"provider":"apple","client":"1234567890","outcome":"approve"}"#, "$.client",
+                "it is one at facebook"
+            ),
+            ("outcomes", #"{"provider":"openid","client":"x","outcome":"approve"}"#, "$.client", "there are: "),
+            (
+                "outcomes", #"{"provider":"apple","account":"adda","outcome":"approve"}"#, "$.account",
+                #"did you mean "ada"?"#
+            ),
+            (
+                "outcomes", #"{"provider":"apple","outcome":"error","error":"user_canceled_authorize"}"#, "$.error",
+                #"did you mean "user_cancelled_authorize"?"#
+            ),
+            (
+                "outcomes", #"{"provider":"github","outcome":"error","error":"acess_denied"}"#, "$.error",
+                #"did you mean "access_denied"?"#
+            ),
+            (
+                "outcomes", #"{"provider":"openid","outcome":"error","error":"login_requierd"}"#, "$.error",
+                #"did you mean "login_required"?"#
+            ),
+            (
+                "outcomes", #"{"provider":"google","outcome":"error","error":"whatever"}"#, "$.error",
+                "access_denied"
+            ),
+            (
+                "faults", #"{"match":{"host":"github.com","client":"Iv1.0123456789abcdeg"},"effect":{"status":500}}"#,
+                "$.match.client", #"did you mean "Iv1.0123456789abcdef"?"#
+            ),
+            (
+                "faults", #"{"match":{"client":"com.example.webb"},"effect":{"status":500}}"#, "$.match.client",
+                "com.example.web"
+            ),
+            (
+                "faults",
+                #"{"match":{"path":"/v1/accounts:signUp"},"effect":{"error":"TOO_MANY_ATTEMTPS_TRY_LATER"}}"#,
+                "$.effect.error", #"did you mean "TOO_MANY_ATTEMPTS_TRY_LATER"?"#
+            ),
+            (
+                "faults", #"{"match":{"path":"/v1/accounts:signUp"},"effect":{"error":"NO_SUCH_CODE_AT_ALL"}}"#,
+                "$.effect.error", "doesn't fit"
+            ),
+        ])
+    func refused(call: String, order: String, path: String, words: String) throws {
+        let answer = try fixture.client.request("POST", "\(FaultFixture.api)/\(call)", body: Array(order.utf8))
+        #expect(answer.status == 400, "\(answer)")
+        let error = answer.json["error"] as? [String: Any]
+        #expect(error?["path"] as? String == path)
+        #expect((error?["message"] as? String)?.contains(words) == true, "\(answer)")
+        #expect(try fixture.faults().isEmpty)
+    }
+
+    @Test(
+        "names that are known beside the listed ones are taken",
+        arguments: [
+            // https://github.com/firebase/firebase-js-sdk/blob/main/packages/auth/src/api/errors.ts
+            ("faults", #"{"match":{"path":"/v1/accounts:signUp"},"effect":{"error":"CAPTCHA_CHECK_FAILED"}}"#),
+            // https://www.rfc-editor.org/rfc/rfc6749#section-8.5: an issuer may have errors of its own.
+            ("outcomes", #"{"provider":"openid","outcome":"error","error":"mfa_required"}"#),
+            ("outcomes", #"{"provider":"github","outcome":"error","error":"temporarily_unavailable"}"#),
+            // Projects whose ID begins so come into being on first use.
+            ("faults", #"{"match":{"client":"demo-another"},"effect":{"status":500}}"#),
+        ])
+    func taken(call: String, order: String) throws {
+        let answer = try fixture.client.request("POST", "\(FaultFixture.api)/\(call)", body: Array(order.utf8))
+        #expect(answer.status == 201, "\(answer)")
+    }
+
+    @Test(
+        "a seed's outcomes and faults are held to the same",
+        arguments: [
+            #"{"outcomes":[{"provider":"apple","client":"com.example.webb","outcome":"approve"}]}"#,
+            #"{"outcomes":[{"provider":"apple","outcome":"error","error":"user_canceled_authorize"}]}"#,
+            #"{"faults":[{"match":{"host":"github.com","client":"nobody"},"effect":{"status":500}}]}"#,
+        ])
+    func seeds(seed: String) throws {
+        let answer = try fixture.client.request("POST", "\(FaultFixture.api)/seed", body: Array(seed.utf8))
+        #expect(answer.status == 400, "\(answer)")
+    }
+}
