@@ -9,7 +9,7 @@ extension FacebookProvider {
     static func discovery(_ exchange: Exchange) -> Response {
         json([
             "issuer": .string(issuer),
-            "authorization_endpoint": .string(exchange.address.base(of: host) + dialogPath),
+            "authorization_endpoint": .string(exchange.address.base(of: shortHost) + dialogPath + "/"),
             "jwks_uri": .string(exchange.address.base(of: host) + "\(keysPath)/"),
             "response_types_supported": ["id_token", "token id_token"], "subject_types_supported": ["pairwise"],
             "id_token_signing_alg_values_supported": ["RS256"],

@@ -5,6 +5,8 @@ extension FacebookProvider {
         let names = [
             "GET VERSION/dialog/oauth": "the login dialog",
             "POST VERSION/dialog/oauth": "the answer of the login dialog",
+            "GET VERSION/dialog/oauth/": "the login dialog",
+            "POST VERSION/dialog/oauth/": "the answer of the login dialog",
             "GET VERSION/oauth/access_token": "redeem a code",
             "POST VERSION/oauth/access_token": "redeem a code",
             "GET VERSION/debug_token": "check a token",

@@ -12,6 +12,8 @@ package struct FacebookProvider: Provider {
     package static let host = "www.facebook.com"
     package static let graphHost = "graph.facebook.com"
     static let limitedHost = "limited.facebook.com"
+    /// The name without www, which the discovery document has for the dialog. Facebook redirects from there; here it answers itself.
+    static let shortHost = "facebook.com"
     package static let issuer = "https://www.facebook.com"
     static let dialogPath = "/dialog/oauth"
     static let keysPath = "/.well-known/oauth/openid/jwks"
@@ -41,20 +43,21 @@ package struct FacebookProvider: Provider {
     }
 
     package var operations: [Operation] {
-        ["", "/:version"].flatMap { dialog(below: $0) + graph(below: $0) } + discoveryDocuments + [
-            Operation("GET", [FacebookProvider.host], "/connect/login_success.html", .page) { _ in
-                pages.notice("Success", "The app that opened this page reads its address.")
-            }, nativeCall,
-            .revocations(
-                of: name, "Lets people remove an app in their Facebook settings; the app's callbacks are told.",
-                told: FacebookProvider.toldOfRemoval
-            ) { await revokeByOrder($0, $1) },
-        ]
+        ["", "/:version"].flatMap { dialog(below: $0) + dialog(below: $0, "/") + graph(below: $0) } + discoveryDocuments
+            + [
+                Operation("GET", [FacebookProvider.host], "/connect/login_success.html", .page) { _ in
+                    pages.notice("Success", "The app that opened this page reads its address.")
+                }, nativeCall,
+                .revocations(
+                    of: name, "Lets people remove an app in their Facebook settings; the app's callbacks are told.",
+                    told: FacebookProvider.toldOfRemoval
+                ) { await revokeByOrder($0, $1) },
+            ]
     }
 
-    private func dialog(below version: String) -> [Operation] {
-        let path = version + FacebookProvider.dialogPath
-        let host = [FacebookProvider.host]
+    private func dialog(below version: String, _ slash: String = "") -> [Operation] {
+        let path = version + FacebookProvider.dialogPath + slash
+        let host = [FacebookProvider.host, FacebookProvider.shortHost]
         let traits = OperationTraits.authorization(errors: ["access_denied", "server_error"], mints: .facebook)
         return [
             Operation("GET", host, path, keys: [.facebook], traits) { hasVersion($0) ? authorize($0) : nothing($0) },
@@ -129,7 +132,7 @@ package struct FacebookProvider: Provider {
 
     /// The Graph API's error for a parameter that it doesn't take, or the dialog's page. Not documented.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
-        guard exchange.address.path.hasSuffix(FacebookProvider.dialogPath) else {
+        guard exchange.address.host != FacebookProvider.graphHost else {
             return GraphError(message: "Invalid parameter", code: 100, diagnosis: diagnosis).response
         }
         return pages.problem(400, "This request can't be read", diagnosis)

@@ -56,6 +56,22 @@ struct OpenIDTests {
         #expect(try fixture.redeem(["code": code]).status == 200)
     }
 
+    // Clients have copied the address from https://www.facebook.com/.well-known/openid-configuration/: https://facebook.com/dialog/oauth/.
+    @Test("the dialog is at the discovery document's address, too", arguments: ["", "/v22.0"])
+    func address(version: String) throws {
+        let document = try fixture.client.get("/www.facebook.com/.well-known/openid-configuration/")
+        let base = "http://localhost:\(fixture.client.port)/facebook.com"
+        #expect(document["authorization_endpoint"] == "\(base)/dialog/oauth/")
+        let form = ["client_id": FacebookFixture.id, "redirect_uri": FacebookFixture.callback, "scope": "email"]
+        let page = try fixture.client.get("/facebook.com\(version)/dialog/oauth/?\(TestClient.encode(form))")
+        #expect(page.text.contains("Log in to Facebook"))
+        try fixture.approve()
+        let answer = try fixture.client.get("/facebook.com\(version)/dialog/oauth/?\(TestClient.encode(form))")
+        let code = try #require(FacebookFixture.fields(answer)["code"])
+        #expect(try fixture.redeem(["code": code]).status == 200)
+        #expect(try fixture.client.get("/facebook.com/nothing").status == 404)
+    }
+
     // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#login: response data of tokens is a fragment.
     @Test(
         "response types other than a code come in the fragment",
