@@ -54,7 +54,7 @@ struct AppleSignInTests {
             (World.Outcome.cancel, AppleAuthorizationError.Code.canceled), (.error(.unknown), .unknown),
             (.error(.invalidResponse), .invalidResponse), (.error(.notHandled), .notHandled),
             (.error(.failed), .failed), (.error(.notInteractive), .notInteractive),
-            (.error("anything_else"), .failed),
+            (.error("server_error"), .failed),
         ])
     func failure(outcome: World.Outcome, code: AppleAuthorizationError.Code) async throws {
         try await world.order(outcome)
