@@ -8,7 +8,8 @@ import Time
 //
 // Quirks: what is wrong with a request ends at Google's own page, "Error 400: redirect_uri_mismatch". Redirect URIs are
 // compared exactly. The callback carries scope, authuser, prompt and, lately, iss beside the code. A refresh token comes
-// with access_type=offline and only with the first consent, or with prompt=consent. People may leave scopes of Google's APIs out.
+// with access_type=offline and only with the first consent, or with prompt=consent; an installed app gets one each time. People may
+// leave scopes of Google's APIs out.
 
 extension GoogleProvider {
     func authorize(_ exchange: Exchange, _ form: Form) -> Response {
@@ -63,10 +64,11 @@ extension GoogleProvider {
             guard let account else { return choosePerson(exchange, request) }
             if case .chosen = answer, !hasConsented || request.asksForConsent {
                 return pages.consent(
-                    exchange, client: request.client.name, account: account, items: request.scopes.descriptions,
+                    exchange, client: request.client.name, account: account,
+                    items: request.scopes.ofSignIn.descriptions, choices: request.scopes.optional,
                     request: request.form)
             }
-            return approved(exchange, request, by: account)
+            return approved(exchange, request, by: account, granting: pages.choices(exchange.request.bodyForm))
         }
     }
 
@@ -109,7 +111,8 @@ extension GoogleProvider {
                         text, grant: grant.key, client: client, redirectURI: request.redirectURI,
                         challenge: request.challenge, expires: now + settings.codeLifetime, usedBy: exchange.spentBy,
                         details: GoogleGrant.CodeDetails(
-                            token: details, givesRefreshToken: request.isOffline && isConsent)))
+                            token: details,
+                            givesRefreshToken: request.isOffline && (isConsent || request.client.type.isInstalled))))
                 code = text
             }
             let wantsToken = request.responseTypes.contains("token")

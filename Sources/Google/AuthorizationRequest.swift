@@ -18,7 +18,7 @@ struct AuthorizationRequest: Sendable {
     var state: Form.Field? { form.field("state") }
     var prompts: [Substring] { (form["prompt"] ?? "").split(separator: " ") }
     var asksForConsent: Bool { prompts.contains("consent") || form["approval_prompt"] == "force" }
-    var isOffline: Bool { form["access_type"] == "offline" }
+    var isOffline: Bool { form["access_type"] == "offline" || client.type.isInstalled }
     /// <https://developers.google.com/identity/protocols/oauth2/web-server#incrementalAuth>
     var includesGrantedScopes: Bool { form["include_granted_scopes"] == "true" }
 

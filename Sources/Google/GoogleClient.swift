@@ -14,6 +14,10 @@ struct GoogleClient: SeededOAuthClient {
         /// As Google's errors call it. `WEB` and `NATIVE_DEVICE` are in public reports, the others aren't documented.
         var nameInErrors: String { self == .web ? "WEB" : "NATIVE_\(rawValue.uppercased())" }
 
+        /// Whether it is an app on a person's own device: such apps get a refresh token with every sign-in
+        /// (<https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code>).
+        var isInstalled: Bool { self != .web }
+
         /// Apps of phones have none: <https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code>.
         var hasSecret: Bool { self != .ios && self != .android }
     }

@@ -96,8 +96,12 @@ struct GoogleError: Error, Sendable {
     }
 
     /// The statuses of errors that end at Google's own page when they are ordered; all others are sent to the redirect URI.
+    /// <https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors>
     static let statusesOfPageErrors = [
         (name: "admin_policy_enforced", status: 400), (name: "deleted_client", status: 401),
-        (name: "disallowed_useragent", status: 403), (name: "org_internal", status: 403),
+        (name: "disallowed_useragent", status: 403), (name: "invalid_client", status: 401),
+        (name: "invalid_grant", status: 400), (name: "invalid_request", status: 400),
+        (name: "invalid_scope", status: 400), (name: "org_internal", status: 403),
+        (name: "redirect_uri_mismatch", status: 400), (name: "unsupported_response_type", status: 400),
     ]
 }

@@ -26,6 +26,8 @@ struct GoogleGrant: OAuthGrant {
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
     /// With one more, the oldest stops: <https://developers.google.com/identity/protocols/oauth2#expiration>.
     static let refreshTokenLimit = 100
+    /// How many scopes are remembered. With more, only the latest are.
+    static let scopeLimit = 500
 
     let account: String
     let client: String
@@ -53,6 +55,7 @@ extension Transaction {
         var grant = known ?? GoogleGrant(account: account, client: client, since: now, scopes: [])
         guard known == nil || !grant.scopes.isSuperset(of: scopes.names) else { return grant }
         grant.scopes.formUnion(scopes.names)
+        if grant.scopes.count > GoogleGrant.scopeLimit { grant.scopes = Set(scopes.names) }
         put(grant)
         return grant
     }

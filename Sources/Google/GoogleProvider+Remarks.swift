@@ -10,7 +10,9 @@ extension GoogleProvider {
         else { return [] }
         var remarks: [String] = []
         if tokens["id_token"] == nil {
-            remarks.append("There is no ID token because the scope openid wasn't asked for at the authorization.")
+            remarks.append(
+                "There is no ID token because none of the scopes openid, email and profile was asked for at the authorization."
+            )
         }
         let asked = flow.first { $0.host == "accounts.google.com" && $0.request.queryForm["client_id"] != nil }
         if tokens["refresh_token"] == nil, asked?.request.queryForm["access_type"] == "offline" {

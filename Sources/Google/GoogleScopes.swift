@@ -25,20 +25,17 @@ struct GoogleScopes: Codable, Sendable {
 
     // MARK: - Granting
 
-    /// Those that Google doesn't have. There is no list of Google's scopes here: all of them but the three of OpenID Connect are
-    /// URLs, so every URL is taken.
-    private var unknown: [String] {
-        names.filter { name in
-            name != "openid" && !name.hasPrefix("https://") && !name.hasPrefix("http://")
-        }
+    /// There is no list of Google's scopes here: all of them but the three of OpenID Connect are URLs, so every URL is taken.
+    private static func isKnown(_ name: String) -> Bool {
+        name == "openid" || name.hasPrefix("https://") || name.hasPrefix("http://")
     }
 
     /// Google's sentence about scopes that it doesn't have; `nil` when it has all.
     /// <https://github.com/markbates/goth/issues/445>, <https://github.com/google/oauth2l/issues/89>.
     var fault: String? {
-        let invalid = unknown
+        let invalid = names.filter { !GoogleScopes.isKnown($0) }
         guard !invalid.isEmpty else { return nil }
-        let valid = names.filter { !invalid.contains($0) }
+        let valid = names.filter(GoogleScopes.isKnown)
         let known = valid.isEmpty ? "" : "valid=[\(valid.joined(separator: ", "))], "
         return "Some requested scopes were invalid. {\(known)invalid=[\(invalid.joined(separator: ", "))]}"
     }
@@ -51,9 +48,12 @@ struct GoogleScopes: Codable, Sendable {
     /// Without those that a person leaves out; `nil` leaves nothing out. Google's page asks for each scope, but not for those
     /// of sign-in: <https://developers.google.com/identity/protocols/oauth2/resources/granular-permissions>.
     func granted(_ granted: [String]?) -> GoogleScopes {
-        guard let granted = granted.map({ GoogleScopes($0) }) else { return self }
-        return GoogleScopes(names.filter { GoogleScopes.isOfSignIn($0) || granted.names.contains($0) })
+        guard let granted = granted.map({ Set(GoogleScopes($0).names) }) else { return self }
+        return GoogleScopes(names.filter { GoogleScopes.isOfSignIn($0) || granted.contains($0) })
     }
+
+    /// Those that a person can't leave out.
+    var ofSignIn: GoogleScopes { GoogleScopes(names.filter(GoogleScopes.isOfSignIn)) }
 
     /// Those that a person may leave out.
     var optional: [String] { names.filter { !GoogleScopes.isOfSignIn($0) } }

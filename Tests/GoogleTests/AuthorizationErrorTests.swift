@@ -176,6 +176,22 @@ struct AuthorizationErrorTests {
         }
     }
 
+    // https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors
+    @Test(
+        "errors that Google's page shows stay there when they are ordered, others travel",
+        arguments: [
+            ("org_internal", 403), ("invalid_scope", 400), ("redirect_uri_mismatch", 400), ("server_error", nil),
+        ] as [(String, Int?)])
+    func ordered(name: String, status: Int?) throws {
+        try fixture.world.order(["provider": "google", "outcome": "error", "error": name])
+        let answer = try fixture.client.get(fixture.authorizeURL())
+        if let status {
+            #expect(answer.status == status && answer.text.contains("Error \(status): \(name)"), "\(answer)")
+        } else {
+            #expect(answer.redirect["error"] == name)
+        }
+    }
+
     @Test("approval_prompt=force asks again, as prompt=consent does, at both addresses", arguments: ["", "/v2"])
     func approvalPrompt(version: String) throws {
         func refreshToken(_ changes: [String: String?]) throws -> String? {

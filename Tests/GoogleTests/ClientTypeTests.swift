@@ -13,7 +13,7 @@ struct ClientTypeTests {
     private func signIn(_ client: String, _ uri: String, secret: String?) throws -> Answer {
         let answer = try fixture.approve([
             "client_id": client, "redirect_uri": uri, "code_challenge": ClientTypeTests.verifier,
-            "code_challenge_method": "plain", "access_type": "offline",
+            "code_challenge_method": "plain",
         ])
         #expect(answer.location.hasPrefix(uri), "\(answer)")
         return try fixture.token([
@@ -39,6 +39,9 @@ struct ClientTypeTests {
             "refresh_token": tokens["refresh_token"],
         ])
         #expect(refreshed.status == 200, "\(refreshed)")
+        // "Note that refresh tokens are always returned for installed applications", without access_type, and again.
+        // https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code
+        #expect(try signIn(client, uri, secret: nil)["refresh_token"] != nil)
     }
 
     @Test(

@@ -96,15 +96,35 @@ struct ScopeTests {
         #expect(letters["error_uri"] == "https://developers.google.com/identity/protocols/oauth2")
     }
 
-    @Test("the consent page lists what is asked for, and the callback says that the person consented")
+    @Test("the consent page lets people leave scopes of APIs out, and the callback says that the person consented")
     func consent() throws {
         let path = "/accounts.google.com/o/oauth2/v2/auth"
-        let people = try fixture.client.get(fixture.authorizeURL(["scope": "email \(GoogleFixture.drive)"]))
+        let calendar = "https://www.googleapis.com/auth/calendar.readonly"
+        let people = try fixture.client.get(fixture.authorizeURL(["scope": "email \(GoogleFixture.drive) \(calendar)"]))
         let consent = try fixture.client.post(path, form: people.inputs.merging(["account": "ada"]) { $1 })
-        #expect(consent.text.contains(GoogleFixture.drive))
-        let done = try fixture.client.post(path, form: consent.inputs.merging(["action": "continue"]) { $1 })
+        #expect(consent.text.contains("<li>the primary address</li>"))
+        for scope in [GoogleFixture.drive, calendar] {
+            #expect(consent.text.contains(#"name="choice" value="\#(scope)" checked"#), "\(consent)")
+        }
+        let kept = ["action": "continue", "choice": GoogleFixture.drive]
+        let done = try fixture.client.post(path, form: consent.inputs.merging(kept) { $1 })
         #expect(done.redirect["prompt"] == "consent")
+        let tokens = try fixture.token(["code": done.redirect["code"]])
+        #expect(scopes(tokens) == [GoogleFixture.email, GoogleFixture.drive, "openid"])
+        // What was left out is asked for again; without it there is nothing to ask.
         let again = try fixture.client.post(path, form: people.inputs.merging(["account": "ada"]) { $1 })
-        #expect(again.redirect["prompt"] == "none")
+        #expect(again.text.contains(calendar))
+        let less = try fixture.client.get(fixture.authorizeURL(["scope": "email \(GoogleFixture.drive)"]))
+        let known = try fixture.client.post(path, form: less.inputs.merging(["account": "ada"]) { $1 })
+        #expect(known.redirect["prompt"] == "none")
+    }
+
+    @Test("whoever leaves everything out denies access")
+    func nothingLeft() throws {
+        let path = "/accounts.google.com/o/oauth2/v2/auth"
+        let people = try fixture.client.get(fixture.authorizeURL(["scope": GoogleFixture.drive]))
+        let consent = try fixture.client.post(path, form: people.inputs.merging(["account": "ada"]) { $1 })
+        let done = try fixture.client.post(path, form: consent.inputs.merging(["action": "continue"]) { $1 })
+        #expect(done.redirect["error"] == "access_denied", "\(done)")
     }
 }

@@ -112,12 +112,18 @@ package struct PersonPages: Sendable {
         .element("div", attributes: [(name: "class", value: "actions")], children: buttons)
     }
 
-    /// `items` say in words what the client will get.
+    /// `items` say in words what the client will get. The person may leave `choices` out.
     package func consent(
-        _ exchange: Exchange, client: String, account: Account, items: [String], request: Form
+        _ exchange: Exchange, client: String, account: Account, items: [String], choices: [String] = [], request: Form
     ) -> Response {
         let list = HTML.element("ul", attributes: [], children: items.map { .tag("li", [], $0) })
         let title = words.consent(client, account)
+        let boxes = choices.map { choice in
+            HTML.tag(
+                "label", [("class", "choice")],
+                .tag("input", [("type", "checkbox"), ("name", "choice"), ("value", choice), ("checked", nil)]),
+                .tag("span", [], choice))
+        }
         return page(
             title,
             [
@@ -126,7 +132,7 @@ package struct PersonPages: Sendable {
                 ]),
                 form(
                     exchange, request,
-                    [
+                    (boxes.isEmpty ? [] : [.hidden("choices", String(boxes.count))] + boxes) + [
                         .hidden("account", account.id),
                         actions([
                             button(words.approve(account), "continue", isFirst: true),
@@ -134,6 +140,11 @@ package struct PersonPages: Sendable {
                         ]),
                     ]),
             ])
+    }
+
+    /// What the person hasn't left out on the consent page; `nil` where there was nothing to choose.
+    package func choices(_ form: Form) -> [String]? {
+        form["choices"] == nil ? nil : form.fields.filter { $0.name == "choice" }.map(\.value)
     }
 
     /// Asks for the code that a device shows: <https://datatracker.ietf.org/doc/html/rfc8628#section-3.3>. `problem` is what was
