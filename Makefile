@@ -20,10 +20,10 @@ else
 # Linked at a fixed address: 40,000 relocations less at every start.
 LINKED = --static-swift-stdlib -Xswiftc -Xclang-linker -Xswiftc -no-pie
 PACKAGES = libjansson-dev libmicrohttpd-dev libsqlite3-dev libssl-dev openssl
-# $(call need,PACKAGES): installs those of Debian's packages that are missing.
+# $(call need,PACKAGES): installs those of Debian's packages that are missing, one target at a time.
 need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' \
-	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || { $(SUDO) apt-get update -qq && \
-	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
+	|| missing="$$missing $$p"; done; [ -z "$$missing" ] || $(SUDO) flock /run/lock/understudy-apt sh -c \
+	"apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing"
 endif
 
 .PHONY: run example test build setup stores format lint schema scenarios install uninstall deb release clean
