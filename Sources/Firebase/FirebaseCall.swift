@@ -94,7 +94,14 @@ struct FirebaseCall: Sendable {
 extension FirebaseCall {
     func text(_ name: String) throws(FirebaseError) -> String? { try fields.text(name) }
     func given(_ name: String) throws(FirebaseError) -> String? { try fields.given(name) }
-    func flag(_ name: String) throws(FirebaseError) -> Bool? { try fields.flag(name) }
+    /// Where the real host was named, a text that means yes or no will do, as for production: recorded as
+    /// `tenant/manage#create-bad-type`. The official emulator takes none.
+    func flag(_ name: String) throws(FirebaseError) -> Bool? {
+        guard !isInEmulatorMode, let text = fields.value(name)?.lowercased() else { return try fields.flag(name) }
+        if ["true", "t", "yes", "y", "1"].contains(text) { return true }
+        if ["false", "f", "no", "n", "0"].contains(text) { return false }
+        return try fields.flag(name)
+    }
     func texts(_ name: String) throws(FirebaseError) -> [String] { try fields.texts(name) }
     func map(_ name: String) throws(FirebaseError) -> [(key: String, value: JSONValue)] { try fields.map(name) }
     func value(_ name: String) -> String? { fields.value(name) }

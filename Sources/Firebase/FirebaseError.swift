@@ -21,6 +21,8 @@ struct FirebaseError: Error, Sendable {
     var statusName = "INVALID_ARGUMENT"
     var reason = "invalid"
     var details: [JSONValue] = []
+    /// Whether a list of errors stands beside the status, which only some methods of version 2 have.
+    var listsError = false
 
     init(_ code: String, _ detail: String? = nil, status: Int = 400, diagnosis: Diagnosis) {
         self.status = status
@@ -102,6 +104,7 @@ struct FirebaseError: Error, Sendable {
         if dialect == .list, details.isEmpty || reason != "invalid" {
             error["errors"] = [["message": .string(message), "domain": "global", "reason": .string(reason)]]
         }
+        if listsError { error["errors"] = [["message": .string(message), "reason": "invalid"]] }
         if dialect == .status || !details.isEmpty || statusName != "INVALID_ARGUMENT" {
             error["status"] = .string(statusName)
         }
@@ -120,6 +123,14 @@ extension FirebaseError {
 }
 
 extension FirebaseError {
+    /// What production says when something fails that it doesn't expect.
+    static func internalError(_ reason: String) -> FirebaseError {
+        var error = FirebaseError("Internal error encountered.", status: 500, because: reason)
+        error.statusName = "INTERNAL"
+        error.reason = "backendError"
+        return error
+    }
+
     static var userIsGone: FirebaseError {
         FirebaseError("USER_NOT_FOUND", because: "the user was deleted meanwhile")
     }

@@ -3,7 +3,8 @@ import EmulatorCore
 extension FirebaseProvider {
     package static var rows: [any Row.Type] {
         UserPool.rowTypes + [
-            Session.self, ProjectSettings.self, TakenOnTrust.self, Tenant.self, PopulatedProject.self,
+            Session.self, ProjectSettings.self, TakenOnTrust.self, Tenant.self, DeletedTenant.self,
+            PopulatedProject.self,
             UnseededPool.self,
         ]
     }

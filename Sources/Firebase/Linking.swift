@@ -121,27 +121,31 @@ struct IdpRequest: Sendable {
     ) -> Decision {
         guard var user = tables.find(User.self, key) else { return .refused(.userIsGone, pendingToken: nil) }
         let localId = user.localId
-        if let known, known.localId != localId {
+        // The official emulator doesn't ask whose identity it is.
+        if let known, known.localId != localId || call.isInEmulatorMode {
+            let whose =
+                known.localId == localId
+                ? "user \"\(localId)\"'s already"
+                : "user \"\(known.localId)\"'s, not \"\(localId)\"'s: sign in with the updated credential instead"
             let error = FirebaseError(
                 "FEDERATED_USER_ID_ALREADY_LINKED",
                 call.isInEmulatorMode ? nil : "This credential is already associated with a different user account.",
-                because:
-                    "this \(identity.providerId) identity is user \"\(known.localId)\"'s, not \"\(localId)\"'s: sign in "
-                    + "with the updated credential instead")
+                because: "this \(identity.providerId) identity is \(whose)")
             return .refused(error, pendingToken: keep(&tables, call))
         }
-        guard user.link(identity.providerId) == nil else {
-            // Production says so with status 200, which the iOS SDK wouldn't survive.
-            let error = FirebaseError(
-                "PROVIDER_ALREADY_LINKED",
-                because: "the user \"\(localId)\" has a \(identity.providerId) identity already: unlink it first")
-            return .refused(error, pendingToken: nil)
-        }
+        // The address comes before the provider: recorded as `link#link-taken-email`.
         if call.project.oneAccountPerEmail, let email = identity.email,
             let owner = tables.user(email: email, in: call.pool), owner.localId != localId
         {
             let error = FirebaseError(
                 "EMAIL_EXISTS", because: "the identity's address is user \"\(owner.localId)\"'s already")
+            return .refused(error, pendingToken: keep(&tables, call))
+        }
+        guard user.link(identity.providerId) == nil else {
+            // Recorded as `link#link-second`.
+            let error = FirebaseError(
+                "PROVIDER_ALREADY_LINKED",
+                because: "the user \"\(localId)\" has a \(identity.providerId) identity already: unlink it first")
             return .refused(error, pendingToken: keep(&tables, call))
         }
         if user.email == nil, call.project.oneAccountPerEmail, let email = identity.email {

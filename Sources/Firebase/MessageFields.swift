@@ -95,6 +95,9 @@ struct MessageFields: Sendable {
         return items.map { MessageFields($0.object ?? JSONObject()) }
     }
 
+    var names: [String] { body.keys }
+    var members: JSONObject { body }
+
     func has(_ name: String) -> Bool { body[name].map { !$0.isNull } ?? false }
 
     func isNull(_ name: String) -> Bool { body[name]?.isNull ?? false }

@@ -63,12 +63,14 @@ extension FirebaseProvider {
     private var publicDocuments: [Operation] {
         let (host, legacyHost) = (FirebaseProvider.host, FirebaseProvider.legacyHost)
         let configuration: Method = { (call) async throws(FirebaseError) in FirebaseProvider.configuration(call) }
-        let recaptcha: Method = { (_) async throws(FirebaseError) in FirebaseProvider.recaptchaParameters() }
+        let recaptcha: Method = { (call) async throws(FirebaseError) in
+            FirebaseProvider.recaptchaParameters(call)
+        }
         return [
             method("GET", host, "/v1/projects", run: configuration),
             method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getProjectConfig", run: configuration),
-            method("GET", host, "/v2/recaptchaConfig", in: .status) { (_) async throws(FirebaseError) in
-                FirebaseProvider.recaptcha()
+            method("GET", host, "/v2/recaptchaConfig", in: .status) { (call) async throws(FirebaseError) in
+                try FirebaseProvider.recaptcha(call)
             },
             method("GET", host, "/v1/recaptchaParams", run: recaptcha),
             method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", run: recaptcha),
@@ -149,7 +151,7 @@ extension FirebaseProvider {
             ("resetPassword", "resetPassword", { (call) async throws(FirebaseError) in try resetPassword(call) }),
             (
                 "sendVerificationCode", "sendVerificationCode",
-                { (call) async throws(FirebaseError) in try sendVerificationCode(call) }
+                { (call) async throws(FirebaseError) in try await sendVerificationCode(call) }
             ),
             (
                 "signInWithPhoneNumber", "verifyPhoneNumber",
@@ -166,10 +168,10 @@ extension FirebaseProvider {
     private var secondMethods: [(path: String, run: Method)] {
         [
             (":revokeToken", { (call) async throws(FirebaseError) in try await revokeToken(call) }),
-            ("/mfaEnrollment:start", { (call) async throws(FirebaseError) in try startEnrollment(call) }),
+            ("/mfaEnrollment:start", { (call) async throws(FirebaseError) in try await startEnrollment(call) }),
             ("/mfaEnrollment:finalize", { (call) async throws(FirebaseError) in try await finalizeEnrollment(call) }),
             ("/mfaEnrollment:withdraw", { (call) async throws(FirebaseError) in try withdrawEnrollment(call) }),
-            ("/mfaSignIn:start", { (call) async throws(FirebaseError) in try startSecondFactor(call) }),
+            ("/mfaSignIn:start", { (call) async throws(FirebaseError) in try await startSecondFactor(call) }),
             ("/mfaSignIn:finalize", { (call) async throws(FirebaseError) in try await finalizeSecondFactor(call) }),
             ("/passkeyEnrollment:start", { (call) async throws(FirebaseError) in try startPasskeyEnrollment(call) }),
             (

@@ -16,6 +16,13 @@ package struct Project: SchemaObject {
     let number: String
     let apiKeys: [String]
     let authorizedDomains: [String]
+    /// What an administrator has put in place of all domains.
+    var domains: [String]?
+    /// Whether it may have tenants.
+    var allowsTenants = true
+    var otherSettings = OtherSettings()
+    /// What an administrator has changed of the sign-in methods.
+    var signInSettings = SignInSettings()
     /// What mails and texts call the app.
     let appName: String
     var oneAccountPerEmail: Bool
@@ -106,6 +113,15 @@ package struct Project: SchemaObject {
         isSeeded = false
     }
 
+    /// How production would hash passwords: parameters of a new project, with a key that is made of the project's ID. Here none is hashed.
+    var hashConfig: JSONValue {
+        let key = Digest.sha256("firebase:hash:\(id)") + Digest.sha256("firebase:hash:\(id):")
+        return [
+            "algorithm": "SCRYPT", "signerKey": .string(Base64.encode(key)), "saltSeparator": "Bw==", "rounds": 8,
+            "memoryCost": 14,
+        ]
+    }
+
     private static func number(of id: String) -> String {
         let number = Digest.sha256("firebase:project:\(id)").prefix(6).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return String(100_000_000_000 + number % 900_000_000_000)
@@ -117,7 +133,6 @@ package struct Project: SchemaObject {
     func isEnabled(_ method: String) -> Bool? {
         switch method {
         case "password": providers.password
-        case "emailLink": providers.emailLink
         case "anonymous": providers.anonymous
         case "phone": providers.phone?.isEnabled
         case "passkey": providers.passkey?.isEnabled
@@ -163,6 +178,10 @@ struct ProjectSettings: Row {
     var mfa: MFAConfig?
     var blockingFunctions: BlockingFunctions?
     var notification: NotificationSettings?
+    var signIn = SignInSettings()
+    var domains: [String]?
+    var allowsTenants: Bool?
+    var others = OtherSettings()
 
     var key: String { project }
 
@@ -173,6 +192,41 @@ struct ProjectSettings: Row {
         if let mfa { project.mfaConfig = mfa }
         if let blockingFunctions { project.blockingFunctions = blockingFunctions }
         if let notification { project.notification = notification }
+        project.signInSettings = signIn
+        project.providers.apply(signIn)
+        if let domains { project.domains = domains }
+        if let allowsTenants { project.allowsTenants = allowsTenants }
+        project.otherSettings = others
         return project
+    }
+}
+
+/// What an administrator has changed of a project's sign-in methods: `signIn` of its configuration. `nil` is as the seed has it.
+/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SignInConfig>
+struct SignInSettings: Codable, Sendable {
+    private(set) var password: Bool?
+    private(set) var emailLinks: Bool?
+    private(set) var anonymous: Bool?
+    private(set) var phone: Bool?
+    private(set) var testNumbers: [String: String]?
+
+    /// Sets what the mask names; without a mask what the body has.
+    mutating func change(_ given: MessageFields?, _ mask: UpdateMask?) throws(FirebaseError) {
+        func isMeant(_ path: String, _ isGiven: Bool) -> Bool {
+            guard let mask, !mask.isFullUpdate else { return isGiven }
+            return mask.names("signIn.\(path)")
+        }
+        func flag(_ message: String, _ name: String, _ current: Bool?) throws(FirebaseError) -> Bool? {
+            let value = try given?.nested(message)?.flag(name)
+            return isMeant("\(message).\(name)", value != nil) ? value ?? false : current
+        }
+        password = try flag("email", "enabled", password)
+        emailLinks = try flag("email", "passwordRequired", emailLinks.map { !$0 }).map { !$0 }
+        anonymous = try flag("anonymous", "enabled", anonymous)
+        phone = try flag("phoneNumber", "enabled", phone)
+        let numbers = try given?.nested("phoneNumber")
+        if isMeant("phoneNumber.testPhoneNumbers", numbers?.has("testPhoneNumbers") ?? false) {
+            testNumbers = try TestNumbers.read(numbers?.map("testPhoneNumbers") ?? [])
+        }
     }
 }

@@ -14,20 +14,53 @@ extension FirebaseProvider {
             ]))
     }
 
-    /// reCAPTCHA is never asked for.
-    static func recaptcha() -> FirebaseAnswer {
+    private static let clientTypes = [
+        "CLIENT_TYPE_UNSPECIFIED", "CLIENT_TYPE_WEB", "CLIENT_TYPE_ANDROID", "CLIENT_TYPE_IOS",
+    ]
+
+    /// reCAPTCHA is never asked for. Production says so of a project that has none in other words, and without a key, which the web
+    /// SDK doesn't survive (`initializeRecaptchaConfig`): at the daemon's own address there is one, which loads nothing.
+    ///
+    /// Recorded as `config/read#recaptcha-web`: https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json.
+    static func recaptcha(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let isInEmulatorMode = call.isInEmulatorMode
+        let state: JSONValue = isInEmulatorMode ? "OFF" : "ENFORCEMENT_STATE_UNSPECIFIED"
         let states = ["EMAIL_PASSWORD_PROVIDER", "PHONE_PROVIDER"].map { provider -> JSONValue in
-            ["provider": .string(provider), "enforcementState": "OFF"]
+            ["provider": .string(provider), "enforcementState": state]
         }
-        return FirebaseAnswer(body: JSONObject([("recaptchaEnforcementState", .array(states))]))
+        var body = JSONObject()
+        if isInEmulatorMode {
+            body["recaptchaKey"] = .string("projects/\(call.project.number)/keys/understudy")
+        } else {
+            let query = call.exchange.request.queryForm
+            let type = query["clientType"] ?? clientTypes[0]
+            guard clientTypes.contains(type) else {
+                var error = FirebaseError.wrongType(
+                    "client_type", "type.googleapis.com/google.cloud.identitytoolkit.v2.ClientType", .string(type))
+                error.listsError = true
+                throw error
+            }
+            guard type != clientTypes[0] else {
+                throw FirebaseError("MISSING_CLIENT_TYPE", because: "send clientType, such as CLIENT_TYPE_WEB")
+            }
+            guard query["version"].map({ !$0.isEmpty }) ?? false else {
+                throw FirebaseError("MISSING_RECAPTCHA_VERSION", because: "send version=RECAPTCHA_ENTERPRISE")
+            }
+        }
+        body["recaptchaEnforcementState"] = .array(states)
+        if !isInEmulatorMode {
+            body.merge(JSONObject([("useSmsBotScore", false), ("useSmsTollFraudProtection", false)]))
+        }
+        return FirebaseAnswer(body: body)
     }
 
-    static func recaptchaParameters() -> FirebaseAnswer {
+    static func recaptchaParameters(_ call: FirebaseCall) -> FirebaseAnswer {
         FirebaseAnswer(
             body: JSONObject([
                 ("kind", "identitytoolkit#GetRecaptchaParamResponse"),
                 ("recaptchaStoken", "This-is-a-fake-token__Dont-send-this-to-the-Recaptcha-service__Understudy"),
                 ("recaptchaSiteKey", "Fake-key__Do-not-send-this-to-Recaptcha_"),
+                ("producerProjectNumber", .string(call.project.number)),
             ]))
     }
 

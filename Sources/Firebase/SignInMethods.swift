@@ -31,8 +31,8 @@ package struct SignInMethods: SchemaObject {
     private(set) var phone: Phone?
     let passkey: PasskeySettings?
     private var sources: [any KnownSource]
-    /// Where links in e-mails are a setting of their own, as in a tenant.
-    private var ownEmailLink: Bool?
+    /// Whether a link in an e-mail signs in: in a project that has passwords as well. `nil` where the seed doesn't say.
+    private(set) var emailLink: Bool?
     /// OpenID providers by their IDs, such as `oidc.corp`.
     let openID: [(id: String, provider: SeededOpenIDProvider)]
 
@@ -41,6 +41,7 @@ package struct SignInMethods: SchemaObject {
 
     private init() {
         password = true
+        emailLink = true
         anonymous = true
         phone = Phone(isEnabled: true)
         passkey = .plain
@@ -50,6 +51,12 @@ package struct SignInMethods: SchemaObject {
 
     package init(_ fields: inout Fields) {
         password = fields.optional("password", .object(Switch.self), "E-mail address and password.")?.isEnabled
+        emailLink =
+            fields.optional(
+                "emailLink", .object(Switch.self),
+                "Links in e-mails, beside passwords; where it is left out, they sign in at the daemon's own address only."
+            )?
+            .isEnabled
         anonymous = fields.optional("anonymous", .object(Switch.self), "Anonymous users.")?.isEnabled
         phone = fields.optional("phone", .object(Phone.self), "Phone numbers.")
         passkey = fields.optional("passkey", .object(PasskeySettings.self), "Passkeys.")
@@ -68,14 +75,22 @@ package struct SignInMethods: SchemaObject {
         fields.optional(Source.id, .object(Source.self), Source.about)
     }
 
-    /// Links in e-mails: in a project with a password, they are the same provider.
-    var emailLink: Bool? { ownEmailLink ?? password }
+    mutating func apply(_ settings: SignInSettings) {
+        if let isEnabled = settings.password { password = isEnabled }
+        if let isAllowed = settings.emailLinks { emailLink = isAllowed }
+        if let isEnabled = settings.anonymous { anonymous = isEnabled }
+        if settings.phone != nil || settings.testNumbers != nil {
+            phone = Phone(
+                isEnabled: settings.phone ?? phone?.isEnabled ?? false,
+                testNumbers: settings.testNumbers ?? phone?.testNumbers ?? [:])
+        }
+    }
 
     /// The methods of a tenant. Its providers of identities are the project's, unless the seed has some for it.
     func within(_ tenant: Tenant, _ own: TenantProviders?) -> SignInMethods {
         var methods = self
         methods.password = tenant.allowsPasswords
-        methods.ownEmailLink = tenant.allowsEmailLinks
+        methods.emailLink = tenant.allowsEmailLinks
         methods.anonymous = tenant.allowsAnonymous
         // No tenant has sign-in by phone; numbers may be second factors.
         methods.phone = Phone(isEnabled: false, testNumbers: tenant.testNumbers)

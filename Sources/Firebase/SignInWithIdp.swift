@@ -8,8 +8,9 @@ import EmulatorCore
 //
 // Quirks: it signs in, links (idToken), reauthenticates (autoCreate false) and finishes the web flow (requestUri with a
 // code). With returnIdpCredential, a refused link is status 200 with errorMessage and the credential, because the iOS
-// SDK makes its updated credential from it; with another refusal than these two it would crash there, so the others are
-// 400. Whether an address is believed depends on the provider, not on what its token says.
+// SDK makes its updated credential from it. Whether an address is believed depends on the provider, not on what its token says.
+// What production answers was recorded in September 2026: https://github.com/t-k/fireemu,
+// conformance/auth-federation-production.json.
 
 extension FirebaseProvider {
     static func notConfigured(_ provider: String) -> FirebaseError {
@@ -46,12 +47,12 @@ extension FirebaseProvider {
         switch decision {
         case .refused(let error, let pendingToken):
             guard request.returnsCredential, let pendingToken else { throw error }
-            var body = identity.document
+            var body = document(of: identity, call)
             body["errorMessage"] = .string(error.code)
             body["pendingToken"] = .string(pendingToken)
             return FirebaseAnswer(body: body, diagnosis: error.diagnosis)
         case .unconfirmed(let owner, let pendingToken):
-            var body = identity.document
+            var body = document(of: identity, call)
             body["needConfirmation"] = true
             body["localId"] = .string(owner.localId)
             body["emailVerified"] = false
@@ -64,8 +65,12 @@ extension FirebaseProvider {
             return FirebaseAnswer(body: body, diagnosis: diagnosis)
         case .done(let decided, let isNew, let pendingToken):
             let (user, claims) = (agreed?.user ?? decided, agreed?.claims ?? JSONObject())
-            var body = identity.document
-            body["emailVerified"] = user.email == nil ? nil : .bool(user.emailVerified)
+            var body = document(of: identity, call)
+            if user.email != nil {
+                body["emailVerified"] = .bool(user.emailVerified)
+            } else if call.isInEmulatorMode {
+                body["emailVerified"] = nil
+            }
             body["localId"] = .string(user.localId)
             if isNew { body["isNewUser"] = true }
             body["tenantId"] = call.tenant.map { .string($0) }
@@ -82,6 +87,13 @@ extension FirebaseProvider {
             }
             return FirebaseAnswer(body: body)
         }
+    }
+
+    /// In production it says of an address whether it is verified, also where there is none (`accounts/new#without-email`).
+    private func document(of identity: FederatedIdentity, _ call: FirebaseCall) -> JSONObject {
+        var body = identity.document
+        if body["emailVerified"] == nil, !call.isInEmulatorMode { body["emailVerified"] = false }
+        return body
     }
 
     // MARK: - The credential
@@ -128,7 +140,8 @@ extension FirebaseProvider {
         let credential = Credential(
             providerId: providerId, fields: fields, redirectURI: fields["code"] == nil ? nil : flow?.redirectURI,
             flowNonce: flow?.nonce)
-        if let fake = try fakeIdentity(credential, call) { return fake }
+        let isConfigured = configuredSource(providerId, of: call.project, call.pool, in: call.exchange) != nil
+        if let fake = try fakeIdentity(credential, call, isConfigured: isConfigured) { return fake }
         let source = try source(providerId, of: call.project, call.pool, in: call.exchange)
         return try await source.identity(of: credential, in: call)
     }

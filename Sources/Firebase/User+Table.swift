@@ -38,6 +38,9 @@ extension User: PoolRow {
             texts.append(place(.providerEmail, user.pool, email) + age)
         }
         if let number = user.phoneNumber { texts.append(place(.phoneNumber, user.pool, number) + age) }
+        for provider in Set(user.links.map(\.providerId)).sorted() {
+            texts.append(place(.provider, user.pool, provider) + age)
+        }
         return texts
     }
 
@@ -47,6 +50,8 @@ extension User: PoolRow {
         /// The address at a provider, where it isn't the user's own.
         case providerEmail
         case phoneNumber
+        /// One of the user's identities is of this provider.
+        case provider
     }
 
     /// The common prefix of the texts of a pool's users who have this value.
@@ -72,6 +77,8 @@ extension User: PoolRow {
     fileprivate static func place(phoneNumber: String, in pool: UserPool) -> String {
         place(.phoneNumber, pool, phoneNumber)
     }
+
+    fileprivate static func place(provider: String, in pool: UserPool) -> String { place(.provider, pool, provider) }
 
     fileprivate static func place(localId: String, in pool: UserPool) -> String { place(.localId, pool) + localId }
 
@@ -106,6 +113,11 @@ extension TableReading where Self: ~Copyable {
     /// The same for a phone number.
     func users(phoneNumber: String, in pool: UserPool) -> [User] {
         rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: .max).map(\.row)
+    }
+
+    /// At most `limit` users who have an identity at the provider, the oldest first.
+    func users(withProvider provider: String, in pool: UserPool, limit: Int) -> [User] {
+        rows(User.order, prefix: User.place(provider: provider, in: pool), limit: limit).map(\.row)
     }
 
     /// The user who has this identity; with several, which only an import can bring about, the one who got it last.

@@ -185,7 +185,7 @@ struct AdminTests {
         let made = try fixture.admin(
             "POST", "/tenants", ["displayName": "Acme", "allowPasswordSignup": true], version: "v2")
         let id = (made["name"] ?? "").components(separatedBy: "/").last ?? ""
-        #expect(id.hasPrefix("acme-"))
+        #expect(id.hasPrefix("Acme-"))
         #expect(made.json["allowPasswordSignup"] as? Bool == true)
         // Beside the built-in seed's.
         #expect((try fixture.admin("GET", "/tenants", nil, version: "v2").json["tenants"] as? [Any])?.count == 2)

@@ -151,7 +151,7 @@ struct OpenIDCredentialTests {
         #expect(linked["localId"] == anonymous["localId"], "\(linked)")
         #expect(try fixture.providers(linked["idToken"]) == ["oidc.corp"])
         let again = try signIn(try token(nonce: nil), nonce: nil, ["idToken": linked["idToken"] ?? ""])
-        #expect(again.errorCode == "PROVIDER_ALREADY_LINKED")
+        #expect(again["errorMessage"] == "FEDERATED_USER_ID_ALREADY_LINKED")
         let other = try fixture.signUpAnonymously()
         let taken = try signIn(try token(nonce: nil), nonce: nil, ["idToken": other["idToken"] ?? ""])
         #expect(taken.errorCode == "FEDERATED_USER_ID_ALREADY_LINKED")

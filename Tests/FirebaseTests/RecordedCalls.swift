@@ -13,7 +13,7 @@ extension FirebaseFixture {
         return try FirebaseFixture(
             seed: """
                 {"firebase":{"projects":[{"id":"demo-app","number":"\(number)","idTokenSignature":"RS256",
-                 "providers":{"password":{},"anonymous":{},"phone":{"testNumbers":{\(numbers)}}}\(more)}]}}
+                 "providers":{"password":{},"emailLink":{"enabled":false},"anonymous":{},"phone":{"testNumbers":{\(numbers)}}}\(more)}]}}
                 """)
     }
 

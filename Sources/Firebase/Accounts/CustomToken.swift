@@ -73,7 +73,13 @@ extension FirebaseProvider {
                 because: "uid has \(uid.utf16.count) characters")
         }
         guard claims["tenant_id"]?.string == call.tenant else {
-            throw FirebaseError("TENANT_ID_MISMATCH", because: "the token's tenant_id isn't the request's tenant")
+            let reason = "the token's tenant_id isn't the request's tenant"
+            guard !call.isInEmulatorMode else { throw FirebaseError("TENANT_ID_MISMATCH", because: reason) }
+            // Recorded as `tenant/custom-token#custom-plain-in-a` and `#custom-tenant-a-in-b`: https://github.com/t-k/fireemu,
+            // conformance/auth-tenant-blocking-production.json.
+            guard claims["tenant_id"] != nil else { throw .internalError(reason) }
+            throw FirebaseError(
+                "TENANT_ID_MISMATCH", "Specified tenant ID does not match the custom token.", because: reason)
         }
         let extra = claims["claims"]
         guard extra == nil || extra?.object != nil else {

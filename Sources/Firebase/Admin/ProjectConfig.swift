@@ -1,31 +1,101 @@
 import EmulatorCore
+import JOSE
 import JSON
 import OAuth
 
-// v2 projects/P/config; emulator/v1/projects/P/config
+// v2 and admin/v2 projects/P/config; emulator/v1/projects/P/config
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects/getConfig
+//
+// Quirks: what is false or empty isn't told, but for a few members; an update's answer has no templates. Recorded in September 2026:
+// https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json, programs config/read, providers and other-fields.
 
 extension FirebaseProvider {
     func config(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        FirebaseAnswer(body: call.isInEmulatorMode ? emulatedConfig(call) : productionConfig(call))
+    }
+
+    /// Of a project that no seed has, the official emulator tells only what can be changed there.
+    private func emulatedConfig(_ call: FirebaseCall) -> JSONObject {
         let project = call.project
-        let providers = project.providers
         var signIn = JSONObject([("allowDuplicateEmails", .bool(!project.oneAccountPerEmail))])
-        // Of a project that no seed has, the official emulator tells only what can be changed there.
         if project.isSeeded {
-            signIn["email"] = ["enabled": .bool(providers.password ?? false), "passwordRequired": false]
-            signIn["anonymous"] = ["enabled": .bool(providers.anonymous ?? false)]
-            signIn["phoneNumber"] = ["enabled": .bool(providers.phone?.isEnabled ?? false)]
+            for member in signInMethods(project, inEmulatorMode: true).members { signIn[member.key] = member.value }
         }
-        let domains = project.returnDomains
-        return FirebaseAnswer(
-            body: JSONObject([
-                ("name", .string("\(call.resourceName)/config")), ("signIn", .object(signIn)),
-                ("notification", project.notification.document(of: project)),
-                ("authorizedDomains", .array(domains.map { .string($0) })),
-                ("mfa", .object(project.mfaConfig.document(listsNone: false))),
-                ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(project.hidesEmails)]),
-                ("blockingFunctions", .object(project.blockingFunctions.document)),
-            ]))
+        var body = JSONObject([
+            ("name", .string("\(call.resourceName)/config")), ("signIn", .object(signIn)),
+            ("notification", project.notification.document(of: project)),
+            ("authorizedDomains", .array(project.returnDomains.map { .string($0) })),
+            ("mfa", .object(project.mfaConfig.document(listsNone: false))),
+            ("emailPrivacyConfig", ["enableImprovedEmailPrivacy": .bool(project.hidesEmails)]),
+            ("blockingFunctions", .object(project.blockingFunctions.document(inEmulatorMode: true))),
+        ])
+        body.merge(project.otherSettings.members)
+        return body
+    }
+
+    private func productionConfig(_ call: FirebaseCall) -> JSONObject {
+        let project = call.project
+        var signIn = signInMethods(project, inEmulatorMode: false)
+        if !project.oneAccountPerEmail { signIn["allowDuplicateEmails"] = true }
+        signIn["hashConfig"] = project.hashConfig
+        let unspecified: JSONValue = "RECAPTCHA_PROVIDER_ENFORCEMENT_STATE_UNSPECIFIED"
+        var body = JSONObject([
+            ("name", .string("\(call.resourceName)/config")), ("signIn", .object(signIn)),
+            (
+                "notification",
+                project.notification.document(
+                    of: project, isWhole: true, withTemplates: call.exchange.request.method == "GET")
+            ), ("quota", [:]), ("monitoring", ["requestLogging": [:]]),
+            ("multiTenant", project.allowsTenants ? ["allowTenants": true] : [:]),
+            ("authorizedDomains", .array(project.returnDomains.map { .string($0) })), ("subtype", "IDENTITY_PLATFORM"),
+            (
+                "client",
+                [
+                    "apiKey": .string(project.apiKeys.first ?? project.id), "permissions": [:],
+                    "firebaseSubdomain": .string(project.id),
+                ]
+            ), ("mfa", .object(project.mfaConfig.document(listsNone: false))),
+            ("blockingFunctions", .object(project.blockingFunctions.document(inEmulatorMode: false))),
+            (
+                "recaptchaConfig",
+                [
+                    "emailPasswordEnforcementState": unspecified, "phoneEnforcementState": unspecified,
+                    "useSmsBotScore": false, "useSmsTollFraudProtection": false,
+                ]
+            ), ("smsRegionConfig", ["allowByDefault": [:]]),
+            ("emailPrivacyConfig", project.hidesEmails ? ["enableImprovedEmailPrivacy": true] : [:]),
+            ("mobileLinksConfig", ["domain": "HOSTING_DOMAIN"]), ("defaultHostingSite", .string(project.id)),
+        ])
+        for (name, value) in project.otherSettings.members.members {
+            guard name == "client" || name == "recaptchaConfig", case .object(var object)? = body[name],
+                let own = value.object
+            else {
+                body[name] = value
+                continue
+            }
+            object.merge(own)
+            body[name] = .object(object)
+        }
+        return body
+    }
+
+    /// `signIn.email`, `phoneNumber` and `anonymous`.
+    private func signInMethods(_ project: Project, inEmulatorMode isInEmulatorMode: Bool) -> JSONObject {
+        let providers = project.providers
+        func object(_ members: (String, Bool)...) -> JSONObject {
+            JSONObject(members.filter { $0.1 || isInEmulatorMode }.map { ($0.0, .bool($0.1)) })
+        }
+        let needsPassword = !(providers.emailLink ?? isInEmulatorMode)
+        let email = object(("enabled", providers.password ?? false), ("passwordRequired", needsPassword))
+        var phone = object(("enabled", providers.phone?.isEnabled ?? false))
+        let numbers = (providers.phone?.testNumbers ?? [:]).sorted { $0.key < $1.key }
+        if !numbers.isEmpty {
+            phone["testPhoneNumbers"] = .object(JSONObject(numbers.map { ($0.key, .string($0.value)) }))
+        }
+        let anonymous = object(("enabled", providers.anonymous ?? false))
+        return JSONObject([
+            ("email", .object(email)), ("phoneNumber", .object(phone)), ("anonymous", .object(anonymous)),
+        ])
     }
 
     /// Without a mask, the fields are set that the body has; `signIn` and `emailPrivacyConfig` begin afresh, as in the official
@@ -37,15 +107,35 @@ extension FirebaseProvider {
                 call.exchange, project: settings.apply(to: call.project), isAdmin: true, body: JSONObject()))
     }
 
+    /// Fields that do nothing here.
+    private static let otherFields = [
+        "autodeleteAnonymousUsers", "quota", "monitoring", "client", "recaptchaConfig", "smsRegionConfig",
+        "passwordPolicyConfig", "mobileLinksConfig",
+    ]
+
     /// Sets what the mask names; without a mask (`nil`) what the body has.
     func change(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> ProjectSettings {
-        let duplicates = try call.nested("signIn")?.flag("allowDuplicateEmails")
+        let signIn = try call.nested("signIn")
+        let duplicates = try signIn?.flag("allowDuplicateEmails")
         let setsDuplicates = mask?.names("signIn.allowDuplicateEmails") ?? (duplicates != nil)
         let privacy = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
         let setsPrivacy = mask?.names("emailPrivacyConfig.enableImprovedEmailPrivacy") ?? (privacy != nil)
         let mfa = try changedMFA(call, mask)
         let functions = try changedFunctions(call, mask)
         let notification = try changedNotification(call, mask)
+        var methods = call.project.signInSettings
+        try methods.change(signIn, mask)
+        let domains = try changedDomains(call, mask)
+        let tenants = try call.nested("multiTenant")?.flag("allowTenants")
+        let setsTenants =
+            mask.map { !$0.isFullUpdate && $0.names("multiTenant.allowTenants") } ?? false || tenants != nil
+        var others = call.project.otherSettings
+        // Without a mask, what the body has.
+        let paths = mask.map { $0.isFullUpdate ? UpdateMask(named: call.fields.names) : $0 }
+        try others.change(
+            call.fields.members, paths ?? UpdateMask(named: call.fields.names), fields: FirebaseProvider.otherFields,
+            now: call.exchange.world.now.textOfTimestamp)
+        let (changedMethods, changedOthers) = (methods, others)
         return call.update { tables in
             var settings =
                 tables.find(ProjectSettings.self, call.project.id) ?? ProjectSettings(project: call.project.id)
@@ -54,9 +144,25 @@ extension FirebaseProvider {
             if let mfa { settings.mfa = mfa }
             if let functions { settings.blockingFunctions = functions }
             if let notification { settings.notification = notification }
+            settings.signIn = changedMethods
+            if let domains { settings.domains = domains }
+            if setsTenants { settings.allowsTenants = tenants ?? false }
+            settings.others = changedOthers
             tables.put(settings)
             return settings
         }
+    }
+
+    /// `nil` where nothing of `authorizedDomains` is meant.
+    private func changedDomains(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> [String]? {
+        let isMeant = mask.map { !$0.isFullUpdate && $0.names("authorizedDomains") } ?? false
+        guard isMeant || call.has("authorizedDomains") && (mask?.isFullUpdate ?? true) else { return nil }
+        let domains = try call.texts("authorizedDomains")
+        // Production's limits aren't documented.
+        guard domains.count <= 1_000, domains.allSatisfy({ (1...253).contains($0.utf8.count) }) else {
+            throw .invalidArgument("authorizedDomains holds up to 1,000 domains of up to 253 bytes")
+        }
+        return domains
     }
 
     /// `nil` where nothing of `notification` is meant.
@@ -94,7 +200,7 @@ extension FirebaseProvider {
             error.statusName = "PERMISSION_DENIED"
             throw error
         }
-        return try call.project.blockingFunctions.changed(by: given) { mask.names($0) }
+        return try call.project.blockingFunctions.changed(by: given, at: call.exchange.world.now) { mask.names($0) }
     }
 
     /// `nil` where nothing of `mfa` is meant.

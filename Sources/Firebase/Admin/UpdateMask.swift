@@ -21,6 +21,9 @@ struct UpdateMask: Sendable {
         }
     }
 
+    /// Names these fields, in camel case.
+    init(named fields: [String]) { paths = fields }
+
     /// More paths than any resource has fields.
     private static let limit = 100
 
@@ -30,6 +33,12 @@ struct UpdateMask: Sendable {
     /// Whether the field at this path is to be set: the mask names it or a message that it is part of, or is empty.
     func names(_ path: String) -> Bool {
         isFullUpdate || paths.contains { $0 == path || path.hasPrefix("\($0).") }
+    }
+
+    /// The paths that the mask names, of this field and of what is in it.
+    func paths(below field: String) -> [String] {
+        if names(field) { return [field] }
+        return paths.filter { $0.hasPrefix("\(field).") }
     }
 
     /// Whether the mask names the message at this path, or any field of it.

@@ -9,20 +9,35 @@ import Time
 // Quirks: nothing is sent: the text lands in the world's inbox, its code in the outbox. Test numbers have a code of their own. A link to a number that
 // another user has brings a temporary proof, with which the SDK signs in as that user.
 
+/// What a code by text message is for, as `beforeSendSms` is told.
+/// <https://firebase.google.com/docs/reference/functions/2nd-gen/node/firebase-functions.identity>
+enum TextPurpose: String, Sendable {
+    case signIn = "SIGN_IN_OR_SIGN_UP"
+    case secondFactor = "MULTI_FACTOR_SIGN_IN"
+    case enrollment = "MULTI_FACTOR_ENROLLMENT"
+}
+
 extension FirebaseCall {
     /// How long a code for a sign-in works; not documented.
     static let lifetimeOfText = TimeSpan.minutes(10)
 
     /// Puts a code for the number into the outbox; its session.
     func sendCode(
-        to phoneNumber: String, lifetime: TimeSpan = FirebaseCall.lifetimeOfText
-    ) throws(FirebaseError) -> String {
+        to phoneNumber: String, for purpose: TextPurpose, lifetime: TimeSpan = FirebaseCall.lifetimeOfText
+    ) async throws(FirebaseError) -> String {
         guard TextRule.phoneNumber.holds(phoneNumber) else {
             throw FirebaseError(
                 "INVALID_PHONE_NUMBER", "Invalid format.",
                 because: "\(Diagnosis.quote(phoneNumber)) isn't a number in E.164: a plus sign and digits")
         }
         let fixed = project.providers.phone?.testNumbers[phoneNumber]
+        if fixed == nil {
+            try await ask(
+                .beforeSendSms,
+                aboutMessage: JSONObject([
+                    ("phone_number", .string(phoneNumber)), ("sms_type", .string(purpose.rawValue)),
+                ]))
+        }
         let (session, code) = update { tables in
             let code = fixed ?? tables.random.text(6, from: Array("0123456789".utf8))
             let session = Base64URL.encode(tables.random.bytes(96))
@@ -78,13 +93,14 @@ extension FirebaseProvider {
         }
     }
 
-    func sendVerificationCode(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func sendVerificationCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         try requirePhone(call)
         guard let phoneNumber = try call.text("phoneNumber") else {
             throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.", because: "phoneNumber is missing")
         }
         try PhoneSignIn.check(call.read { $0.user(phoneNumber: phoneNumber, in: call.pool) })
-        return FirebaseAnswer(body: JSONObject([("sessionInfo", .string(try call.sendCode(to: phoneNumber)))]))
+        let session = try await call.sendCode(to: phoneNumber, for: .signIn)
+        return FirebaseAnswer(body: JSONObject([("sessionInfo", .string(session))]))
     }
 
     func signInWithPhoneNumber(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {

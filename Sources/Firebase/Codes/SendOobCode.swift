@@ -40,6 +40,11 @@ extension FirebaseProvider {
                     "nobody has this address: with email enumeration protection Firebase answers as if somebody had, and sends "
                         + "nothing"))
         }
+        if let type = kind.askedAs {
+            try await call.ask(
+                .beforeSendEmail,
+                aboutMessage: JSONObject([("email", .string(email)), ("email_type", .string(type))]))
+        }
         let mail = make(call, kind, email: email, newEmail: newEmail, continueURL: continueURL)
         call.exchange.log(
             "a \(kind.rawValue) message for \(email) is in the outbox: GET /emulator/v1/projects/\(call.project.id)/oobCodes",
@@ -129,5 +134,17 @@ extension FirebaseCall {
         let page = project.notification.callbackURI ?? actionPage
         let mark = page.contains("?") ? "&" : "?"
         return page + mark + Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
+    }
+}
+
+extension OutOfBandCode.Kind {
+    /// What `beforeSendEmail` is told of it: `nil` for a mail that it isn't asked about. Recorded as `blocking/send#verify-mail-echo`.
+    /// <https://firebase.google.com/docs/reference/functions/2nd-gen/node/firebase-functions.identity>
+    fileprivate var askedAs: String? {
+        switch self {
+        case .passwordReset: "PASSWORD_RESET"
+        case .emailSignIn: "EMAIL_SIGN_IN"
+        case .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition: nil
+        }
     }
 }

@@ -7,11 +7,14 @@ import EmulatorCore
 // https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
 //
 // Quirks: only `sub` is needed; nothing is verified, and email_verified is believed. A SAML assertion is JSON, too, and comes
-// with such a token.
+// with such a token. A token that somebody has signed is judged where the project has its provider; where it hasn't, it is
+// taken as the official emulator takes it, at the daemon's own address.
 
 extension FirebaseProvider {
     /// `nil` for a credential that isn't fake.
-    func fakeIdentity(_ credential: Credential, _ call: FirebaseCall) throws(FirebaseError) -> FederatedIdentity? {
+    func fakeIdentity(
+        _ credential: Credential, _ call: FirebaseCall, isConfigured: Bool
+    ) throws(FirebaseError) -> FederatedIdentity? {
         guard call.project.takesFakes else { return nil }
         let texts = [credential["id_token"], credential["access_token"]].compactMap { $0 }
         var claims: JSONObject?
@@ -23,8 +26,13 @@ extension FirebaseProvider {
                         Diagnosis("the fake credential isn't JSON"))
                 }
                 claims = object
-            } else if let token = try? JWS(parsing: text), token.algorithm == "none" {
-                claims = token.claims
+            } else if let token = try? JWS(parsing: text) {
+                if token.algorithm == "none" || !isConfigured && call.isInEmulatorMode { claims = token.claims }
+            } else if !isConfigured, call.isInEmulatorMode, text == credential["id_token"] {
+                // firebase-tools: src/emulator/auth/operations.ts, parseIdToken of a fake credential.
+                throw .invalidIdP(
+                    "Unable to parse id_token: \(text) ((Auth Emulator only accepts strict JSON or JWTs as fake id_tokens.))",
+                    Diagnosis("the project has no such provider, and the fake credential is neither JSON nor a JWT"))
             }
         }
         guard let claims else { return nil }

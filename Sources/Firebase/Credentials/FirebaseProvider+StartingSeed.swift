@@ -36,7 +36,7 @@ extension FirebaseProvider {
     /// Every method that needs nothing else, and those whose provider is in the seed.
     private static func providers(_ start: StartingSeed) -> JSONValue {
         var methods = JSONObject([
-            ("password", ["enabled": true]), ("anonymous", ["enabled": true]),
+            ("password", ["enabled": true]), ("emailLink", ["enabled": true]), ("anonymous", ["enabled": true]),
             ("phone", ["enabled": true, "testNumbers": ["+15555550100": "123456"]]),
         ])
         let clients = start.all("clients", of: "google", "clientID")

@@ -7,7 +7,9 @@ import JSON
 //
 // Quirks: a new user is asked about twice, before the creation and before the sign-in. Who must show a second factor is asked
 // about after that. A link to another provider counts as a sign-in. Anonymous users, custom tokens and administrators aren't
-// asked about.
+// asked about. A mail is asked about when it resets a password or signs in, also an administrator's; a text to a test number isn't.
+// What production answers was recorded in September 2026: https://github.com/t-k/fireemu,
+// conformance/auth-tenant-blocking-production.json, programs blocking/….
 
 /// How a user is made where a function may have been asked before.
 struct Creation: Sendable {
@@ -120,9 +122,29 @@ extension FirebaseCall {
         _ event: BlockingFunctions.Event, about user: User, _ signIn: SignInEvent
     ) async throws(FirebaseError) -> FunctionChange {
         guard let uri = project.blockingFunctions.uri(of: event) else { return FunctionChange() }
-        let body: JSONValue = ["data": ["jwt": .string(try functionToken(event, for: uri, about: user, signIn))]]
+        let answer = try await ask(uri) { () throws(FirebaseError) in
+            try functionToken(event, for: uri, about: user, signIn)
+        }
+        return try FunctionChange(answer, to: event, inEmulatorMode: isInEmulatorMode)
+    }
+
+    /// Asks before a message is sent. The function's answer, which is about reCAPTCHA, changes nothing here.
+    func ask(_ event: BlockingFunctions.Event, aboutMessage claims: JSONObject) async throws(FirebaseError) {
+        guard let uri = project.blockingFunctions.uri(of: event) else { return }
+        _ = try await ask(uri) { () throws(FirebaseError) in try functionToken(event, for: uri, aboutMessage: claims) }
+    }
+
+    private func ask(
+        _ uri: String, _ token: () throws(FirebaseError) -> String
+    ) async throws(FirebaseError) -> JSONObject {
+        let body: JSONValue = ["data": ["jwt": .string(try token())]]
         let message = OutgoingMessage(to: uri, contentType: "application/json", body: Array(body.text.utf8))
         switch await exchange.ask(message, seconds: FirebaseCall.patience) {
+        case .late where !isInEmulatorMode:
+            // Recorded as `blocking/timeout#sign-up-slow-create`.
+            throw .function(
+                "Cloud function deadline exceeded.",
+                "the function gave no answer within \(FirebaseCall.patience) seconds")
         case .late:
             throw .function(
                 "((Deadline exceeded making request to \(uri).))",
@@ -136,13 +158,23 @@ extension FirebaseCall {
                 throw .function(
                     "((Response body is not valid JSON.))", "the function's answer isn't a JSON object", status: 500)
             }
-            return try FunctionChange(object, to: event)
+            return object
         }
     }
 
     /// The function's refusal, which SDKs show to the app: Apple's reads the `error.message` of the object in it.
     /// <https://github.com/firebase/firebase-js-sdk/issues/5386>
     private func refusal(_ uri: String, _ answer: OutgoingMessage.Answer) -> FirebaseError {
+        // Recorded as `blocking/refusal#create-unavailable`, `#create-resource-exhausted` and `#create-unhandled`.
+        if !isInEmulatorMode, answer.status >= 500 || answer.status == 429 {
+            var error = FirebaseError(
+                "Error code: 47", status: 503,
+                because:
+                    "the function \(uri) failed with status \(answer.status): only a refusal with another status in the 400s "
+                    + "reaches the app")
+            error.reason = "backendError"
+            return error
+        }
         let text = String(decoding: answer.body, as: UTF8.self)
         let detail =
             exchange.address.form == .prefix

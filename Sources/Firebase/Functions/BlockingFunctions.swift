@@ -1,14 +1,16 @@
 import EmulatorCore
 import JSON
 import OAuth
+import Time
 
 /// The functions that a project has asked before a user is created or signs in, shaped as the administrator's
 /// `blockingFunctions`. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#blockingfunctionsconfig>
 struct BlockingFunctions: SchemaObject, Codable {
-    /// `beforeSendEmail` and `beforeSendSms`, which the service has as well, aren't asked here.
     enum Event: String, CaseIterable, Codable {
         case beforeCreate
         case beforeSignIn
+        case beforeSendEmail
+        case beforeSendSms
     }
 
     private struct Trigger: SchemaObject {
@@ -24,13 +26,14 @@ struct BlockingFunctions: SchemaObject, Codable {
         let uris: [Event: String]
 
         init(_ fields: inout Fields) {
-            let create = fields.optional(
-                Event.beforeCreate.rawValue, .object(Trigger.self), "Asked before a user is created.")
-            let signIn = fields.optional(
-                Event.beforeSignIn.rawValue, .object(Trigger.self), "Asked before a user signs in.")
             var uris: [Event: String] = [:]
-            uris[.beforeCreate] = create?.functionURI
-            uris[.beforeSignIn] = signIn?.functionURI
+            func read(_ event: Event, _ about: String) {
+                uris[event] = fields.optional(event.rawValue, .object(Trigger.self), about)?.functionURI
+            }
+            read(.beforeCreate, "Asked before a user is created.")
+            read(.beforeSignIn, "Asked before a user signs in.")
+            read(.beforeSendEmail, "Asked before a mail for a new password or a sign-in is sent.")
+            read(.beforeSendSms, "Asked before a code is sent to a number that isn't a test number.")
             self.uris = uris
         }
     }
@@ -51,6 +54,8 @@ struct BlockingFunctions: SchemaObject, Codable {
     }
 
     private var uris: [Event: String] = [:]
+    /// When an administrator changed a trigger.
+    private var updates: [Event: Instant] = [:]
     private(set) var forwarding = Forwarding()
     /// Only a seed can name them, so that nobody else makes the daemon call other machines.
     private let allowedHosts: [String]
@@ -88,18 +93,26 @@ struct BlockingFunctions: SchemaObject, Codable {
 
     // MARK: - At run time
 
-    /// As `getConfig` answers: what isn't set is left out.
-    var document: JSONObject {
+    /// As `getConfig` answers: what isn't set is left out. Production says of each trigger when it was changed, and of a seeded
+    /// one 1970. Recorded as `blocking/config#config-blocking` (https://github.com/t-k/fireemu,
+    /// conformance/auth-tenant-blocking-production.json).
+    func document(inEmulatorMode isInEmulatorMode: Bool) -> JSONObject {
         var body = JSONObject()
         let triggers = Event.allCases.compactMap { event in
-            uris[event].map { (event.rawValue, JSONValue.object(JSONObject([("functionUri", .string($0))]))) }
+            uris[event].map { uri in
+                var trigger = JSONObject([("functionUri", .string(uri))])
+                if !isInEmulatorMode {
+                    trigger["updateTime"] = .string((updates[event] ?? Instant(seconds: 0) ?? .last).textOfTimestamp)
+                }
+                return (event.rawValue, JSONValue.object(trigger))
+            }
         }
         if !triggers.isEmpty { body["triggers"] = .object(JSONObject(triggers)) }
         let flags = [
             ("idToken", forwarding.idToken), ("accessToken", forwarding.accessToken),
             ("refreshToken", forwarding.refreshToken),
         ].filter(\.1)
-        if !flags.isEmpty {
+        if !flags.isEmpty || !isInEmulatorMode {
             body["forwardInboundCredentials"] = .object(JSONObject(flags.map { ($0.0, .bool(true)) }))
         }
         return body
@@ -109,7 +122,7 @@ struct BlockingFunctions: SchemaObject, Codable {
     ///
     /// - Throws: `INVALID_BLOCKING_FUNCTION`.
     func changed(
-        by fields: MessageFields?, names: (_ path: String) -> Bool
+        by fields: MessageFields?, at now: Instant, names: (_ path: String) -> Bool
     ) throws(FirebaseError) -> BlockingFunctions {
         var changed = self
         let triggers = try fields?.map("triggers") ?? []
@@ -124,6 +137,7 @@ struct BlockingFunctions: SchemaObject, Codable {
             given[event] = try checked(uri)
         }
         for event in Event.allCases where names("blockingFunctions.triggers.\(event.rawValue)") {
+            if changed.uris[event] != given[event] { changed.updates[event] = now }
             changed.uris[event] = given[event]
         }
         let credentials = try fields?.nested("forwardInboundCredentials")

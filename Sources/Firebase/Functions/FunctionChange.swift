@@ -23,7 +23,9 @@ struct FunctionChange: Sendable {
     init() {}
 
     /// Reads a function's answer: `{"userRecord": {"updateMask": "displayName,…", "displayName": …}}`, or an empty object.
-    init(_ answer: JSONObject, to event: BlockingFunctions.Event) throws(FirebaseError) {
+    init(
+        _ answer: JSONObject, to event: BlockingFunctions.Event, inEmulatorMode isInEmulatorMode: Bool
+    ) throws(FirebaseError) {
         guard let record = answer["userRecord"], !record.isNull else { return }
         guard let mask = record["updateMask"]?.string else {
             throw .function(
@@ -34,8 +36,9 @@ struct FunctionChange: Sendable {
             let value = record[field] ?? .null
             switch field {
             case "displayName": displayName = .set(try FunctionChange.text(value, field))
-            // firebase-functions writes it as its own type does.
-            case "photoUrl", "photoURL": photoUrl = .set(try FunctionChange.text(value, "photoUrl"))
+            case "photoUrl": photoUrl = .set(try FunctionChange.text(value, field))
+            // firebase-functions writes it as its own type does, which production doesn't read (`blocking/ordering#sign-up-profile`).
+            case "photoURL" where isInEmulatorMode: photoUrl = .set(try FunctionChange.text(value, "photoUrl"))
             case "disabled": disabled = value.bool ?? false
             case "emailVerified": emailVerified = value.bool ?? false
             case "customClaims": customClaims = CustomClaims(try FunctionChange.claims(value))

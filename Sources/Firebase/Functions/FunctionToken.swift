@@ -22,6 +22,27 @@ extension FirebaseCall {
     func functionToken(
         _ event: BlockingFunctions.Event, for uri: String, about user: User, _ signIn: SignInEvent
     ) throws(FirebaseError) -> String {
+        var claims = JSONObject([
+            ("user_record", .object(record(of: user))), ("sub", .string(user.localId)),
+            ("sign_in_method", .string(signIn.method)),
+        ])
+        claims["tenant_id"] = tenant.map { .string($0) }
+        claims["sign_in_second_factor"] = signIn.secondFactor.map { .string($0) }
+        if let identity = signIn.identity { add(identity, to: &claims) }
+        return try signed(event, for: uri, claims)
+    }
+
+    /// For an event that is about a message, not about a user: it tells neither of the user nor of the tenant. Recorded as
+    /// `blocking/send#reset-mail-echo` and `#link-mail-echo-in-tenant`.
+    func functionToken(
+        _ event: BlockingFunctions.Event, for uri: String, aboutMessage claims: JSONObject
+    ) throws(FirebaseError) -> String {
+        try signed(event, for: uri, claims)
+    }
+
+    private func signed(
+        _ event: BlockingFunctions.Event, for uri: String, _ own: JSONObject
+    ) throws(FirebaseError) -> String {
         let (now, eventID) = update { tables in (tables.now, Base64URL.encode(tables.random.bytes(16))) }
         var claims = JSONObject([
             ("iss", .string(project.issuer)), ("aud", .string(uri)), ("iat", .numericDate(now)),
@@ -31,12 +52,8 @@ extension FirebaseCall {
             // Apps under test are at this machine.
             ("ip_address", "127.0.0.1"),
             ("locale", .string(Place.shortened(exchange.request.header("X-Firebase-Locale") ?? "en", to: 64))),
-            ("user_record", .object(record(of: user))), ("sub", .string(user.localId)),
-            ("sign_in_method", .string(signIn.method)),
         ])
-        claims["tenant_id"] = tenant.map { .string($0) }
-        claims["sign_in_second_factor"] = signIn.secondFactor.map { .string($0) }
-        if let identity = signIn.identity { add(identity, to: &claims) }
+        claims.merge(own)
         guard signsTokens else {
             return JWS.unsigned(header: JSONObject([("alg", "none"), ("typ", "JWT")]), claims: claims)
         }
@@ -62,7 +79,8 @@ extension FirebaseCall {
     private func record(of user: User) -> JSONObject {
         var record = JSONObject([("uid", .string(user.localId))])
         record["email"] = user.email.map { .string($0) }
-        record["email_verified"] = .bool(user.emailVerified)
+        // Recorded as `blocking/events#phone-sign-in-new`.
+        if user.email != nil { record["email_verified"] = .bool(user.emailVerified) }
         record["display_name"] = user.displayName.map { .string($0) }
         record["photo_url"] = user.photoUrl.map { .string($0) }
         record["disabled"] = .bool(user.disabled)
@@ -76,7 +94,7 @@ extension FirebaseCall {
             "creation_time": .integer(user.createdAt.milliseconds),
         ]
         record["tokens_valid_after_time"] = .integer(user.validSince.seconds)
-        record["custom_claims"] = .object(user.customClaims.object)
+        if !user.customClaims.object.isEmpty { record["custom_claims"] = .object(user.customClaims.object) }
         record["tenant_id"] = tenant.map { .string($0) }
         return record
     }

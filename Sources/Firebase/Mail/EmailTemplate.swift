@@ -13,6 +13,17 @@ struct EmailTemplate: Sendable {
         /// A project's own.
         case plainText(String)
         case html(String)
+
+        /// As the configuration tells it, with its placeholders.
+        var source: String {
+            switch self {
+            case .paragraphs(let paragraphs):
+                paragraphs.map { paragraph in
+                    paragraph == "%LINK%" ? "<p><a href='%LINK%'>%LINK%</a></p>" : "<p>\(HTML.escape(paragraph))</p>"
+                }.joined(separator: "\n")
+            case .plainText(let text), .html(let text): text
+            }
+        }
     }
 
     var subject: String

@@ -116,13 +116,18 @@ extension NotificationSettings {
         return text
     }
 
-    /// `notification` of the configuration. The texts of templates that nobody has changed are left out: they are our own.
-    func document(of project: Project) -> JSONValue {
+    /// `notification` of the configuration; `isWhole` as production has it.
+    func document(of project: Project, isWhole: Bool = false, withTemplates: Bool = true) -> JSONValue {
         var mail = JSONObject([
             ("method", "DEFAULT"),
             ("callbackUri", .string(callbackURI ?? "https://\(project.host)/__/auth/action")),
         ])
-        for kind in OutOfBandCode.Kind.allCases {
+        if isWhole {
+            mail["dnsInfo"] = [
+                "customDomainState": "NOT_STARTED", "domainVerificationRequestTime": "1970-01-01T00:00:00Z",
+            ]
+        }
+        for kind in OutOfBandCode.Kind.allCases where withTemplates {
             guard let name = NotificationSettings.name(kind) else { continue }
             let template = template(kind)
             var object = JSONObject([
@@ -130,12 +135,16 @@ extension NotificationSettings {
                 ("replyTo", .string(template.replyTo)),
             ])
             object["senderDisplayName"] = template.senderDisplayName.map { .string($0) }
-            object["body"] = templates[name]?.body.map { .string($0) }
+            // The texts of templates that nobody has changed are our own.
+            object["body"] = (templates[name]?.body ?? (isWhole ? template.body.source : nil)).map { .string($0) }
             object["bodyFormat"] = .string(templates[name]?.bodyFormat ?? "HTML")
             if templates[name] != nil { object["customized"] = true }
             mail[name] = .object(object)
         }
-        return ["sendEmail": .object(mail), "defaultLocale": .string(defaultLocale ?? "en")]
+        var body = JSONObject([("sendEmail", .object(mail))])
+        if isWhole { body["sendSms"] = ["smsTemplate": ["content": .string(FirebaseCall.textTemplate)]] }
+        body["defaultLocale"] = .string(defaultLocale ?? "en")
+        return .object(body)
     }
 }
 

@@ -49,6 +49,8 @@ extension FirebaseCall {
         return (nil, nil)
     }
 
+    static let textTemplate = "%LOGIN_CODE% is your verification code for %APP_NAME%."
+
     /// Sends the text message that carries a code. Who it is from isn't documented.
     /// <https://support.google.com/firebase/answer/7000714>
     func text(_ code: String, to phoneNumber: String) {
@@ -56,7 +58,7 @@ extension FirebaseCall {
         exchange.world.deliver(
             SentMessage(
                 .text, from: Mailbox(project.appName), to: Mailbox(phoneNumber),
-                text: placeholders.fill("%LOGIN_CODE% is your verification code for %APP_NAME%."), codes: [code],
+                text: placeholders.fill(FirebaseCall.textTemplate), codes: [code],
                 request: exchange.id))
     }
 }

@@ -18,7 +18,7 @@ extension FirebaseProvider {
     /// How long the text of an enrolment works: at least 1,800 seconds (`lifetime#aged-session-s1800`); when it ends isn't documented.
     private static let textWindow = TimeSpan.hours(1)
 
-    func startEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func startEnrollment(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         try call.fields.checkOneOf("enrollment_info", ["phoneEnrollmentInfo", "totpEnrollmentInfo"])
         let signedIn = try enrolling(call)
         if let phone = try call.nested("phoneEnrollmentInfo") {
@@ -26,7 +26,8 @@ extension FirebaseProvider {
             let number = try phone.text("phoneNumber") ?? ""
             try checkFree(number, signedIn.user)
             try checkCount(.phone(number), of: signedIn.user)
-            let session = try call.sendCode(to: number, lifetime: FirebaseProvider.textWindow)
+            let session = try await call.sendCode(
+                to: number, for: .enrollment, lifetime: FirebaseProvider.textWindow)
             return FirebaseAnswer(body: JSONObject([("phoneSessionInfo", ["sessionInfo": .string(session)])]))
         }
         guard call.has("totpEnrollmentInfo") else {

@@ -19,6 +19,9 @@ struct MFAConfig: Codable, Sendable {
 
     static let phone = "PHONE_SMS"
 
+    /// Whether anybody has said anything.
+    var isSet: Bool { state != nil || !enabledProviders.isEmpty || apps != nil }
+
     /// What it comes to.
     var effect: MFA {
         let isPhone = enabledProviders.contains(MFAConfig.phone)

@@ -57,7 +57,7 @@ extension FirebaseProvider {
             because: "mfaPendingCredential is older than ten minutes: sign in with the first factor again")
     }
 
-    func startSecondFactor(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func startSecondFactor(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
         try requireAnyFactor(call)
         let (pending, user) = try pending(call)
         guard let id = try call.text("mfaEnrollmentId") else {
@@ -79,7 +79,7 @@ extension FirebaseProvider {
                 : FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.", because: reason)
         }
         try requireFactor("phone", call)
-        let session = try call.sendCode(to: number)
+        let session = try await call.sendCode(to: number, for: .secondFactor)
         return FirebaseAnswer(body: JSONObject([("phoneResponseInfo", ["sessionInfo": .string(session)])]))
     }
 

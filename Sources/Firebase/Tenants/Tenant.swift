@@ -24,29 +24,45 @@ struct Tenant: Row {
     var isImplicit = false
     /// Whether the seed holds it, which may also say what its providers are.
     var isSeeded = false
+    var others = OtherSettings()
 
     var key: UserPool { UserPool(project: project, tenant: id) }
 
     /// What the texts of a project's tenants begin with.
     static func place(of project: String) -> String { "\(project)\0" }
 
-    /// As an administrator sees it. In emulator mode it has `tenantId`, as the official emulator's has.
-    func document(inEmulatorMode: Bool) -> JSONObject {
-        var body = JSONObject([("name", .string("projects/\(project)/tenants/\(id)"))])
-        if inEmulatorMode { body["tenantId"] = .string(id) }
+    /// As an administrator sees it. In emulator mode it has `tenantId` and everything that is off, as the official emulator's has;
+    /// production tells only what is on. Recorded as `tenant/manage` (https://github.com/t-k/fireemu,
+    /// conformance/auth-tenant-blocking-production.json).
+    func document(in call: FirebaseCall) -> JSONObject {
+        var body = JSONObject([("name", .string("\(call.resourceName)/tenants/\(id)"))])
+        if call.isInEmulatorMode { body["tenantId"] = .string(id) }
         body["displayName"] = displayName.map { .string($0) }
-        body["allowPasswordSignup"] = .bool(allowsPasswords)
-        body["enableEmailLinkSignin"] = .bool(allowsEmailLinks)
-        body["disableAuth"] = .bool(isDisabled)
-        body["enableAnonymousUser"] = .bool(allowsAnonymous)
-        body["mfaConfig"] = .object(mfa.document(listsNone: true))
+        for (name, isOn) in [
+            ("allowPasswordSignup", allowsPasswords), ("enableEmailLinkSignin", allowsEmailLinks),
+            ("disableAuth", isDisabled), ("enableAnonymousUser", allowsAnonymous),
+        ] where isOn || call.isInEmulatorMode { body[name] = .bool(isOn) }
+        if mfa.isSet || call.isInEmulatorMode {
+            body["mfaConfig"] = .object(mfa.document(listsNone: call.isInEmulatorMode))
+        }
+        if !call.isInEmulatorMode { body["inheritance"] = [:] }
         if !testNumbers.isEmpty {
             let numbers = testNumbers.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.string($0.value)) }
             body["testPhoneNumbers"] = .object(JSONObject(numbers))
         }
-        body["emailPrivacyConfig"] = hidesEmails.map { ["enableImprovedEmailPrivacy": .bool($0)] }
+        body["emailPrivacyConfig"] = hidesEmails.map { isHidden in
+            isHidden || call.isInEmulatorMode ? ["enableImprovedEmailPrivacy": .bool(isHidden)] : [:]
+        }
+        body.merge(others.members)
         return body
     }
+}
+
+/// A tenant that an administrator has deleted.
+struct DeletedTenant: Row {
+    static let table = Table<DeletedTenant>("firebase.deletedTenant", limit: 10_000)
+
+    let key: UserPool
 }
 
 extension Tenant {
@@ -60,12 +76,18 @@ extension Tenant {
 
 extension Project {
     /// The project as it is for the users of a tenant.
-    func within(_ tenant: Tenant) -> Project {
+    ///
+    /// In production, a tenant doesn't inherit the protection from enumeration, nor that several users may have one address
+    /// (`tenant/inheritance#wrong-password-in-tenant`, `#create-dup-in-tenant`); at the official emulator it does.
+    func within(_ tenant: Tenant, inEmulatorMode isInEmulatorMode: Bool) -> Project {
         var project = self
         let own = tenant.isSeeded ? seededTenant(tenant.id)?.providers : nil
         project.providers = providers.within(tenant, own)
         project.mfaConfig = tenant.mfa
-        if let hidesEmails = tenant.hidesEmails { project.hidesEmails = hidesEmails }
+        if let hidesEmails = tenant.hidesEmails ?? (isInEmulatorMode ? nil : false) {
+            project.hidesEmails = hidesEmails
+        }
+        if !isInEmulatorMode { project.oneAccountPerEmail = true }
         return project
     }
 }

@@ -1,25 +1,42 @@
 import EmulatorCore
 import JSON
+import Time
 
 // v2 projects/P/tenants
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants
 //
 // Quirks: a new tenant allows nothing that the request doesn't allow, and a PATCH without updateMask sets every field, those
-// that the body lacks to their defaults. Of the resource, what decides a sign-in here is kept; the rest is ignored.
+// that the body lacks to their defaults. What decides no sign-in here is kept and told all the same.
+// What production answers was recorded in September 2026: https://github.com/t-k/fireemu,
+// conformance/auth-tenant-blocking-production.json, program tenant/manage.
 
 extension FirebaseProvider {
     /// The tenant that the address names.
     private func tenant(_ call: FirebaseCall) throws(FirebaseError) -> Tenant {
-        try tenant(call.exchange.parameters["tenant"] ?? "", of: call.project, isAdmin: true, in: call.exchange)
+        try requireTenants(call)
+        do throws(FirebaseError) {
+            return try tenant(call.exchange.parameters["tenant"] ?? "", of: call.project, in: call.exchange)
+        } catch {
+            guard ["INVALID_TENANT_ID", "TENANT_DELETED"].contains(error.code) else { throw error }
+            throw .tenantNotFound(error.diagnosis)
+        }
+    }
+
+    /// Recorded as `tenant/switch-off`. The official emulator knows no such switch.
+    private func requireTenants(_ call: FirebaseCall) throws(FirebaseError) {
+        guard !call.isInEmulatorMode, !call.project.allowsTenants else { return }
+        throw FirebaseError(
+            "INVALID_PROJECT_ID", because: "multiTenant.allowTenants of the project's configuration is false")
     }
 
     private func answer(_ tenant: Tenant, _ call: FirebaseCall) -> FirebaseAnswer {
-        FirebaseAnswer(body: tenant.document(inEmulatorMode: call.isInEmulatorMode))
+        FirebaseAnswer(body: tenant.document(in: call))
     }
 
     func createTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try requireTenants(call)
         var tenant = Tenant(project: call.project.id, id: newTenantID(call, named: try call.text("displayName") ?? ""))
-        try tenant.change(call, UpdateMask(""))
+        try tenant.change(call, UpdateMask(""), now: call.exchange.world.now)
         try call.exchange.admit(call.project, tenant: tenant.id)
         let made = tenant
         call.update { $0.put(made) }
@@ -28,7 +45,7 @@ extension FirebaseProvider {
 
     /// As in production, the name and five characters behind it.
     private func newTenantID(_ call: FirebaseCall, named name: String) -> String {
-        let stem = name.lowercased().prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+        let stem = name.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         return call.update { tables in
             while true {
                 let suffix = tables.random.text(5, from: Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8))
@@ -38,15 +55,19 @@ extension FirebaseProvider {
         }
     }
 
-    func getTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer { answer(try tenant(call), call) }
+    func getTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        var answer = answer(try tenant(call), call)
+        if !call.isInEmulatorMode { answer.body["hashConfig"] = call.project.hashConfig }
+        return answer
+    }
 
     func patchTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let known = try tenant(call)
         let changed = try call.update { (tables) throws(FirebaseError) -> Tenant in
             guard var tenant = tables.find(Tenant.self, known.key) else {
-                throw FirebaseError("TENANT_NOT_FOUND", because: "the tenant was deleted meanwhile")
+                throw .tenantNotFound(Diagnosis("the tenant was deleted meanwhile"))
             }
-            try tenant.change(call, UpdateMask(call.exchange))
+            try tenant.change(call, UpdateMask(call.exchange), now: tables.now)
             tables.put(tenant)
             return tenant
         }
@@ -54,35 +75,59 @@ extension FirebaseProvider {
     }
 
     func deleteTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        call.exchange.world.remove(try tenant(call).key)
+        let key = try tenant(call).key
+        call.exchange.world.remove(key)
+        call.update { $0.put(DeletedTenant(key: key)) }
         return FirebaseAnswer(body: JSONObject())
     }
 
-    /// In the order of their IDs, so that the last ID of a page says where the next one begins. A full page has a token, also
-    /// when nothing comes after it.
+    /// In the order of their IDs' bytes, so that the last ID of a page says where the next one begins. A full page has a token, also
+    /// when nothing comes after it. A `pageSize` that is no size is as good as none.
     func listTenants(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try requireTenants(call)
         let query = call.exchange.request.queryForm
-        let size = min(1000, max(1, query["pageSize"].flatMap { Int($0) } ?? 20))
+        let size = query["pageSize"].flatMap { Int($0) }.flatMap { $0 > 0 ? min(1000, $0) : nil } ?? 20
         let place = Tenant.place(of: call.project.id)
         let page = call.read { tables in
             tables.rows(Tenant.order, prefix: place, after: place + (query["pageToken"] ?? ""), limit: size)
         }.map(\.row)
-        let documents = page.map { JSONValue.object($0.document(inEmulatorMode: call.isInEmulatorMode)) }
-        var body = JSONObject([("tenants", .array(documents))])
+        let documents = page.map { JSONValue.object($0.document(in: call)) }
+        var body = JSONObject()
+        if !documents.isEmpty || call.isInEmulatorMode { body["tenants"] = .array(documents) }
         if page.count == size { body["nextPageToken"] = page.last.map { .string($0.id) } }
         return FirebaseAnswer(body: body)
     }
 }
 
 extension Tenant {
+    /// Fields that do nothing here.
+    private static let otherFields = [
+        "inheritance", "recaptchaConfig", "smsRegionConfig", "monitoring", "passwordPolicyConfig", "client",
+        "mobileLinksConfig",
+    ]
+    /// All fields of the resource; the last three can't be set.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants#Tenant>
-    private static let largestNumberOfTestNumbers = 10
+    private static let fields =
+        otherFields + [
+            "displayName", "allowPasswordSignup", "enableEmailLinkSignin", "enableAnonymousUser", "disableAuth",
+            "emailPrivacyConfig", "testPhoneNumbers", "mfaConfig", "autodeleteAnonymousUsers", "name", "hashConfig",
+            "tenantId",
+        ]
 
     /// Sets the fields that the mask names.
-    fileprivate mutating func change(_ call: FirebaseCall, _ mask: UpdateMask) throws(FirebaseError) {
+    fileprivate mutating func change(
+        _ call: FirebaseCall, _ mask: UpdateMask, now: Instant
+    ) throws(FirebaseError) {
+        if !call.isInEmulatorMode, let name = call.fields.names.first(where: { !Tenant.fields.contains($0) }) {
+            throw .unknownName(name, at: "tenant")
+        }
         if mask.names("displayName") {
             displayName = try call.text("displayName")
             if let displayName { try check(displayName, call) }
+        }
+        guard displayName != nil || call.isInEmulatorMode else {
+            throw FirebaseError(
+                "MISSING_DISPLAY_NAME", "Missing tenant with valid display_name.", because: "displayName is missing")
         }
         if mask.names("allowPasswordSignup") { allowsPasswords = try call.flag("allowPasswordSignup") ?? false }
         if mask.names("enableEmailLinkSignin") { allowsEmailLinks = try call.flag("enableEmailLinkSignin") ?? false }
@@ -91,13 +136,14 @@ extension Tenant {
         if mask.names("emailPrivacyConfig.enableImprovedEmailPrivacy") {
             hidesEmails = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
         }
-        if mask.names("testPhoneNumbers") { testNumbers = try Tenant.testNumbers(call) }
+        if mask.names("testPhoneNumbers") { testNumbers = try TestNumbers.read(call.map("testPhoneNumbers")) }
         try mfa.change(call.nested("mfaConfig"), mask, at: "mfaConfig", message: "tenant.mfa_config")
+        try others.change(
+            call.fields.members, mask, fields: Tenant.otherFields, now: now.textOfTimestamp)
         isImplicit = false
     }
 
-    /// The words are the documentation's, and those of Admin SDKs; what production's message says isn't documented. The official
-    /// emulator takes any name.
+    /// The official emulator takes any name.
     /// <https://cloud.google.com/identity-platform/docs/multi-tenancy-managing-tenants>
     private func check(_ name: String, _ call: FirebaseCall) throws(FirebaseError) {
         let isLong = (4...20).contains(name.utf8.count)
@@ -106,6 +152,7 @@ extension Tenant {
         guard !call.isInEmulatorMode, !(isLong && isPlain && others) else { return }
         throw FirebaseError(
             "INVALID_DISPLAY_NAME",
+            "display_name should start with a letter and only consist of letters, digits and hyphens with 4-20 characters.",
             diagnosis: Diagnosis(
                 received: "displayName \(Diagnosis.quote(name))",
                 expected: "4 to 20 letters, digits and hyphens, of which the first is a letter", "choose another name"))
@@ -114,12 +161,16 @@ extension Tenant {
     private static func isLetter(_ byte: UInt8) -> Bool {
         (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
     }
+}
 
-    private static func testNumbers(_ call: FirebaseCall) throws(FirebaseError) -> [String: String] {
-        let pairs = try call.map("testPhoneNumbers")
-        guard pairs.count <= largestNumberOfTestNumbers else {
-            throw .invalidArgument(
-                "testPhoneNumbers has \(pairs.count) numbers; at most \(largestNumberOfTestNumbers) are taken")
+/// Numbers that have a code of their own, of a project or tenant.
+enum TestNumbers {
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants#Tenant>
+    private static let largest = 10
+
+    static func read(_ pairs: [(key: String, value: JSONValue)]) throws(FirebaseError) -> [String: String] {
+        guard pairs.count <= largest else {
+            throw .invalidArgument("testPhoneNumbers has \(pairs.count) numbers; at most \(largest) are taken")
         }
         var numbers: [String: String] = [:]
         for (number, code) in pairs {
@@ -132,5 +183,24 @@ extension Tenant {
             numbers[number] = code
         }
         return numbers
+    }
+}
+
+extension FirebaseError {
+    /// To administrators who manage tenants. Recorded as `tenant/manage#get-unknown`.
+    fileprivate static func tenantNotFound(_ diagnosis: Diagnosis) -> FirebaseError {
+        var error = FirebaseError("TENANT_NOT_FOUND", status: 404, diagnosis: diagnosis)
+        error.statusName = "NOT_FOUND"
+        return error
+    }
+
+    /// A member that a message hasn't. Recorded as `tenant/manage#create-unknown-field`.
+    fileprivate static func unknownName(_ name: String, at field: String) -> FirebaseError {
+        let name = Place.shortened(name, to: 200)
+        var error = invalidField(
+            field, "Invalid JSON payload received. Unknown name \"\(name)\" at '\(field)': Cannot find field.",
+            because: "the resource has no field \(Diagnosis.quote(name))")
+        error.listsError = true
+        return error
     }
 }

@@ -32,28 +32,42 @@ extension FirebaseProvider {
     ) throws(FirebaseError) -> String? {
         // Behind a colon stands what is to be done with the tenant.
         var named = exchange.parameters["tenant"].map { String($0.prefix { $0 != ":" }) }
-        if let value = body["tenantId"], !value.isNull {
-            guard let id = value.string else { throw .wrongType("tenant_id", "TYPE_STRING", value) }
+        let isInEmulatorMode = exchange.address.form == .prefix
+        // Who makes a user below a tenant makes it there, whatever the body says: `tenant/admin-accounts#create-in-a-body-tenant-b`.
+        let isCreation = named != nil && exchange.address.path.hasSuffix("/accounts")
+        if let value = body["tenantId"], !value.isNull, isInEmulatorMode || !isCreation {
+            // To protobuf, a number is a text as well (`tenant/selection#sign-in-number-tenant`).
+            guard let id = value.string ?? (isInEmulatorMode ? nil : value.integer.map(String.init)) else {
+                throw .wrongType("tenant_id", "TYPE_STRING", value)
+            }
             named = try agreed(named, id, "the body")
         }
         if exchange.request.method == "GET", let id = exchange.request.queryForm["tenantId"] {
             named = try agreed(named, id, "the query")
         }
-        if let idToken, idToken.isOf(project), let id = idToken.tenantID { named = try agreed(named, id, "idToken") }
+        if let idToken, idToken.isOf(project), let id = idToken.tenantID {
+            // Recorded as `tenant/selection#lookup-tenant-b`. The official emulator says no more than the code.
+            named = try agreed(
+                named, id, "idToken",
+                detail: isInEmulatorMode ? nil : "Specified tenant ID mismatches with the ID token.")
+        }
         return named
     }
 
-    private static func agreed(_ named: String?, _ id: String, _ place: String) throws(FirebaseError) -> String? {
+    private static func agreed(
+        _ named: String?, _ id: String, _ place: String, detail: String? = nil
+    ) throws(FirebaseError) -> String? {
         guard !id.isEmpty else { return named }
         guard let named, named != id else { return id }
         throw FirebaseError(
-            "TENANT_ID_MISMATCH",
+            "TENANT_ID_MISMATCH", detail,
             because: "\(place) is of tenant \(Diagnosis.quote(id)), the request is for \(Diagnosis.quote(named))")
     }
 
     /// A call that is about the users of a project or of one of its tenants, whose settings hold then.
     ///
-    /// - Throws: `PROJECT_DISABLED` for a tenant whose sign-in is switched off, unless `takesDisabled` is set.
+    /// - Throws: `TENANT_DISABLED` for a tenant whose sign-in is switched off, unless `takesDisabled` is set (recorded as
+    ///   `tenant/settings#auth-off-sign-in`); `PROJECT_DISABLED` in emulator mode.
     func scoped(
         _ exchange: Exchange, _ project: Project, tenant id: String?, isAdmin: Bool = false,
         takesDisabled: Bool = false, _ body: JSONObject = JSONObject(), idToken: DecodedIDToken? = nil
@@ -65,24 +79,32 @@ extension FirebaseProvider {
             try exchange.admit(project)
             return FirebaseCall(exchange, project: project, isAdmin: isAdmin, body: body, idToken: idToken)
         }
-        let tenant = try tenant(id, of: project, isAdmin: isAdmin, in: exchange)
+        let tenant = try tenant(id, of: project, in: exchange)
+        let isInEmulatorMode = exchange.address.form == .prefix
         guard takesDisabled || !tenant.isDisabled else {
             throw FirebaseError(
-                "PROJECT_DISABLED", because: "the tenant \(Diagnosis.quote(id)) has disableAuth: nobody may sign in")
+                isInEmulatorMode ? "PROJECT_DISABLED" : "TENANT_DISABLED",
+                because: "the tenant \(Diagnosis.quote(id)) has disableAuth: nobody may sign in")
         }
         return FirebaseCall(
-            exchange, project: project.within(tenant), tenant: id, isAdmin: isAdmin, body: body, idToken: idToken)
+            exchange, project: project.within(tenant, inEmulatorMode: isInEmulatorMode), tenant: id, isAdmin: isAdmin,
+            body: body, idToken: idToken)
     }
 
-    /// - Throws: `TENANT_NOT_FOUND`, or to apps `INVALID_TENANT_ID`.
-    func tenant(
-        _ id: String, of project: Project, isAdmin: Bool, in exchange: Exchange
-    ) throws(FirebaseError) -> Tenant {
+    /// - Throws: `INVALID_TENANT_ID`, `TENANT_DELETED` (recorded as `tenant/selection#admin-lookup-unknown-tenant` and
+    ///   `tenant/deletion#lookup-after-delete`).
+    func tenant(_ id: String, of project: Project, in exchange: Exchange) throws(FirebaseError) -> Tenant {
         let pool = UserPool(project: project.id, tenant: id)
-        if let tenant = exchange.world.read({ $0.find(Tenant.self, pool) }) { return tenant }
+        let (known, isDeleted) = exchange.world.read { tables in
+            (tables.find(Tenant.self, pool), tables.find(DeletedTenant.self, pool) != nil)
+        }
+        if let known { return known }
+        if isDeleted, exchange.address.form != .prefix {
+            throw FirebaseError("TENANT_DELETED", because: "the tenant \(Diagnosis.quote(id)) was deleted")
+        }
         guard projects.takesUnknownTenant(id, of: project, at: exchange.address) else {
             throw FirebaseError(
-                isAdmin ? "TENANT_NOT_FOUND" : "INVALID_TENANT_ID",
+                "INVALID_TENANT_ID",
                 because: "the project has no tenant \(Diagnosis.quote(id)): seed it, or create it")
         }
         exchange.takeTenant(id, of: project)
@@ -99,17 +121,24 @@ extension FirebaseProvider {
 extension FirebaseCall {
     /// - Throws: `code`, unless people may sign in this way.
     func require(_ method: String, or code: String) throws(FirebaseError) {
-        guard project.isEnabled(method) != true else { return }
+        guard !allows(method) else { return }
         guard let tenant else {
-            let provider = method == "emailLink" ? "password" : method
             throw FirebaseError(
-                code, because: "the project's provider \"\(provider)\" isn't there or isn't enabled in the seed")
+                code, because: "the project's provider \"\(method)\" isn't there or isn't enabled in the seed")
         }
         let settings = [
             "password": "allowPasswordSignup", "anonymous": "enableAnonymousUser", "emailLink": "enableEmailLinkSignin",
         ]
         throw FirebaseError(
             code, because: "\(settings[method] ?? method) of the tenant \(Diagnosis.quote(tenant)) isn't true")
+    }
+
+    /// A project's links in e-mails go with its passwords, and are off in a new project of production's
+    /// (`tenant/actions#link-no-tenant`); the official emulator knows no such switch.
+    private func allows(_ method: String) -> Bool {
+        guard method == "emailLink" else { return project.isEnabled(method) == true }
+        let isAllowed = project.providers.emailLink ?? isInEmulatorMode
+        return isAllowed && (tenant != nil || project.providers.password == true)
     }
 
     /// - Throws: `UNSUPPORTED_TENANT_OPERATION` for the users of a tenant.

@@ -9,19 +9,19 @@ import OAuth
 // https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
 //
 // The fake credential comes to the app as a provider's would, in the URL that the SDK sends as requestUri.
+//
+// Quirks: the title, the IDs and the classes are those by which tests find their way on the official emulator's page
+// (firebase-js-sdk: packages/auth/test/integration/webdriver/util/idp_page.ts). Whoever is added there is no person of this world, but
+// a user of the project, and goes with the project's users.
 
 extension FirebaseProvider {
-    /// The page's form is answered at the project's own domain, as a provider's answer is.
-    private func personPages(_ project: Project) -> PersonPages {
-        PersonPages(.firebase, .firebase, host: project.host, path: FirebaseProvider.handlerPath)
-    }
-
     func fakeSignIn(_ exchange: Exchange, _ flow: WebFlow, _ project: Project) -> Response {
         let decision = exchange.decision(
             provider: FirebaseProvider.name(ofProvider: flow.providerId) ?? name, client: project.id, interaction: nil)
         switch decision {
         case .ask: return choosePerson(exchange, flow, project)
-        case .approve(let account, _): return signedIn(exchange, flow, project, account)
+        case .approve(let account, _):
+            return signedIn(exchange, flow, project, FakePerson(account, at: flow.providerId))
         case .nobody:
             return FirebaseProvider.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
@@ -32,42 +32,39 @@ extension FirebaseProvider {
 
     /// What the page's form says.
     func personAnswered(_ exchange: Exchange, _ form: Form, to request: Form) -> Response {
-        guard let (project, flow) = signInUnderWay(exchange, request["state"] ?? ""), project.takesFakes,
-            let (_, answer) = personPages(project).answer(form, in: exchange)
-        else { return FirebaseProvider.noSuchSignIn() }
-        switch answer {
-        case .page(let page): return page
-        case .cancel: return failed(exchange, flow, "access_denied", nil)
-        case .searched(let search): return choosePerson(exchange, flow, project, search)
-        case .chosen(let id), .approved(let id):
+        guard let (project, flow) = signInUnderWay(exchange, request["state"] ?? ""), project.takesFakes else {
+            return FirebaseProvider.noSuchSignIn()
+        }
+        if let search = PersonChooser.Search(form) { return choosePerson(exchange, flow, project, search) }
+        if let id = form["account"] {
             guard let account = exchange.world.read({ $0.account(id) }) else {
                 return choosePerson(exchange, flow, project)
             }
-            return signedIn(exchange, flow, project, account)
+            return signedIn(exchange, flow, project, FakePerson(account, at: flow.providerId))
         }
-    }
-
-    private func choosePerson(
-        _ exchange: Exchange, _ flow: WebFlow, _ project: Project, _ search: PersonChooser.Search? = nil
-    ) -> Response {
-        personPages(project).choose(
-            exchange, client: "\(project.id), by a fake credential of \(flow.providerId)",
-            request: Form(fields: [Form.Field(name: "state", value: flow.token)]), search: search)
+        if let rawId = form["identity"] {
+            let identity = User.Identity(pool: flow.pool, providerId: flow.providerId, rawId: rawId)
+            guard let link = exchange.world.read({ $0.user(identity) })?.links.first(where: { $0.rawId == rawId })
+            else {
+                return choosePerson(exchange, flow, project)
+            }
+            return signedIn(exchange, flow, project, FakePerson(link))
+        }
+        guard form["action"] == "make" else { return failed(exchange, flow, "access_denied", nil) }
+        let person = FakePerson(
+            form, rawId: exchange.world.update { $0.random.text(20, from: Array("123456789".utf8)) })
+        if let problem = person.problem {
+            return choosePerson(exchange, flow, project, person: person, problem: problem)
+        }
+        return signedIn(exchange, flow, project, person)
     }
 
     private func signedIn(
-        _ exchange: Exchange, _ flow: WebFlow, _ project: Project, _ account: Account
+        _ exchange: Exchange, _ flow: WebFlow, _ project: Project, _ person: FakePerson
     ) -> Response {
-        // The same in every run, and another at each provider.
-        let number = Digest.sha256("firebase:fake:\(flow.providerId):\(account.id)").prefix(8)
-            .reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let claims = JSONObject([
-            ("sub", .string(String(number))), ("name", .string(account.fullName)), ("email", .string(account.email)),
-            ("email_verified", .bool(account.emailVerified)),
-        ])
-        var fields = [("state", flow.token), ("id_token", JSONValue.object(claims).text)]
+        var fields = [("state", flow.token), ("id_token", JSONValue.object(person.claims).text)]
         if flow.providerId.hasPrefix("saml.") {
-            let response: JSONValue = ["assertion": ["subject": ["nameId": .string(account.email)]]]
+            let response: JSONValue = ["assertion": ["subject": ["nameId": .string(person.email)]]]
             fields.append(("SAMLResponse", response.text))
         }
         let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
@@ -77,5 +74,182 @@ extension FirebaseProvider {
     /// What orders call one of the providers that Firebase knows: `google` for `google.com`.
     private static func name(ofProvider id: String) -> String? {
         IdentitySources.source(id).map { $0.title.lowercased() }
+    }
+
+    // MARK: - The page
+
+    private static let widgetTitle = "Auth Emulator IDP Login Widget"
+    /// As many of the project's users are listed.
+    private static let listed = 100
+
+    private func choosePerson(
+        _ exchange: Exchange, _ flow: WebFlow, _ project: Project, _ search: PersonChooser.Search? = nil,
+        person: FakePerson? = nil, problem: String? = nil
+    ) -> Response {
+        let known = exchange.world.read { tables in
+            tables.users(withProvider: flow.providerId, in: flow.pool, limit: FirebaseProvider.listed)
+        }.flatMap { $0.links.filter { $0.providerId == flow.providerId } }
+        let ids = Set(known.map(\.rawId))
+        let chooser = PersonChooser(exchange, search)
+        let people = chooser.fields { account in
+            // Who has signed in already is among the users.
+            guard !ids.contains(FakePerson.rawId(of: account, at: flow.providerId)) else { return .group([]) }
+            return PersonChooser.button(
+                account, title: account.fullName.isEmpty ? account.id : account.fullName,
+                notes: account.email + (account.emailVerified ? "" : " · address not verified"))
+        }
+        let users = known.map { link -> HTML in
+            let title = link.displayName ?? "(No display name)"
+            return .tag(
+                "li", [("class", "js-reuse-account")],
+                .tag(
+                    "button",
+                    [
+                        ("class", "person"), ("type", "submit"), ("name", "identity"), ("value", link.rawId),
+                        ("data-initial", title.prefix(1).uppercased()),
+                    ],
+                    .tag(
+                        "span", [], .tag("strong", [], title),
+                        .tag("span", [("class", "soft small")], link.email ?? link.screenName ?? link.rawId))))
+        }
+        let list: [HTML] =
+            [
+                .element(
+                    "ul", attributes: [(name: "class", value: "plain")],
+                    children: users + [
+                        .tag(
+                            "li", [("id", "add-account-button"), ("class", "js-new-account")],
+                            .tag("a", [("class", "button quiet"), ("href", "#add-user")], "Add new account"))
+                    ])
+            ]
+            + (chooser.isEmpty
+                ? [] : [.tag("p", [("class", "soft small")], "People of this world:")] + people)
+        let alert =
+            problem.map { [HTML.tag("p", [("class", "error"), ("role", "alert"), ("id", "email-error")], $0)] } ?? []
+        let content: [HTML] = [
+            .tag("h1", [], "Sign-in with \(flow.providerId)"),
+            .tag("p", [("class", "soft")], "to go on to \(project.id), by a fake credential"),
+            form(exchange, flow, project, id: "accounts-list", list),
+            .element(
+                "section", attributes: [(name: "id", value: "add-user")],
+                children: [
+                    .tag("h2", [], "Add new account"),
+                    form(
+                        exchange, flow, project, id: "main-form",
+                        alert + (person ?? FakePerson()).fields + [
+                            .tag(
+                                "button",
+                                [("type", "submit"), ("name", "action"), ("value", "make"), ("id", "sign-in")],
+                                "Sign in with \(flow.providerId)"),
+                            .tag(
+                                "button",
+                                [
+                                    ("type", "submit"), ("name", "action"), ("value", "cancel"), ("class", "quiet"),
+                                    ("formnovalidate", nil),
+                                ], "Cancel"),
+                        ]),
+                ]), .script(FirebaseProvider.script),
+        ]
+        var response = Page.response(
+            title: FirebaseProvider.widgetTitle, status: problem == nil ? 200 : 422, look: .firebase, content)
+        response.headers.append((name: "X-Frame-Options", value: "deny"))
+        return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
+    }
+
+    /// The page's forms are answered at the project's own domain, as a provider's answer is.
+    private func form(
+        _ exchange: Exchange, _ flow: WebFlow, _ project: Project, id: String, _ children: [HTML]
+    ) -> HTML {
+        let address = exchange.address.url(of: project.host, FirebaseProvider.handlerPath)
+        let request = Form(fields: [Form.Field(name: "state", value: flow.token)])
+        return .element(
+            "form",
+            attributes: [(name: "id", value: id), (name: "method", value: "post"), (name: "action", value: address)],
+            children: [.carrying(request)] + children)
+    }
+
+    /// The page works without it. Tests for the official emulator's page wait until there is such a function.
+    private static let script: StaticString = """
+        function toggleForm(isShown){if(isShown)document.getElementById('email-input').focus()}\
+        document.querySelector('.js-new-account').addEventListener('click',function(){toggleForm(true)})
+        """
+}
+
+/// Somebody whom a fake credential is about.
+private struct FakePerson {
+    var rawId = ""
+    var email = ""
+    var isVerified = true
+    var displayName = ""
+    var screenName = ""
+    var photoURL = ""
+
+    init() {}
+
+    init(_ account: Account, at provider: String) {
+        rawId = FakePerson.rawId(of: account, at: provider)
+        (email, isVerified, displayName) = (account.email, account.emailVerified, account.fullName)
+    }
+
+    /// The same in every run, and another at each provider.
+    static func rawId(of account: Account, at provider: String) -> String {
+        let digest = Digest.sha256("firebase:fake:\(provider):\(account.id)")
+        return String(digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    }
+
+    /// Who has signed in before. The official emulator says of such an address that it is verified.
+    init(_ link: User.Link) {
+        rawId = link.rawId
+        email = link.email ?? ""
+        displayName = link.displayName ?? ""
+        screenName = link.screenName ?? ""
+        photoURL = link.photoUrl ?? ""
+    }
+
+    init(_ form: Form, rawId: String) {
+        self.rawId = rawId
+        func text(_ name: String) -> String {
+            String((form[name] ?? "").drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+        }
+        (email, displayName, screenName, photoURL) = (
+            text("email"), text("displayName"), text("screenName"), text("photoUrl")
+        )
+    }
+
+    /// Why nobody can sign in like this, in a sentence for the page.
+    var problem: String? {
+        if email.isEmpty { return "Email required" }
+        if !email.contains("@") { return "Missing \"@\"" }
+        if !TextRule.email.holds(email) { return "This isn't an e-mail address." }
+        let isShort = displayName.utf8.count <= 1_024 && screenName.utf8.count <= 1_024 && photoURL.utf8.count <= 8_192
+        return isShort ? nil : "Something here is too long."
+    }
+
+    var claims: JSONObject {
+        var claims = JSONObject([("sub", .string(rawId))])
+        func set(_ name: String, _ value: String) { if !value.isEmpty { claims[name] = .string(value) } }
+        set("name", displayName)
+        set("screen_name", screenName)
+        set("email", email)
+        claims["email_verified"] = .bool(isVerified)
+        set("picture", photoURL)
+        return claims
+    }
+
+    /// The form's fields, filled in with what was sent before.
+    var fields: [HTML] {
+        func input(_ id: String, _ name: String, _ label: String, _ value: String, _ type: String) -> HTML {
+            .tag(
+                "label", [], .text(label),
+                .tag(
+                    "input",
+                    [("id", id), ("type", type), ("name", name), ("value", value), ("autocomplete", "off")]))
+        }
+        return [
+            input("email-input", "email", "Email", email, "email"),
+            input("display-name-input", "displayName", "Display name (optional)", displayName, "text"),
+            input("screen-name-input", "screenName", "Screen name (optional)", screenName, "text"),
+            input("profile-photo-input", "photoUrl", "Profile photo URL (optional)", photoURL, "text"),
+        ]
     }
 }

@@ -11,14 +11,7 @@ extension Look {
             @media (prefers-color-scheme:dark){:root{--ink:#e8eaed;--soft:#9aa0a6;--paper:#17181a;--card:#202124;\
             --line:#5f6368;--act:#8ab4f8;--on-act:#10213d;--link:#8ab4f8}}\
             main{border:0;border-top:4px solid #ffa000;border-radius:2px;max-width:26rem;\
-            box-shadow:0 1px 3px rgb(0 0 0/.25)}
+            box-shadow:0 1px 3px rgb(0 0 0/.25)}\
+            ul.plain{list-style:none;margin:0;padding:0}
             """)
-}
-
-extension PageWords {
-    static let firebase = PageWords(choose: "Sign in with Firebase") { words in
-        words.somebodyElse = "Add another account"
-        words.newPerson = "Add an account to Firebase's page"
-        words.make = "Sign in"
-    }
 }

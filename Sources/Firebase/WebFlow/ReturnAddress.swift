@@ -107,7 +107,10 @@ extension WebFlow.Destination {
 
 extension Project {
     /// The domains to which people may be sent on.
-    var returnDomains: [String] { authorizedDomains + ["\(id).firebaseapp.com", "\(id).web.app"] }
+    var returnDomains: [String] {
+        domains ?? authorizedDomains
+            + ["\(id).firebaseapp.com", "\(id).web.app"].filter { !authorizedDomains.contains($0) }
+    }
 
     /// `text` as the address of a web page of the project's.
     ///

@@ -1,0 +1,80 @@
+import EmulatorCore
+import JSON
+
+/// Settings of a project or tenant that do nothing here. They are kept and told as an administrator writes them, so that a script
+/// that reads them back, and writes them again, meets no surprise.
+///
+/// A member that is false, zero or empty isn't told, as protobuf's JSON leaves it out: `{"allowByDefault": {"disallowedRegions": []}}`
+/// comes back as `{"allowByDefault": {}}`. Recorded as `tenant/manage#create-phones` and `other-fields`
+/// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json and auth-config-sdk-production.json).
+struct OtherSettings: Codable, Sendable {
+    /// How many bytes of JSON a project or tenant may have in them.
+    private static let limit = 64 << 10
+
+    private var kept = CustomClaims()
+
+    var members: JSONObject { kept.object }
+
+    subscript(name: String) -> JSONValue? { kept.object[name] }
+
+    /// Sets the fields that the mask names, of those at `fields`; `given` is the request's body.
+    mutating func change(
+        _ given: JSONObject, _ mask: UpdateMask, fields: [String], now: String
+    ) throws(FirebaseError) {
+        var object = kept.object
+        for field in fields {
+            for path in mask.paths(below: field) {
+                let parts = path.split(separator: ".").map(String.init)
+                OtherSettings.set(OtherSettings.value(given, parts[...]), at: parts[...], in: &object)
+            }
+            if let value = object[field] { object[field] = OtherSettings.told(value) }
+        }
+        if mask.touches("passwordPolicyConfig"), case .object(var policy)? = object["passwordPolicyConfig"] {
+            policy["passwordPolicyVersions"] = policy["passwordPolicyVersions"]?.array.map { versions in
+                .array(versions.map { OtherSettings.versioned($0) })
+            }
+            policy["lastUpdateTime"] = .string(now)
+            object["passwordPolicyConfig"] = .object(policy)
+        }
+        guard JSONValue.object(object).text.utf8.count <= OtherSettings.limit else {
+            throw .invalidArgument("the settings have more than \(OtherSettings.limit) bytes")
+        }
+        kept = CustomClaims(object)
+    }
+
+    private static func versioned(_ version: JSONValue) -> JSONValue {
+        guard case .object(var version) = version else { return version }
+        version["schemaVersion"] = 1
+        return .object(version)
+    }
+
+    private static func value(_ object: JSONObject, _ path: ArraySlice<String>) -> JSONValue? {
+        guard let first = path.first, let value = object[first] else { return nil }
+        let rest = path.dropFirst()
+        if rest.isEmpty { return value }
+        return value.object.flatMap { OtherSettings.value($0, rest) }
+    }
+
+    private static func set(_ value: JSONValue?, at path: ArraySlice<String>, in object: inout JSONObject) {
+        guard let first = path.first else { return }
+        let rest = path.dropFirst()
+        guard !rest.isEmpty else {
+            object[first] = value
+            return
+        }
+        var inner = object[first]?.object ?? JSONObject()
+        set(value, at: rest, in: &inner)
+        object[first] = .object(inner)
+    }
+
+    /// The value without members that protobuf leaves out; `nil` where it is left out itself.
+    private static func told(_ value: JSONValue) -> JSONValue? {
+        switch value {
+        case .null, .bool(false), .integer(0), .string(""): nil
+        case .array(let items): items.isEmpty ? nil : .array(items)
+        case .object(let object):
+            .object(JSONObject(object.members.compactMap { member in told(member.value).map { (member.key, $0) } }))
+        default: value
+        }
+    }
+}
