@@ -21,7 +21,7 @@
 #include <openssl/x509v3.h>
 
 static inline EVP_PKEY *understudy_generate_rsa(unsigned int bits) { return EVP_RSA_gen(bits); }
-static inline EVP_PKEY *understudy_generate_p256(void) { return EVP_EC_gen("P-256"); }
+static inline EVP_PKEY *understudy_generate_ec(const char *curve) { return EVP_EC_gen(curve); }
 static inline EVP_PKEY *understudy_generate_ed25519(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }
 
 // A decoder for PEM keys. It keeps the pointer to the name of its input type, so that comes from here.
@@ -56,10 +56,10 @@ static inline EVP_PKEY *understudy_rsa_public(const unsigned char *n, size_t n_s
   return key;
 }
 
-static inline EVP_PKEY *understudy_p256_public(const unsigned char *point, size_t size) {
+static inline EVP_PKEY *understudy_ec_public(const char *curve, const unsigned char *point, size_t size) {
   EVP_PKEY *key = NULL;
   OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
-  if (builder != NULL && OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) == 1 &&
+  if (builder != NULL && OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, curve, 0) == 1 &&
       OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, size) == 1)
     key = understudy_key_from("EC", builder);
   OSSL_PARAM_BLD_free(builder);

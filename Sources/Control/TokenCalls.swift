@@ -68,7 +68,8 @@ extension ControlAPI {
             let token =
                 draft.isSigned || tampering.signature != .valid
                 ? try exchange.world.keys[draft.owner].mint(
-                    draft.claims, at: now, type: draft.type, algorithm: draft.algorithm, tampering: tampering)
+                    draft.claims, at: now, type: draft.type, algorithm: draft.algorithm, secret: draft.secret,
+                    tampering: tampering)
                 : KeyRing.unsigned(draft.claims, at: now, tampering: tampering)
             var answer = JSONObject([("token", .string(token))])
             if let decoded = try? JWS(parsing: token) {

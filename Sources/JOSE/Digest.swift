@@ -6,6 +6,8 @@ package enum Digest {
 
     package static func sha256(_ text: String) -> [UInt8] { sha256(Array(text.utf8)) }
 
+    package static func sha384(_ text: String) -> [UInt8] { hash(OpenSSL.sha384, size: 48, Array(text.utf8)) }
+
     package static func sha512(_ text: String) -> [UInt8] { hash(OpenSSL.sha512, size: 64, Array(text.utf8)) }
 
     private static func hash(_ digest: OpaquePointer?, size: Int, _ input: [UInt8]) -> [UInt8] {

@@ -5,7 +5,11 @@ extension Key {
         try generated(understudy_generate_rsa(UInt32(bits)), "RSA")
     }
 
-    package static func generateP256() throws(KeyError) -> Key { try generated(understudy_generate_p256(), "P-256") }
+    package static func generateP256() throws(KeyError) -> Key { try generate(on: .p256) }
+
+    private static func generate(on curve: Curve) throws(KeyError) -> Key {
+        try generated(understudy_generate_ec(curve.rawValue), curve.rawValue)
+    }
 
     package static func generateEd25519() throws(KeyError) -> Key {
         try generated(understudy_generate_ed25519(), "Ed25519")
@@ -14,8 +18,10 @@ extension Key {
     /// A new key that signs with `algorithm`. For HS256 it is a secret of 32 bytes.
     package static func generate(for algorithm: Algorithm) throws(KeyError) -> Key {
         switch algorithm {
-        case .rs256, .ps256: return try generateRSA()
-        case .es256: return try generateP256()
+        case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: return try generateRSA()
+        case .es256: return try generate(on: .p256)
+        case .es384: return try generate(on: .p384)
+        case .es512: return try generate(on: .p521)
         case .edDSA: return try generateEd25519()
         case .hs256:
             var random = Randomness(seed: nil)

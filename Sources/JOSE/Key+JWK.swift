@@ -12,7 +12,7 @@ extension Key {
         return .object(JSONObject(members))
     }
 
-    /// Reads the public key of a JWK: `kty` `RSA` (`n`, `e`), `EC` (`crv` `P-256`, `x`, `y`) or `OKP` (`crv` `Ed25519`, `x`;
+    /// Reads the public key of a JWK: `kty` `RSA` (`n`, `e`), `EC` (`crv` `P-256`, `P-384` or `P-521`, `x`, `y`) or `OKP` (`crv` `Ed25519`, `x`;
     /// RFC 8037). A modulus has 2,048 to 8,192 bits and an exponent 64 at most, so that no key makes a verification expensive.
     package convenience init(jwk: JSONValue) throws(KeyError) {
         func member(_ name: String) throws(KeyError) -> [UInt8] {
@@ -34,15 +34,16 @@ extension Key {
                     "the JWK's modulus has fewer than 2048 bits, or its exponent is 0 or longer than 64 bits")
             }
             made = understudy_rsa_public(modulus, modulus.count, exponent, exponent.count)
-        case "EC" where jwk["crv"]?.string == "P-256":
+        case "EC" where jwk["crv"]?.string.flatMap { Curve(rawValue: $0) } != nil:
             let point = try [0x04] + member("x") + member("y")
-            made = understudy_p256_public(point, point.count)
+            made = understudy_ec_public(jwk["crv"]?.string ?? "", point, point.count)
         case "OKP" where jwk["crv"]?.string == "Ed25519":
             let point = try member("x")
             made = point.count == 32 ? EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, point, point.count) : nil
         default:
             throw KeyError(
-                "a JWK with kty \(jwk["kty"]?.string ?? "missing"): only RSA, EC P-256 and OKP Ed25519 are used here")
+                "a JWK with kty \(jwk["kty"]?.string ?? "missing"): only RSA, EC (P-256, P-384, P-521) and OKP Ed25519 are used here"
+            )
         }
         guard let made else { throw KeyError("the JWK's numbers make no key") }
         try self.init(owning: made, isPrivate: false)

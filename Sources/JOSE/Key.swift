@@ -12,11 +12,13 @@ package struct KeyError: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// An RSA, P-256 or Ed25519 key, private or public, or a secret for HMAC. It owns one `EVP_PKEY`, which many threads may read at once.
+/// A key of RSA, of an elliptic curve or of Ed25519, private or public, or a secret for HMAC. It owns one `EVP_PKEY`, which many threads may read at once.
 package final class Key: @unchecked Sendable {
     package enum Kind: Equatable, Sendable {
         case rsa(bits: Int)
         case p256
+        case p384
+        case p521
         case ed25519
         /// Bytes that both sides know. There is no public half.
         case secret
@@ -40,12 +42,13 @@ package final class Key: @unchecked Sendable {
                 ("kty", "RSA"), ("n", .string(Base64URL.encode(Key.number(pointer, "n")))),
                 ("e", .string(Base64URL.encode(Key.number(pointer, "e")))),
             ]
-        case EVP_PKEY_EC where Key.group(pointer) == "prime256v1":
-            kind = .p256
+        case EVP_PKEY_EC where Curve(group: Key.group(pointer)) != nil:
+            let curve = Curve(group: Key.group(pointer)) ?? .p256
+            kind = curve.kind
             publicMembers = [
-                ("kty", "EC"), ("crv", "P-256"),
-                ("x", .string(Base64URL.encode(Key.number(pointer, "qx", width: 32)))),
-                ("y", .string(Base64URL.encode(Key.number(pointer, "qy", width: 32)))),
+                ("kty", "EC"), ("crv", .string(curve.rawValue)),
+                ("x", .string(Base64URL.encode(Key.number(pointer, "qx", width: curve.width)))),
+                ("y", .string(Base64URL.encode(Key.number(pointer, "qy", width: curve.width)))),
             ]
         case EVP_PKEY_ED25519:
             kind = .ed25519
@@ -58,7 +61,8 @@ package final class Key: @unchecked Sendable {
         default:
             let name = EVP_PKEY_get0_type_name(pointer).map { String(cString: $0) } ?? "unknown"
             EVP_PKEY_free(pointer)
-            throw KeyError("a key of type \(name): only RSA, P-256 (prime256v1) and Ed25519 keys are used here")
+            throw KeyError(
+                "a key of type \(name): only RSA, P-256 (prime256v1), P-384, P-521 and Ed25519 keys are used here")
         }
     }
 

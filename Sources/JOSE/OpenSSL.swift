@@ -8,6 +8,11 @@ enum OpenSSL {
         return EVP_MD_fetch(nil, "SHA256", nil)
     }()
 
+    nonisolated(unsafe) static let sha384: OpaquePointer? = {
+        prepare()
+        return EVP_MD_fetch(nil, "SHA384", nil)
+    }()
+
     nonisolated(unsafe) static let sha512: OpaquePointer? = {
         prepare()
         return EVP_MD_fetch(nil, "SHA512", nil)

@@ -6,18 +6,71 @@ package enum Algorithm: String, Sendable, CaseIterable {
     /// HMAC with SHA-256, by a secret that both sides know.
     case hs256 = "HS256"
     case rs256 = "RS256"
+    case rs384 = "RS384"
+    case rs512 = "RS512"
     case es256 = "ES256"
+    case es384 = "ES384"
+    case es512 = "ES512"
     case ps256 = "PS256"
+    case ps384 = "PS384"
+    case ps512 = "PS512"
     /// With Ed25519; the name allows Ed448, too (RFC 8037 §3.1), which isn't used here.
     case edDSA = "EdDSA"
 
+    /// The hash in the algorithm's name. EdDSA's name has none, and Ed25519 hashes by itself, with SHA-512.
+    fileprivate enum Hash {
+        case sha256
+        case sha384
+        case sha512
+
+        var function: OpaquePointer? {
+            switch self {
+            case .sha256: OpenSSL.sha256
+            case .sha384: OpenSSL.sha384
+            case .sha512: OpenSSL.sha512
+            }
+        }
+
+        var size: Int32 {
+            switch self {
+            case .sha256: 32
+            case .sha384: 48
+            case .sha512: 64
+            }
+        }
+    }
+
+    fileprivate var hash: Hash {
+        switch self {
+        case .hs256, .rs256, .es256, .ps256: .sha256
+        case .rs384, .es384, .ps384: .sha384
+        case .rs512, .es512, .ps512, .edDSA: .sha512
+        }
+    }
+
+    /// The curve of an ECDSA algorithm.
+    var curve: Curve? {
+        switch self {
+        case .es256: .p256
+        case .es384: .p384
+        case .es512: .p521
+        default: nil
+        }
+    }
+
+    fileprivate var isPSS: Bool { [.ps256, .ps384, .ps512].contains(self) }
+
     /// The left half of the hash of `text`, base64url: OpenID Connect's `at_hash` and `c_hash` in a token that is signed with
-    /// this algorithm. The hash is the one in the algorithm's name. EdDSA's name has none: clients take
-    /// SHA-512, which Ed25519 itself uses.
+    /// this algorithm. The hash is the one in the algorithm's name, and SHA-512 for EdDSA, as clients take it.
     /// <https://openid.net/specs/openid-connect-core-1_0.html#CodeIDToken>, <https://github.com/panva/oidc-token-hash>
     package func leftHalf(of text: String) -> String {
-        let hash = self == .edDSA ? Digest.sha512(text) : Digest.sha256(text)
-        return Base64URL.encode(Array(hash.prefix(hash.count / 2)))
+        let digest =
+            switch hash {
+            case .sha256: Digest.sha256(text)
+            case .sha384: Digest.sha384(text)
+            case .sha512: Digest.sha512(text)
+            }
+        return Base64URL.encode(Array(digest.prefix(digest.count / 2)))
     }
 }
 
@@ -25,7 +78,7 @@ package enum Algorithm: String, Sendable, CaseIterable {
 package enum Verdict: Equatable, Sendable {
     case valid
     case invalid
-    /// An ES256 signature in ASN.1 DER, as many libraries make it by default; JOSE wants the 64 bytes r‖s.
+    /// An ECDSA signature in ASN.1 DER, as many libraries make it by default; JOSE wants the bytes r‖s.
     case derEncoded
     /// The length isn't the one of this algorithm and key.
     case wrongLength(found: Int, expected: Int)
@@ -35,14 +88,16 @@ package enum Verdict: Equatable, Sendable {
 extension Key {
     /// Whether the key can make and check signatures of `algorithm`.
     package func suits(_ algorithm: Algorithm) -> Bool {
-        switch (algorithm, kind) {
-        case (.rs256, .rsa), (.ps256, .rsa), (.es256, .p256), (.edDSA, .ed25519), (.hs256, .secret): true
-        default: false
+        switch kind {
+        case .rsa: [.rs256, .rs384, .rs512, .ps256, .ps384, .ps512].contains(algorithm)
+        case .p256, .p384, .p521: algorithm.curve?.kind == kind
+        case .ed25519: algorithm == .edDSA
+        case .secret: algorithm == .hs256
         }
     }
 
-    /// Signs with RS256 (PKCS#1 v1.5), PS256 (PSS, a salt of 32 bytes), ES256 (64 bytes r‖s), EdDSA or HS256. RS256, EdDSA and
-    /// HS256 make the same signature each time; PS256 and ES256 don't.
+    /// Signs with RSA (PKCS#1 v1.5, or PSS with a salt as long as the hash), ECDSA (r‖s), EdDSA or HMAC. PSS and ECDSA make another
+    /// signature each time.
     package func sign(_ message: [UInt8], with algorithm: Algorithm) throws(KeyError) -> [UInt8] {
         guard isPrivate, suits(algorithm) else { throw KeyError("this key can't sign \(algorithm.rawValue)") }
         if algorithm == .rs256 {
@@ -61,20 +116,20 @@ extension Key {
             EVP_DigestSign(context, &signature, &length, message, message.count) == 1
         else { throw KeyError("signing failed") }
         signature.removeLast(signature.count - length)
-        guard algorithm == .es256 else { return signature }
-        guard let raw = ECDSASignature.raw(fromDER: signature) else { throw KeyError("signing failed") }
+        guard let width = algorithm.curve?.width else { return signature }
+        guard let raw = ECDSASignature.raw(fromDER: signature, width: width) else { throw KeyError("signing failed") }
         return raw
     }
 
     package func verify(_ signature: [UInt8], of message: [UInt8], with algorithm: Algorithm) -> Verdict {
         guard suits(algorithm) else { return .wrongKeyType }
         var encoded = signature
-        if algorithm == .es256 {
-            guard signature.count == 64 else {
-                return ECDSASignature.raw(fromDER: signature) == nil
-                    ? .wrongLength(found: signature.count, expected: 64) : .derEncoded
+        if let width = algorithm.curve?.width {
+            guard signature.count == 2 * width else {
+                return ECDSASignature.raw(fromDER: signature, width: width) == nil
+                    ? .wrongLength(found: signature.count, expected: 2 * width) : .derEncoded
             }
-            guard let der = ECDSASignature.der(fromRaw: signature) else { return .invalid }
+            guard let der = ECDSASignature.der(fromRaw: signature, width: width) else { return .invalid }
             encoded = der
         } else if signature.count != signatureCapacity {
             return .wrongLength(found: signature.count, expected: signatureCapacity)
@@ -94,10 +149,10 @@ extension Key {
         return EVP_DigestVerify(context, encoded, encoded.count, message, message.count) == 1 ? .valid : .invalid
     }
 
-    /// How long a signature is at most, as OpenSSL writes it: in bytes, and for all but ES256 exactly.
+    /// How long a signature is at most, as OpenSSL writes it: in bytes, and for all but ECDSA exactly.
     private var signatureCapacity: Int {
         switch kind {
-        case .rsa, .p256: Int(EVP_PKEY_get_size(pointer))
+        case .rsa, .p256, .p384, .p521: Int(EVP_PKEY_get_size(pointer))
         case .ed25519: 64
         case .secret: 32
         }
@@ -105,13 +160,13 @@ extension Key {
 
     /// Ed25519 hashes by itself.
     private static func digest(of algorithm: Algorithm) -> OpaquePointer? {
-        algorithm == .edDSA ? nil : OpenSSL.sha256
+        algorithm == .edDSA ? nil : algorithm.hash.function
     }
 
-    /// RFC 7518 section 3.5: the salt of PS256 is as long as the hash.
+    /// RFC 7518 section 3.5: the salt is as long as the hash.
     private static func setPadding(_ details: OpaquePointer?, for algorithm: Algorithm) -> Bool {
-        guard algorithm == .ps256 else { return true }
+        guard algorithm.isPSS else { return true }
         return EVP_PKEY_CTX_set_rsa_padding(details, RSA_PKCS1_PSS_PADDING) == 1
-            && EVP_PKEY_CTX_set_rsa_pss_saltlen(details, 32) == 1
+            && EVP_PKEY_CTX_set_rsa_pss_saltlen(details, algorithm.hash.size) == 1
     }
 }

@@ -46,7 +46,7 @@ struct BrokenToken: Sendable, CustomStringConvertible {
         BrokenToken(#"{"header":{"kid":"nobody's"}}"#, #"has the kid "nobody's""#),
         BrokenToken(#"{"header":{"kid":null}}"#, "the header has no kid"),
         BrokenToken(#"{"header":{"alg":"ES256"}}"#, "that key signs with RS256"),
-        BrokenToken(#"{"header":{"alg":"RS512"}}"#, #"alg is "RS512""#),
+        BrokenToken(#"{"header":{"alg":"HS512"}}"#, #"alg is "HS512""#),
     ]
 }
 

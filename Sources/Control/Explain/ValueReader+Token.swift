@@ -131,6 +131,15 @@ extension ValueReader {
                 }
             }
         }
+        // The client of an ID token, of an access token, or of an assertion.
+        for name in ["aud", "client_id", "iss"] {
+            let client = token.claims[name]?.string ?? ""
+            let secrets = world.seed.sections.lazy.compactMap { $0.secret(ofClient: client) }
+            guard let secret = secrets.first, let key = try? Key(secret: Array(secret.utf8)) else { continue }
+            return token.verify(with: key, algorithm: .hs256) == .valid
+                ? .init(holds: true, "HS256, by the secret of client \(Diagnosis.quote(client))")
+                : .init(holds: false, "HS256, and not by the secret of client \(Diagnosis.quote(client))")
+        }
         return .init(holds: nil, "HS256, by a secret that both sides know: not checked")
     }
 

@@ -26,15 +26,19 @@ package struct TokenDraft: Sendable {
     package let type: String?
     /// What it is signed with; `nil` is the first that the owner signs with.
     package let algorithm: Algorithm?
+    /// The client's, with which HS256 signs.
+    package let secret: String?
     package let isSigned: Bool
 
     package init(
-        claims: JSONObject, owner: KeyOwner, type: String?, algorithm: Algorithm? = nil, isSigned: Bool = true
+        claims: JSONObject, owner: KeyOwner, type: String?, algorithm: Algorithm? = nil, secret: String? = nil,
+        isSigned: Bool = true
     ) {
         self.claims = claims
         self.owner = owner
         self.type = type
         self.algorithm = algorithm
+        self.secret = secret
         self.isSigned = isSigned
     }
 }

@@ -30,22 +30,32 @@ package final class AppliedFault: Sendable {
 
 extension Exchange {
     /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. `type` is the header's `typ`; without one, the
-    /// header is Apple's. Without an `algorithm`, it is the first that the owner signs with. Without `isSigned`, the token has
-    /// no signature. Every token of an operation is made here.
+    /// header is Apple's. Without an `algorithm`, it is the first that the owner signs with; HS256 signs with `secret`, the client's.
+    /// Without `isSigned`, the token has no signature. Every token of an operation is made here.
     package func mint(
         _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
-        isSigned: Bool = true
+        secret: String? = nil, isSigned: Bool = true
     ) throws(KeyError) -> String {
         let ring = world.keys[owner]
         guard let appliedFault, let tampering = appliedFault.fault.effect.token else {
             guard isSigned else { return JWS.unsigned(header: KeyRing.unsignedHeader, claims: claims) }
-            return try ring.mint(claims, at: time, type: type, algorithm: algorithm)
+            return try ring.mint(claims, at: time, type: type, algorithm: algorithm, secret: secret)
         }
         appliedFault.use()
         guard isSigned || tampering.signature != .valid else {
             return KeyRing.unsigned(claims, at: time, tampering: tampering)
         }
-        return try ring.mint(claims, at: time, type: type, algorithm: algorithm, tampering: tampering)
+        return try ring.mint(
+            claims, at: time, type: type, algorithm: algorithm, secret: secret, tampering: tampering)
+    }
+
+    /// The claims of an answer that is JSON, changed as a fault orders.
+    package func claims(_ claims: JSONObject) -> JSONObject {
+        guard let appliedFault, let tampering = appliedFault.fault.effect.token, tampering.changesClaimsOnly else {
+            return claims
+        }
+        appliedFault.use()
+        return tampering.apply(to: claims, now: world.now)
     }
 
     /// The JSON Web Key Set of `owner`, unless a fault orders otherwise.

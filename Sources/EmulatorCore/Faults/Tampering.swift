@@ -51,6 +51,9 @@ package struct Tampering: SchemaObject {
         TimeSpan(text.hasPrefix("+") && !text.hasPrefix("+-") ? String(text.dropFirst()) : text)
     }
 
+    /// Whether it can be carried out where claims are no token's.
+    var changesClaimsOnly: Bool { header.isEmpty && signature == .valid }
+
     /// Whether it leaves every token as it is.
     var isNothing: Bool { claims.isEmpty && header.isEmpty && signature == .valid }
 
@@ -87,6 +90,13 @@ package struct Tampering: SchemaObject {
 }
 
 extension KeyRing {
+    /// A key that no verifier knows.
+    private func unknown(_ algorithm: Algorithm?) throws(KeyError) -> KeyGenerator.NamedKey {
+        if algorithm == .hs256 { return .shared(try Key.generate(for: .hs256)) }
+        guard let key = unpublished(algorithm) else { throw KeyError("no unpublished key is ready") }
+        return key
+    }
+
     /// `claims` changed, without a signature.
     package static func unsigned(_ claims: JSONObject, at time: Instant, tampering: Tampering) -> String {
         JWS.unsigned(
@@ -96,10 +106,12 @@ extension KeyRing {
 
     /// Signs `claims` as `tampering` has it.
     package func mint(
-        _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil, tampering: Tampering
+        _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
+        secret: String? = nil, tampering: Tampering
     ) throws(KeyError) -> String {
-        let own = tampering.signature == .unknownKey ? unpublished(algorithm) : signing(at: time, with: algorithm)
-        guard let named = own else { throw KeyRing.noKey(algorithm) }
+        let named =
+            tampering.signature == .unknownKey
+            ? try unknown(algorithm) : try signer(at: time, with: algorithm, secret)
         let claims = tampering.apply(to: claims, now: time)
         let header = tampering.apply(toHeader: KeyRing.header(named, type: type))
         switch tampering.signature {
@@ -114,7 +126,9 @@ extension KeyRing {
         case .wrongAlgorithm:
             var confused = header
             confused["alg"] = "HS256"
-            let secret = try Key(secret: Array(try named.key.publicPEM().utf8))
+            // A token that is HS256 already is so with the client's secret, and not with the key that anybody has.
+            let confusing = named.algorithm == .hs256 ? try signer(at: time, with: nil, nil).key : named.key
+            let secret = try Key(secret: Array(try confusing.publicPEM().utf8))
             return try JWS.mint(header: confused, claims: claims, key: secret, algorithm: .hs256)
         case .none:
             var unsigned = header

@@ -58,7 +58,9 @@ extension SeededKeys {
 
 extension Algorithm {
     /// What a provider can sign with: all but HMAC, whose secret can't be published.
-    package static let published: [Algorithm] = [.rs256, .ps256, .es256, .edDSA]
+    package static let published: [Algorithm] = [
+        .rs256, .rs384, .rs512, .ps256, .ps384, .ps512, .es256, .es384, .es512, .edDSA,
+    ]
 }
 
 extension Fields {
@@ -71,14 +73,14 @@ extension Fields {
                 algorithm: anyAlgorithm
                     ? fields.optional(
                         "algorithm", .choice(Algorithm.published.map(\.rawValue)),
-                        "What it signs with; by default the first of the algorithms in use that suits the key."
+                        "What it signs with; by default the first of the algorithms in use that suits the key. A key for one that isn't in use rests."
                     ).flatMap { Algorithm(rawValue: $0) } : nil)
         }
         return list(
             "signingKeys", of: key, key: "id",
             anyAlgorithm
-                ? "Keys that sign tokens, oldest first: RSA-2048, P-256 or Ed25519; three are made for each algorithm that has none."
-                : "RSA-2048 keys that sign tokens, oldest first; three are made by default.")
+                ? "Keys that sign tokens, oldest first: RSA-2048, P-256, P-384, P-521 or Ed25519; one is made for each algorithm that has none."
+                : "RSA-2048 keys that sign tokens, oldest first; one is made by default.")
     }
 
     // The loader reads the files and puts their text in place of their names.
@@ -109,14 +111,13 @@ extension SeedReferences {
         }
     }
 
-    /// The signing keys in the list `json` are for `algorithms`, those that their owner signs with.
+    /// The signing keys in the list `json` are for `algorithms`, those that their owner signs with, or each for the one that it names.
     package mutating func expectSigningKeys(_ json: LocatedJSON?, for algorithms: [Algorithm] = [.rs256]) {
         for item in json?.items ?? [] {
             guard let pem = item["privateKey"], let key = pem.string.flatMap({ keys[$0] }) else { continue }
             var wanted = algorithms
-            if let written = item["algorithm"], let algorithm = written.string.flatMap({ Algorithm(rawValue: $0) }) {
-                let names = algorithms.map(\.rawValue).joined(separator: ", ")
-                if !algorithms.contains(algorithm) { add(written, "the tokens are signed with \(names) only") }
+            if let algorithm = item["algorithm"]?.string.flatMap({ Algorithm(rawValue: $0) }) {
+                // A key for an algorithm that isn't in use rests.
                 wanted = [algorithm]
             }
             if !wanted.contains(where: { key.signs($0) }) { add(pem, "expected \(SeedReferences.kinds(for: wanted))") }
@@ -128,8 +129,10 @@ extension SeedReferences {
         for algorithm in algorithms {
             let kind =
                 switch algorithm {
-                case .rs256, .ps256: "an RSA private key of 2048 bits"
+                case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: "an RSA private key of 2048 bits"
                 case .es256: "a P-256 private key"
+                case .es384: "a P-384 private key"
+                case .es512: "a P-521 private key"
                 case .edDSA: "an Ed25519 private key"
                 case .hs256: "no key"
                 }

@@ -8,23 +8,36 @@ extension KeyRing {
         ["keys": .array(keys.map { $0.key.jwk(keyID: $0.id, algorithm: $0.algorithm) })]
     }
 
-    /// Signs `claims` with the key of the moment. Without a `type`, the header is Apple's: `kid` and `alg`.
+    /// Signs `claims` with the key of the moment, or by HMAC with the client's `secret`. Without a `type`, the header is Apple's:
+    /// `kid` and `alg`.
     package func mint(
-        _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil
+        _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil, secret: String? = nil
     ) throws(KeyError) -> String {
-        guard let named = signing(at: time, with: algorithm) else { throw KeyRing.noKey(algorithm) }
+        let named = try signer(at: time, with: algorithm, secret)
         return try JWS.mint(
             header: KeyRing.header(named, type: type), claims: claims, key: named.key, algorithm: named.algorithm)
     }
 
-    static func noKey(_ algorithm: Algorithm?) -> KeyError {
+    /// What signs at `time` with `algorithm`.
+    func signer(
+        at time: Instant, with algorithm: Algorithm?, _ secret: String?
+    ) throws(KeyError) -> KeyGenerator.NamedKey {
+        if algorithm == .hs256, let secret { return .shared(try Key(secret: Array(secret.utf8))) }
+        guard let named = signing(at: time, with: algorithm) else { throw KeyRing.noKey(algorithm) }
+        return named
+    }
+
+    private static func noKey(_ algorithm: Algorithm?) -> KeyError {
         KeyError(algorithm.map { "no signing key is ready for \($0.rawValue)" } ?? "no signing key is ready")
     }
 
     static func header(_ named: KeyGenerator.NamedKey, type: String?) -> JSONObject {
         let algorithm = JSONValue.string(named.algorithm.rawValue)
         guard let type else { return JSONObject([("kid", .string(named.id)), ("alg", algorithm)]) }
-        return JSONObject([("alg", algorithm), ("kid", .string(named.id)), ("typ", .string(type))])
+        var header = JSONObject([("alg", algorithm)])
+        header["kid"] = named.algorithm == .hs256 ? nil : .string(named.id)
+        header["typ"] = .string(type)
+        return header
     }
 
     static let unsignedHeader = JSONObject([("alg", "none"), ("typ", "JWT")])
@@ -48,6 +61,11 @@ extension KeyRing {
 }
 
 extension KeyGenerator.NamedKey {
+    /// A secret that both sides know, which no key set has.
+    static func shared(_ key: Key) -> KeyGenerator.NamedKey {
+        KeyGenerator.NamedKey(id: "", algorithm: .hs256, key: key)
+    }
+
     /// Whether `token` is signed by this key, with its algorithm.
     package func hasSigned(_ token: JWS) -> Bool {
         token.algorithm == algorithm.rawValue && token.verify(with: key, algorithm: algorithm) == .valid

@@ -11,7 +11,7 @@ struct AlgorithmTests {
 
     @Test(
         "PyJWT verifies each with the key set, and no other key's", .pyJWT,
-        arguments: [Algorithm.rs256, .ps256, .es256, .edDSA])
+        arguments: Algorithm.allCases.filter { $0 != .hs256 })
     func independent(algorithm: Algorithm) throws {
         let key = try Key.generate(for: algorithm)
         let token = try JWS.mint(
@@ -129,15 +129,16 @@ struct AlgorithmTests {
         }
     }
 
-    @Test("at_hash is the left half of the hash in the algorithm's name, of SHA-512 for EdDSA")
-    func leftHalf() throws {
+    @Test(
+        "at_hash is the left half of the hash in the algorithm's name, of SHA-512 for EdDSA",
+        arguments: Algorithm.allCases)
+    func leftHalf(algorithm: Algorithm) throws {
         let text = "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"
-        for algorithm in Algorithm.allCases where algorithm != .edDSA {
-            #expect(algorithm.leftHalf(of: text) == "77QmUPtjPfzWtF2AnpK9RQ")
-        }
-        let half = String(try Shell.run("openssl", ["dgst", "-sha512", "-r"], input: text).output.prefix(64))
-        let ours = try #require(Base64URL.decode(Algorithm.edDSA.leftHalf(of: text)))
-        #expect(ours.map { String(format: "%02x", $0) }.joined() == half)
+        let name = algorithm == .edDSA ? "512" : String(algorithm.rawValue.suffix(3))
+        let digest = try Shell.run("openssl", ["dgst", "-sha\(name)", "-r"], input: text).output.prefix { $0 != " " }
+        let ours = try #require(Base64URL.decode(algorithm.leftHalf(of: text)))
+        #expect(ours.map { String(format: "%02x", $0) }.joined() == digest.prefix(digest.count / 2))
+        if algorithm == .rs256 { #expect(algorithm.leftHalf(of: text) == "77QmUPtjPfzWtF2AnpK9RQ") }
     }
 
     // MARK: - Key sets

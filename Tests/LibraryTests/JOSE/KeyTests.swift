@@ -85,7 +85,27 @@ struct KeyTests {
         #expect(ours.verify([UInt8](repeating: 1, count: 256), of: KeyTests.message, with: .rs256) == .wrongKeyType)
     }
 
-    @Test("keys are written as PEM that reads back", arguments: [Algorithm.rs256, .ps256, .es256, .edDSA])
+    @Test(
+        "an ECDSA signature has the width of its curve, and one in DER is named as such",
+        arguments: [
+            (Algorithm.es384, "P-384", 96), (.es512, "P-521", 132),
+        ])
+    func widths(algorithm: Algorithm, curve: String, width: Int) throws {
+        let openssl = try OpenSSLTool()
+        let key = try openssl.ellipticKey(curve)
+        let ours = try Key(pem: Array(key.privatePEM.utf8))
+        for _ in 0..<8 { #expect(try ours.sign(KeyTests.message, with: algorithm).count == width) }
+        let der = try ECDSASignature.der(fromRaw: ours.sign(KeyTests.message, with: algorithm), width: width / 2) ?? []
+        #expect(ours.verify(der, of: KeyTests.message, with: algorithm) == .derEncoded)
+        #expect(
+            ours.verify([1, 2, 3], of: KeyTests.message, with: algorithm) == .wrongLength(found: 3, expected: width))
+        #expect(ours.verify([UInt8](repeating: 0, count: width), of: KeyTests.message, with: algorithm) == .invalid)
+        #expect(ours.verify([UInt8](repeating: 255, count: width), of: KeyTests.message, with: algorithm) == .invalid)
+    }
+
+    @Test(
+        "keys are written as PEM that reads back",
+        arguments: Algorithm.allCases.filter { $0 != .hs256 })
     func pem(algorithm: Algorithm) throws {
         let key = try Key.generate(for: algorithm)
         let again = try Key(pem: Array(key.pem().utf8))
@@ -114,9 +134,9 @@ struct KeyTests {
         #expect(error?.description.contains(reason) ?? false)
     }
 
-    @Test("a P-384 key is refused")
+    @Test("a key on another curve is refused")
     func otherCurves() throws {
-        let pem = try OpenSSLTool().ellipticKey("P-384").publicPEM
+        let pem = try OpenSSLTool().ellipticKey("secp256k1").publicPEM
         let error = #expect(throws: KeyError.self) { try Key(pem: Array(pem.utf8)) }
         #expect(error?.description.contains("only RSA, P-256") ?? false)
     }
