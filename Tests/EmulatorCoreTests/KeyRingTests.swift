@@ -98,11 +98,11 @@ struct KeyRingTests {
         let world = WorldRegistry(seed: seed, generator: KeyGenerator()).main
         let (one, two) = (KeyOwner("issuers.one"), KeyOwner("issuers.two"))
         await withCheckedContinuation { done in world.keys.whenReady([one, two]) { _ in done.resume() } }
-        #expect(world.keys[one].published.map(\.algorithm) == [.es256, .es256, .es256, .edDSA, .edDSA, .edDSA])
+        #expect(world.keys[one].published.map(\.algorithm) == [.es256, .edDSA])
         let before = world.keys[two].published.map(\.id)
         let fresh = try #require(await world.keys[one].rotate())
         #expect(fresh.count == 2)
-        #expect(world.keys[one].published.count == 6)
+        #expect(world.keys[one].published.count == 4)
         #expect(world.keys[one].signing(at: .first, with: .es256)?.id == fresh[0])
         #expect(world.keys[one].signing(at: .first, with: .edDSA)?.id == fresh[1])
         #expect(world.keys[two].published.map(\.id) == before)
@@ -114,13 +114,44 @@ struct KeyRingTests {
         #expect(!world.keys[one].published.map(\.id).contains(fresh[0]))
     }
 
+    @Test("a key that names an algorithm which isn't in use rests")
+    func resting() async throws {
+        let key = try quoted(.generateRSA())
+        let seed = try seed(
+            #"{"issuers":{"issuers":[{"id":"one","algorithms":["ES256"],"signingKeys":[{"id":"k","algorithm":"PS512","privateKey":\#(key)}]}]}}"#
+        )
+        let world = WorldRegistry(seed: seed, generator: KeyGenerator()).main
+        let owner = KeyOwner("issuers.one")
+        await withCheckedContinuation { done in world.keys.whenReady([owner]) { _ in done.resume() } }
+        #expect(world.keys[owner].published.map(\.algorithm) == [.es256])
+    }
+
+    @Test("one key is made of each algorithm before anybody asks, and three where they take turns")
+    func counts() async throws {
+        let generator = KeyGenerator()
+        func ready(turns: Bool) async -> [String] {
+            await withCheckedContinuation { done in
+                generator.whenReady(.es256, turns: turns) { _ in done.resume() }
+            }
+            return (generator.initial(.es256, turns: turns) ?? []).map(\.id)
+        }
+        let first = await ready(turns: false)
+        #expect(first.count == 1)
+        #expect(generator.initial(.es256, turns: true) == nil)
+        let all = await ready(turns: true)
+        #expect(all.count == 3 && Set(all).count == 3)
+        #expect(all.first == first.first)
+        #expect(await ready(turns: false) == first)
+    }
+
     @Test(
         "a signing key of another kind than its owner's algorithms is refused",
         arguments: [
             (#"["ES256"]"#, "", "privateKey: expected a P-256 private key"),
             (#"["ES256","EdDSA"]"#, "", "privateKey: expected a P-256 private key or an Ed25519 private key"),
             (#"["RS256","ES256"]"#, #","algorithm":"ES256""#, "privateKey: expected a P-256 private key"),
-            (#"["RS256"]"#, #","algorithm":"PS256""#, "algorithm: the tokens are signed with RS256 only"),
+            (#"["ES384"]"#, "", "privateKey: expected a P-384 private key"),
+            (#"["RS256"]"#, #","algorithm":"ES512""#, "privateKey: expected a P-521 private key"),
             (#"["RS256"]"#, #","algorithm":"HS256""#, "expected one of"),
         ])
     func misfits(algorithms: String, member: String, message: String) throws {

@@ -2,8 +2,8 @@ import Dispatch
 import JOSE
 import Synchronization
 
-/// Makes keys in the background, one at a time, so that no request's own thread is busy with one: three of each algorithm that is in
-/// use, with which worlds begin, and one for each rotation.
+/// Makes keys in the background, one at a time, so that no request's own thread is busy with one: one of each algorithm that is in
+/// use, with which worlds begin, two more where keys take turns, and one for each rotation.
 package final class KeyGenerator: Sendable {
     package struct NamedKey: Sendable {
         package let id: String
@@ -14,50 +14,73 @@ package final class KeyGenerator: Sendable {
 
     private enum Kind {
         case initial
+        /// What takes turns with the initial key.
+        case further
         case unpublished
         case fresh
+
+        /// How many there are of each algorithm.
+        var count: Int { self == .further ? 2 : 1 }
+
+        /// How texts that are shared name them; `nil` where nobody else has to know.
+        func name(_ algorithm: Algorithm) -> String? {
+            switch self {
+            case .initial: "keys \(algorithm.rawValue)"
+            case .further: "further keys \(algorithm.rawValue)"
+            case .unpublished: "unpublished \(algorithm.rawValue)"
+            case .fresh: nil
+            }
+        }
     }
 
     private struct Stock {
-        var initial: [NamedKey] = []
-        var unpublished: NamedKey?
-        var waitingForInitial: [@Sendable (StoreFailure?) -> Void] = []
+        /// The keys of each kind that are all there, or are being made; none of `fresh`.
+        var keys: [Kind: [NamedKey]] = [:]
+        /// Whether some owner's keys take turns.
+        var takesTurns = false
+        var waitingForInitial: [(turns: Bool, done: @Sendable (StoreFailure?) -> Void)] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
         /// Whoever came first is served first.
         var waitingForFresh: [@Sendable (NamedKey?) -> Void] = []
 
+        func has(_ kind: Kind) -> Bool { (keys[kind]?.count ?? 0) >= kind.count }
+
+        /// The keys with which a world begins, all three where they take turns.
+        func initial(turns: Bool) -> [NamedKey]? {
+            guard has(.initial), !turns || has(.further) else { return nil }
+            return (keys[.initial] ?? []) + (turns ? keys[.further] ?? [] : [])
+        }
+
         /// What is to be made next.
         var due: Kind? {
-            if initial.count < KeyGenerator.initialCount { return .initial }
-            if unpublished == nil, !waitingForUnpublished.isEmpty { return .unpublished }
+            if !has(.initial) { return .initial }
+            if takesTurns, !has(.further) { return .further }
+            if !has(.unpublished), !waitingForUnpublished.isEmpty { return .unpublished }
             return waitingForFresh.isEmpty ? nil : .fresh
         }
 
         /// Puts a key where it belongs, and returns what is to be called.
         mutating func add(_ key: NamedKey, as kind: Kind) -> [@Sendable () -> Void] {
-            switch kind {
-            case .initial:
-                initial.append(key)
-                guard initial.count == KeyGenerator.initialCount else { return [] }
-                let waiting = waitingForInitial
-                waitingForInitial = []
-                return waiting.map { done in { done(nil) } }
-            case .unpublished:
-                unpublished = key
-                defer { waitingForUnpublished = [] }
-                return waitingForUnpublished
-            case .fresh:
+            guard kind != .fresh else {
                 guard !waitingForFresh.isEmpty else { return [] }
                 let first = waitingForFresh.removeFirst()
                 return [{ first(key) }]
             }
+            keys[kind, default: []].append(key)
+            if kind == .unpublished {
+                defer { waitingForUnpublished = [] }
+                return waitingForUnpublished
+            }
+            let waiting = waitingForInitial
+            waitingForInitial = waiting.filter { initial(turns: $0.turns) == nil }
+            return waiting.filter { initial(turns: $0.turns) != nil }.map { waiting in { waiting.done(nil) } }
         }
 
         /// The keys that worlds begin with can't be kept now: whoever needs them is refused.
         mutating func refuse(_ failure: StoreFailure) -> [@Sendable () -> Void] {
             let waiting = waitingForInitial
             waitingForInitial = []
-            return waiting.map { done in { done(failure) } } + giveUp()
+            return waiting.map { waiting in { waiting.done(failure) } } + giveUp()
         }
 
         /// No key can be made: whoever can be refused waits no longer.
@@ -71,7 +94,6 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    fileprivate static let initialCount = 3
     /// As many rotations of an algorithm's keys may wait for a key, unless another limit is given.
     package static let waitingLimit = 64
     private let waitingLimit: Int
@@ -111,50 +133,52 @@ package final class KeyGenerator: Sendable {
         self.warn = warn
         guard let texts else { return }
         for algorithm in Algorithm.published {
-            guard let keys = try? texts.keys(KeyGenerator.initialName(algorithm)) else { continue }
-            if keys.count == KeyGenerator.initialCount { state.withLock { $0[algorithm].initial = keys } }
+            for kind in [Kind.initial, .further] {
+                guard let keys = try? texts.keys(kind.name(algorithm) ?? ""), keys.count == kind.count else { continue }
+                state.withLock { $0[algorithm].keys[kind] = keys }
+            }
         }
     }
 
-    private static func initialName(_ algorithm: Algorithm) -> String { "keys \(algorithm.rawValue)" }
-    private static func unpublishedName(_ algorithm: Algorithm) -> String { "unpublished \(algorithm.rawValue)" }
-
-    /// The three keys that a world without keys of its own begins with; `nil` while they are being made.
-    func initial(_ algorithm: Algorithm) -> [NamedKey]? {
-        state.withLock { state in
-            guard let keys = state.stocks[algorithm]?.initial, keys.count == KeyGenerator.initialCount else {
-                return nil
-            }
-            return keys
-        }
+    /// The keys that a world without keys of its own begins with: one, or with `turns` three that take turns. `nil` while they are
+    /// being made.
+    func initial(_ algorithm: Algorithm, turns: Bool) -> [NamedKey]? {
+        state.withLock { $0.stocks[algorithm]?.initial(turns: turns) }
     }
 
     /// Begins to make the initial keys, unless that has happened.
-    func prepare(_ algorithm: Algorithm) {
-        state.withLock { state in if state.stocks[algorithm] == nil { state.stocks[algorithm] = Stock() } }
+    func prepare(_ algorithm: Algorithm, turns: Bool) {
+        state.withLock { state in
+            var stock = state[algorithm]
+            stock.takesTurns = stock.takesTurns || turns
+            state[algorithm] = stock
+        }
         work()
     }
 
     /// Calls back once the initial keys are there: at once, if they are. Or with what keeps them from being kept for others.
-    func whenReady(_ algorithm: Algorithm, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
+    func whenReady(_ algorithm: Algorithm, turns: Bool, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isReady = state.withLock { state in
-            guard state[algorithm].initial.count < KeyGenerator.initialCount else { return true }
-            state[algorithm].waitingForInitial.append(done)
+            guard state[algorithm].initial(turns: turns) == nil else { return true }
+            if turns { state[algorithm].takesTurns = true }
+            state[algorithm].waitingForInitial.append((turns, done))
             return false
         }
         if isReady { done(nil) } else { work() }
     }
 
     /// A key that is never published, for tokens that nobody should trust; `nil` until it was first waited for.
-    func unpublished(_ algorithm: Algorithm) -> NamedKey? { state.withLock { $0.stocks[algorithm]?.unpublished } }
+    func unpublished(_ algorithm: Algorithm) -> NamedKey? {
+        state.withLock { $0.stocks[algorithm]?.keys[.unpublished]?.first }
+    }
 
     /// The same, or the one that another replica made. Asks the store, and may wait.
     func knownUnpublished(_ algorithm: Algorithm) -> NamedKey? {
         if let key = unpublished(algorithm) { return key }
         guard let texts else { return nil }
         do throws(StoreFailure) {
-            guard let key = try texts.keys(KeyGenerator.unpublishedName(algorithm))?.first else { return nil }
-            state.withLock { $0.stocks[algorithm]?.unpublished = key }
+            guard let key = try texts.keys(Kind.unpublished.name(algorithm) ?? "")?.first else { return nil }
+            state.withLock { $0.stocks[algorithm]?.keys[.unpublished] = [key] }
             return key
         } catch {
             StoreCall.current?.note(error)
@@ -165,7 +189,7 @@ package final class KeyGenerator: Sendable {
     /// Calls back once the unpublished key is there: at once, if it is.
     func whenUnpublishedIsReady(_ algorithm: Algorithm, _ done: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
-            guard state[algorithm].unpublished == nil else { return true }
+            guard !state[algorithm].has(.unpublished) else { return true }
             state[algorithm].waitingForUnpublished.append(done)
             return false
         }
@@ -213,7 +237,7 @@ package final class KeyGenerator: Sendable {
     /// Keys that others wouldn't know aren't used: those with which worlds begin are made later, before any other, and whoever can be
     /// refused is, rather than wait for as long as others can't be told.
     private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
-        guard kind == .initial else { return add([], as: kind, algorithm) }
+        guard kind == .initial || kind == .further else { return add([], as: kind, algorithm) }
         let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }
         refused.forEach { $0() }
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in
@@ -224,23 +248,16 @@ package final class KeyGenerator: Sendable {
 
     /// The next key of this kind, or those that others have made; none if it can't be made.
     private func made(_ kind: Kind, _ algorithm: Algorithm) throws(StoreFailure) -> [NamedKey] {
-        guard let texts, kind != .fresh else { return make(algorithm) }
-        guard kind == .initial else {
-            let name = KeyGenerator.unpublishedName(algorithm)
-            if let known = try texts.keys(name), !known.isEmpty { return known }
-            let made = make(algorithm)
-            return made.isEmpty ? made : try texts.keys(name, orKeep: made)
-        }
-        let name = KeyGenerator.initialName(algorithm)
-        if let known = try texts.keys(name), known.count == KeyGenerator.initialCount {
-            state.withLock { $0[algorithm].initial = [] }
+        guard let texts, let name = kind.name(algorithm) else { return make(algorithm) }
+        if let known = try texts.keys(name), known.count == kind.count {
+            state.withLock { $0[algorithm].keys[kind] = [] }
             return known
         }
-        let earlier = state.withLock { $0[algorithm].initial }
+        let earlier = state.withLock { $0[algorithm].keys[kind] ?? [] }
         let made = make(algorithm)
-        guard !made.isEmpty, earlier.count + 1 == KeyGenerator.initialCount else { return made }
+        guard !made.isEmpty, earlier.count + 1 == kind.count else { return made }
         let kept = try texts.keys(name, orKeep: earlier + made)
-        state.withLock { $0[algorithm].initial = [] }
+        state.withLock { $0[algorithm].keys[kind] = [] }
         return kept
     }
 

@@ -34,9 +34,8 @@ package struct KeyRings: Sendable {
             let ring = KeyRing(
                 keys, algorithms: declared.algorithms, rotation: declared.rotation, generator: generator,
                 of: declared.owner, in: store, resumes: resumes)
-            // All rings without keys of their own share the generator's. They are made before anybody asks when the first
-            // provider needs them.
-            if rings.isEmpty { ring.prepare() }
+            // All rings without keys of their own share the generator's, which are made before anybody asks.
+            ring.prepare()
             rings[declared.owner] = ring
         }
         self.rings = rings

@@ -77,17 +77,19 @@ final class KeySequence: Sendable {
     }
 
     func prepare() {
-        if own.isEmpty { generator.prepare(algorithm) }
+        if own.isEmpty { generator.prepare(algorithm, turns: rotation != nil) }
     }
 
-    var isReady: Bool { !own.isEmpty || generator.initial(algorithm) != nil }
+    var isReady: Bool { !own.isEmpty || generator.initial(algorithm, turns: rotation != nil) != nil }
 
     func whenReady(_ done: @escaping @Sendable (StoreFailure?) -> Void) {
-        if isReady { done(nil) } else { generator.whenReady(algorithm, done) }
+        if isReady { done(nil) } else { generator.whenReady(algorithm, turns: rotation != nil, done) }
     }
 
     /// What the world begins with.
-    private var initial: [KeyGenerator.NamedKey] { own.isEmpty ? generator.initial(algorithm) ?? [] : own }
+    private var initial: [KeyGenerator.NamedKey] {
+        own.isEmpty ? generator.initial(algorithm, turns: rotation != nil) ?? [] : own
+    }
 
     var published: [KeyGenerator.NamedKey] { current?.published ?? initial }
 
