@@ -42,7 +42,7 @@ extension Issuer {
         scopes: [String]? = nil,
         nonce: String? = nil, code: String? = nil, accessToken: String? = nil
     ) -> JSONObject {
-        let (algorithm, now) = (algorithm(client.idTokenAlgorithm), exchange.world.now)
+        let (algorithm, now) = (algorithm(client.idTokenAlgorithm, for: client), exchange.world.now)
         var claims = JSONObject([
             ("iss", .string(identifier(exchange))), ("sub", .string(subject(of: account, for: client))),
             ("aud", .string(client.clientID)), ("exp", .numericDate(now + policy.lifetimes.idToken)),
@@ -64,8 +64,7 @@ extension Issuer {
     func idToken(
         _ claims: JSONObject, for client: ClientMetadata, in exchange: Exchange
     ) throws(KeyError) -> String {
-        try exchange.mint(
-            owner, claims, at: exchange.world.now, type: "JWT", algorithm: algorithm(client.idTokenAlgorithm))
+        try sign(claims, for: client, type: "JWT", with: client.idTokenAlgorithm, in: exchange)
     }
 
     /// The text of an access token, signed where the client gets JSON Web Tokens: <https://datatracker.ietf.org/doc/html/rfc9068>.
@@ -84,7 +83,7 @@ extension Issuer {
             let others = self.claims(of: account, for: client, scopes: token.details.scopes)
             for (name, value) in others.members where StandardClaims.scope(of: name) == nil { claims[name] = value }
         }
-        return try exchange.mint(owner, claims, at: now, type: "at+jwt", algorithm: algorithm(nil))
+        return try sign(claims, for: client, type: "at+jwt", in: exchange)
     }
 
     /// What a token stands for, in the words that RFC 7662 and RFC 9068 share.
@@ -105,8 +104,20 @@ extension Issuer {
         return claims
     }
 
-    func algorithm(_ name: String?) -> Algorithm {
-        algorithms.first { $0.rawValue == name } ?? algorithms.first ?? .rs256
+    /// What signs tokens for a client: `name`, or the first of the issuer's algorithms with which it can.
+    func algorithm(_ name: String?, for client: ClientMetadata) -> Algorithm {
+        let usable = algorithms.filter { $0 != .hs256 || client.clientSecret != nil }
+        return usable.first { $0.rawValue == name } ?? usable.first ?? .rs256
+    }
+
+    /// Signs a token for a client with an algorithm of that name, or the usual one.
+    func sign(
+        _ claims: JSONObject, for client: ClientMetadata, type: String, with name: String? = nil,
+        in exchange: Exchange
+    ) throws(KeyError) -> String {
+        try exchange.mint(
+            owner, claims, at: exchange.world.now, type: type, algorithm: algorithm(name, for: client),
+            secret: client.clientSecret)
     }
 
     /// The key of an access token's or refresh token's row.

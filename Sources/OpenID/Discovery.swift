@@ -5,8 +5,12 @@ import OAuth
 
 extension Issuer {
     /// <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
-    func discovery(_ exchange: Exchange) -> Response {
-        var document = metadata(exchange)
+    /// `place` is one of the issuer's paths.
+    func discovery(_ exchange: Exchange, at place: String) -> Response {
+        var document = metadata(exchange, below: place)
+        if let issuer = furtherPlaces.first(where: { $0.path == place })?.issuer {
+            document["issuer"] = .string(issuer)
+        }
         let algorithms = JSONValue.array(algorithms.map { .string($0.rawValue) })
         let known = ["openid", "profile", "email", "address", "phone", "offline_access", "groups", "roles"]
         document["scopes_supported"] = .array((known + scopes.keys.sorted()).map { .string($0) })

@@ -12,6 +12,10 @@ struct Issuer: SchemaObject {
     private let url: String
     /// Where it is played, and its own path there, without a slash at the end.
     let host, path: String
+    /// Whether its URL names this machine, so that it is served at its path under the daemon's own name, too.
+    private let isOfThisMachine: Bool
+    /// Where it is served, too.
+    let furtherPlaces: [FurtherPlace]
     let followsRequest: Bool
     let algorithms: [Algorithm]
     let signingKeys: [SigningKey]
@@ -23,17 +27,45 @@ struct Issuer: SchemaObject {
     let interaction: Interaction?
     var look: Look { .issuer(name) }
     private let clientsByID: [String: ClientMetadata]
+    /// Whether no seed has it: it came into being by its first use, and takes any client.
+    private(set) var isTakenOnTrust = false
+
+    /// Another path at the issuer's host, such as Entra's `/common/v2.0`, whose discovery document names no tenant.
+    struct FurtherPlace: SchemaObject {
+        let path: String
+        let issuer: String?
+
+        init(_ fields: inout Fields) {
+            path = fields("path", .text(FurtherPlace.rule), "A path such as `/common/v2.0`.")
+            issuer = fields.nullable(
+                "issuer", .text(.nonEmpty),
+                "What the discovery document there says as `issuer`, such as Entra's `https://login.microsoftonline.com/{tenantid}/v2.0`; what `iss` says by default."
+            )
+        }
+
+        private static let rule = TextRule(
+            about: "a path such as \"/common/v2.0\"", pattern: "^(/[A-Za-z0-9._~-]+)+$"
+        ) { text in
+            text.hasPrefix("/") && !text.hasSuffix("/") && !text.contains("//") && text.utf8.count <= 1_024
+                && text.utf8.allSatisfy { byte in
+                    (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "._~/-".utf8.contains(byte)
+                }
+        }
+    }
 
     init(_ fields: inout Fields) {
         id = fields("id", .text(.identifier), "How this file names it, and its address here: `/oidc/ID`.")
         name = fields.optional("name", .text(.name), "What pages call it; the id by default.") ?? id
         let issuer = fields.nullable("issuer", .text(.url), "What `iss` says; https://oidc.example/ID by default.")
         url = issuer ?? Issuer.url(id)
-        // A name of this machine can't be played: then the address /oidc/ID is left.
-        let address = WebAddress(url).flatMap { $0.isIPAddress || $0.isLocalhost ? nil : $0 }
-        host = address?.host ?? "oidc.example"
+        let address = WebAddress(url)
+        isOfThisMachine = address?.isOfThisMachine ?? false
+        host = isOfThisMachine ? Issuer.host : address?.host ?? Issuer.host
         let written = address?.path ?? "/\(id)"
         path = written.hasSuffix("/") ? String(written.dropLast()) : written
+        furtherPlaces = fields.list(
+            "alsoAt", of: FurtherPlace.self, key: "path", "Other paths at the issuer's host at which it is served, too."
+        )
         followsRequest =
             fields.nullable(
                 "issuerFollowsRequest", .boolean,
@@ -63,15 +95,43 @@ struct Issuer: SchemaObject {
 // MARK: - What follows from it
 
 extension Issuer: AuthorizationServer {
-    static func url(_ id: String) -> String { "https://oidc.example/\(id)" }
+    /// Where issuers are played that have no host of their own.
+    static let host = "oidc.example"
+
+    static func url(_ id: String) -> String { "https://\(host)/\(id)" }
+
+    /// The beginning of short addresses.
+    static let shortPrefix = "/oidc"
+
+    /// An issuer that no seed has. As navikt/mock-oauth2-server's, it takes any client, and gives out refresh tokens without being
+    /// asked: <https://github.com/navikt/mock-oauth2-server>.
+    static func takenOnTrust(_ id: String) -> Issuer {
+        var issuer = Issuer(reading: ["id": .string(id), "pkce": "optional", "refreshTokens": "always"])
+        issuer.isTakenOnTrust = true
+        return issuer
+    }
 
     var provider: String { OpenIDSection.name }
+    var furtherPaths: [String] { furtherPlaces.map(\.path) }
 
-    func client(_ id: String) -> ClientMetadata? { clientsByID[id] }
+    func client(_ id: String) -> ClientMetadata? {
+        isTakenOnTrust && !id.isEmpty && id.utf8.count <= 256 ? .takenOnTrust(id) : clientsByID[id]
+    }
 
-    var owner: KeyOwner { KeyOwner("openid.\(id)") }
+    var owner: KeyOwner { isTakenOnTrust ? Issuer.ownerOnTrust : KeyOwner("openid.\(id)") }
 
-    var alias: HostAlias { HostAlias(prefix: "/oidc/\(id)", host: host, path: path) }
+    /// All issuers that no seed has sign with the same keys.
+    static let ownerOnTrust = KeyOwner("openid")
+
+    /// The short address, by which pages and guides name it.
+    var alias: HostAlias { HostAlias(prefix: "\(Issuer.shortPrefix)/\(id)", host: host, path: path) }
+
+    var aliases: [HostAlias] {
+        isOfThisMachine && path != alias.prefix ? [alias, HostAlias(prefix: path, host: host, path: path)] : [alias]
+    }
+
+    /// Where the discovery document can be, and all endpoints are: the issuer's own path first.
+    var paths: [String] { [path] + furtherPaths }
 
     /// `iss`.
     func identifier(_ exchange: Exchange) -> String {

@@ -10,6 +10,7 @@ import Time
 
 extension Issuer {
     func logout(_ exchange: Exchange, _ sent: Form) async -> Response {
+        if exchange.request.method == "POST", sent["refresh_token"] != nil { return await endSignIn(exchange) }
         let pages = pages(at: policy.paths.endSession)
         let form = (sent.carriedRequest ?? sent).withoutEmptyFields
         do throws(OAuthRefusal) {
@@ -26,6 +27,32 @@ extension Issuer {
             response.headers.append(BrowserSession.cookie(nil, at: realm, for: exchange))
             return response
         } catch { return pages.problem(error.status, "Error: \(error.name)", error.diagnosis) }
+    }
+
+    /// A client's own logout, without a browser: Keycloak ends the session to which a refresh token belongs, and answers 204. A token
+    /// for offline access belongs to no browser's session there, and ends alone.
+    /// <https://github.com/keycloak/keycloak/blob/main/services/src/main/java/org/keycloak/protocol/oidc/endpoints/LogoutEndpoint.java>
+    private func endSignIn(_ exchange: Exchange) async -> Response {
+        do throws(OAuthRefusal) {
+            let form = try exchange.request.parameters()
+            let owner = key(of: try authenticate(exchange, form))
+            let text = try form.required("refresh_token")
+            let reason = exchange.cause("the client ended the sign-in with its refresh token")
+            let session = try exchange.world.update { (tables) throws(OAuthRefusal) -> BrowserSession? in
+                let token = tables.find(Token<OpenIDGrant>.self, text).flatMap { $0.kind == .refresh ? $0 : nil }
+                guard let token, token.client == owner, let grant = tables.find(OpenIDGrant.self, token.grant) else {
+                    let fault =
+                        token.map { $0.client != owner } ?? false
+                        ? "it is another client's" : tables.reason(againstUsing: text, .refresh, OpenIDGrant.self)
+                    throw OAuthRefusal("invalid_grant", Diagnosis("the refresh token ends nothing: \(fault)"))
+                }
+                tables.end(grant, because: reason)
+                guard !grant.scopes.contains("offline_access") else { return nil }
+                return grant.session.flatMap { tables.session(withID: $0, at: realm) }
+            }
+            if let session { _ = await end(session, exchange) }
+            return Response(status: 204, headers: [(name: "Cache-Control", value: "no-store")])
+        } catch { return error.response }
     }
 
     /// Ends a session with its grants, those for offline access apart, and tells its clients.
@@ -47,8 +74,8 @@ extension Issuer {
                 session: session.id, id: id, at: now)
             var delivery = JSONObject([("client", .string(client.clientID))])
             do throws(KeyError) {
-                let token = try exchange.mint(
-                    owner, claims, at: now, type: "logout+jwt", algorithm: algorithm(client.idTokenAlgorithm))
+                let token = try sign(
+                    claims, for: client, type: "logout+jwt", with: client.idTokenAlgorithm, in: exchange)
                 let message = OutgoingMessage(to: url, form: [("logout_token", token)])
                 delivery.merge(await exchange.post(message).json(of: message))
             } catch { delivery["failure"] = .string(error.description) }
@@ -77,7 +104,7 @@ extension OpenIDProvider {
                     ])), .refusal(404, "noSuchIssuer", "There is no such issuer."),
                 .refusal(404, "noSuchAccount", "There is no such account."),
                 .refusal(404, "noSuchSession", "The person has no such session."),
-            ], keys: issuers.map(\.owner)
+            ], keys: issuers.map(\.owner) + (takesUnknown ? [Issuer.ownerOnTrust] : [])
         ) { await logOut($0, $1) }
     }
 
@@ -97,7 +124,7 @@ extension OpenIDProvider {
 
     private func logOut(_ exchange: Exchange, _ order: LogoutOrder) async -> Response {
         do throws(ControlRefusal) {
-            guard let issuer = issuers.first(where: { $0.id == order.issuer }) else {
+            guard let issuer = issuer(order.issuer, in: exchange.world) else {
                 throw ControlRefusal(
                     ControlAnswer.error(
                         404, "noSuchIssuer", "no issuer \(Diagnosis.quote(order.issuer)) is seeded", path: "$.issuer"))

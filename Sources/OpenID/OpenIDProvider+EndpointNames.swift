@@ -3,7 +3,7 @@ import EmulatorCore
 extension OpenIDProvider {
     package var endpointNames: [String: String] {
         var names: [String: String] = [:]
-        for issuer in issuers {
+        for issuer in issuers + (takesUnknown ? [.takenOnTrust("*")] : []) {
             let paths = issuer.policy.paths
             let own = [
                 ("GET", "/.well-known/openid-configuration", "the discovery document"),
@@ -17,7 +17,9 @@ extension OpenIDProvider {
                 ("POST", paths.deviceAuthorization, "begin the device flow"),
                 ("GET", paths.endSession, "sign out"),
             ]
-            for (method, path, name) in own { names["\(method) \(issuer.path)\(path)"] = name }
+            for (method, endpoint, name) in own {
+                for path in issuer.addresses(of: endpoint) { names["\(method) \(path)"] = name }
+            }
         }
         return names
     }

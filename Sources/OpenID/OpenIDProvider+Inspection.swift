@@ -13,7 +13,7 @@ extension OpenIDProvider {
         } works: {
             $0.details.usedBy == nil
         } _: { grant in
-            item(grant, of: account)
+            item(grant, of: account, in: exchange.world)
         }
         return [
             InspectedSection("Profile", profiles, more: issuers.count - profiles.count), apps,
@@ -28,7 +28,7 @@ extension OpenIDProvider {
         let shown = Set(grants.map { "\($0.issuer) \($0.client)" })
         let consents = exchange.world.read { $0.consents(of: account.id, limit: InspectedSection.limit) }
         let items = consents.compactMap { consent -> InspectedItem? in
-            guard let issuer = issuers.first(where: { consent.owner.hasPrefix("\($0.realm) ") }),
+            guard let issuer = issuer(ofRealm: consent.owner.prefix { $0 != " " }, in: exchange.world),
                 let client = issuer.client(String(consent.owner.dropFirst(issuer.realm.count + 1))),
                 !shown.contains("\(issuer.id) \(client.clientID)")
             else { return nil }
@@ -41,8 +41,8 @@ extension OpenIDProvider {
         return items.isEmpty ? [] : [InspectedSection("Remembered consents", items)]
     }
 
-    private func item(_ grant: OpenIDGrant, of account: Account) -> InspectedItem {
-        let issuer = issuers.first { $0.id == grant.issuer }
+    private func item(_ grant: OpenIDGrant, of account: Account, in world: World) -> InspectedItem {
+        let issuer = issuer(grant.issuer, in: world)
         let client = issuer?.client(grant.client)
         var item = InspectedItem(client?.name ?? grant.client, kind: "at \(issuer?.name ?? grant.issuer)")
         item.facts = [InspectedFact("Client", .code(grant.client))]
@@ -60,7 +60,7 @@ extension OpenIDProvider {
         let limit = InspectedSection.limit
         let sessions = exchange.world.read { $0.sessions(of: account.id, limit: limit) }
         let items = sessions.compactMap { session -> InspectedItem? in
-            guard let issuer = issuers.first(where: { $0.realm == session.issuer }) else { return nil }
+            guard let issuer = issuer(ofRealm: session.issuer, in: exchange.world) else { return nil }
             var item = InspectedItem(session.id, kind: "session at \(issuer.name)")
             item.facts = [
                 InspectedFact("Since", .time(session.authenticatedAt)), InspectedFact("Until", .time(session.expires)),

@@ -3,6 +3,6 @@ import OAuth
 
 extension OpenIDProvider {
     package static var rows: [any Row.Type] {
-        OpenIDGrant.rows + AuthorizationServerTables.rows
+        OpenIDGrant.rows + AuthorizationServerTables.rows + [TakenIssuer.self]
     }
 }

@@ -11,13 +11,26 @@ package struct OpenIDProvider: Provider {
     package static let title = "OpenID Connect"
     package let name = OpenIDSection.name
     let issuers: [Issuer]
+    /// Whether issuers that no seed has come into being by their first use.
+    let takesUnknown: Bool
+    /// Seeded issuers by the addresses of their endpoints, host and path.
+    private let issuersByAddress: [String: Issuer]
 
-    package init(seed: Seed) { issuers = seed[OpenIDSection.self].issuers }
+    package init(seed: Seed) {
+        let section = seed[OpenIDSection.self]
+        (issuers, takesUnknown) = (section.issuers, section.takesUnknown)
+        issuersByAddress = Dictionary(
+            issuers.flatMap { issuer in issuer.addresses.map { ($0, issuer) } }, uniquingKeysWith: { first, _ in first }
+        )
+    }
 
-    package var aliases: [HostAlias] { issuers.map(\.alias) }
+    package var aliases: [HostAlias] {
+        issuers.flatMap(\.aliases)
+            + (takesUnknown ? [HostAlias(prefix: Issuer.shortPrefix, host: Issuer.host, path: "")] : [])
+    }
 
     package var operations: [Operation] {
-        issuers.flatMap(\.operations) + [
+        issuers.flatMap { issuer in issuer.operations { _ in issuer } } + operationsOnTrust + [
             logoutCall,
             .revocations(
                 of: name, "Lets people withdraw what they have consented to, at every issuer that has the client."
@@ -34,13 +47,16 @@ package struct OpenIDProvider: Provider {
     }
 
     private func issuer(at exchange: Exchange) -> Issuer? {
-        issuers.first { $0.host == exchange.address.host && exchange.address.path.hasPrefix($0.path + "/") }
+        let address = exchange.address
+        if let known = issuersByAddress["\(address.host ?? "")\(address.path)"] { return known }
+        guard takesUnknown, address.host == Issuer.host else { return nil }
+        return exchange.parameters["issuer"].flatMap { issuer($0, in: exchange.world) }
     }
 
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         let refusal = OAuthRefusal("invalid_request", diagnosis)
         guard let issuer = issuer(at: exchange),
-            exchange.address.path == issuer.path + issuer.policy.paths.authorization
+            issuer.addresses(of: issuer.policy.paths.authorization).contains(exchange.address.path)
         else { return refusal.response }
         return issuer.response(to: .page(refusal))
     }
@@ -66,46 +82,104 @@ package struct OpenIDProvider: Provider {
             scopes: wanted.scopes ?? ["openid", "email", "profile"], authenticatedAt: now, expires: now)
         let claims = issuer.idTokenClaims(grant, of: account, for: client, in: exchange, nonce: wanted.nonce)
         return TokenDraft(
-            claims: claims, owner: issuer.owner, type: "JWT", algorithm: issuer.algorithm(client.idTokenAlgorithm))
+            claims: claims, owner: issuer.owner, type: "JWT",
+            algorithm: issuer.algorithm(client.idTokenAlgorithm, for: client), secret: client.clientSecret)
     }
 }
 
 extension Issuer {
-    var operations: [Operation] {
-        let (hosts, paths) = ([host], policy.paths)
+    /// The paths of one endpoint, below or beside each of the issuer's own.
+    func addresses(of endpoint: String) -> [String] {
+        var seen: Set<String> = []
+        return paths.map { EndpointPaths.resolve(endpoint, below: $0) }.filter { seen.insert($0).inserted }
+    }
+
+    /// Host and path of all endpoints.
+    var addresses: [String] {
+        let discovery = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
+        return (policy.paths.all + discovery).flatMap { addresses(of: $0) }.map { host + $0 }
+    }
+
+    /// What is served. `issuer` is who answers a request: this one, or the one that the path names.
+    func operations(
+        of issuer: @escaping @Sendable (Exchange) throws(OAuthRefusal) -> Issuer
+    ) -> [Operation] {
+        let (hosts, endpoints) = ([host], policy.paths)
         let authorization = OperationTraits.authorization(
-            errors: OAuthRefusal.ofAuthorizations, mints: owner, isOpen: true)
+            errors: OAuthRefusal.ofAuthorizations, mints: mintsForBrowsers ? owner : nil, isOpen: true)
         let client = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients))
         let device = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients + ["invalid_scope"]))
         let token = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofTokens), mints: owner)
-        let userInfo = OperationTraits.api(
-            OAuthRefusal.ordered(["invalid_token", "insufficient_scope"], isForBearers: true), mints: owner)
-        let metadata = ["\(path)/.well-known/openid-configuration", "\(path)/.well-known/oauth-authorization-server"]
-        // RFC 8414 section 3.1 puts the issuer's path behind its own.
-        let inserted = path.isEmpty ? [] : ["/.well-known/oauth-authorization-server\(path)"]
+        var userInfo = OperationTraits.api(
+            OAuthRefusal.ordered(["invalid_token", "insufficient_scope"], isForBearers: true),
+            mints: clients.contains { $0.userInfoAlgorithm != nil } ? owner : nil)
+        userInfo.answersClaims = true
         func at(
             _ endpoint: String, _ traits: OperationTraits, _ methods: [String] = ["POST"], cors: Operation.CORS = .any,
-            _ respond: @escaping @Sendable (Exchange) -> Response
+            _ respond: @escaping @Sendable (Issuer, Exchange) -> Response
         ) -> [Operation] {
-            methods.map { Operation($0, hosts, path + endpoint, cors: cors, keys: [owner], traits, respond) }
+            addresses(of: endpoint).flatMap { path in
+                methods.map { method in
+                    Operation(method, hosts, path, cors: cors, keys: [owner], traits) { exchange in
+                        do throws(OAuthRefusal) { return respond(try issuer(exchange), exchange) } catch {
+                            return error.response
+                        }
+                    }
+                }
+            }
         }
-        var all = (metadata + inserted).map { path in Operation("GET", hosts, path, cors: .any) { discovery($0) } }
-        all += at(paths.keys, .keySet(owner), ["GET"]) { keySet($0) }
-        all += at(paths.authorization, authorization, ["GET"], cors: .none) { authorize($0, $0.request.queryForm) }
-        all += at(paths.authorization, authorization, cors: .none) { authorizeByPost($0) }
-        all += at(paths.pushedRequest, device) { push($0) }
-        all += at(paths.token, token) { self.token($0) }
-        all += at(paths.userInfo, userInfo, ["GET", "POST"]) { self.userInfo($0) }
-        all += at(paths.introspection, client) { introspect($0) }
-        all += at(paths.revocation, client.withoutMembers) { revoke($0) }
-        all += at(paths.deviceAuthorization, device) { authorizeDevice($0) }
-        all += at(paths.device, .page, ["GET"], cors: .none) { devicePage($0) }
-        all += at(paths.device, .page, cors: .none) { decideOnDevice($0) }
-        all += ["GET", "POST"].map { method in
-            Operation(method, hosts, path + paths.endSession, keys: [owner], .page(mints: owner)) {
-                await logout($0, method == "GET" ? $0.request.queryForm : $0.request.bodyForm)
+        var all = paths.flatMap { place in metadataOperations(at: place, of: issuer) }
+        all += at(endpoints.keys, .keySet(owner), ["GET"]) { $0.keySet($1) }
+        all += at(endpoints.authorization, authorization, ["GET"], cors: .none) {
+            $0.authorize($1, $1.request.queryForm)
+        }
+        all += at(endpoints.authorization, authorization, cors: .none) { $0.authorizeByPost($1) }
+        all += at(endpoints.pushedRequest, device) { $0.push($1) }
+        all += at(endpoints.token, token) { $0.token($1) }
+        all += at(endpoints.userInfo, userInfo, ["GET", "POST"]) { $0.userInfo($1) }
+        all += at(endpoints.introspection, client) { $0.introspect($1) }
+        all += at(endpoints.revocation, client.withoutMembers) { $0.revoke($1) }
+        all += at(endpoints.deviceAuthorization, device) { $0.authorizeDevice($1) }
+        all += at(endpoints.device, .page, ["GET"], cors: .none) { $0.devicePage($1) }
+        all += at(endpoints.device, .page, cors: .none) { $0.decideOnDevice($1) }
+        all += addresses(of: endpoints.endSession).flatMap { path in
+            ["GET", "POST"].map { method in
+                Operation(method, hosts, path, keys: [owner], .page(mints: owner)) { exchange in
+                    do throws(OAuthRefusal) {
+                        let form = method == "GET" ? exchange.request.queryForm : exchange.request.bodyForm
+                        return await (try issuer(exchange)).logout(exchange, form)
+                    } catch { return error.response }
+                }
             }
         }
         return all
+    }
+
+    /// The discovery document at one of the issuer's paths.
+    private func metadataOperations(
+        at place: String, of issuer: @escaping @Sendable (Exchange) throws(OAuthRefusal) -> Issuer
+    ) -> [Operation] {
+        let below = ["\(place)/.well-known/openid-configuration", "\(place)/.well-known/oauth-authorization-server"]
+        // RFC 8414 section 3.1 puts the issuer's path behind its own.
+        let inserted = place.isEmpty ? [] : ["\(HostAlias.metadata)\(place)"]
+        let isOwn = place == path
+        return (below + inserted).map { path in
+            Operation("GET", [host], path, cors: .any) { exchange in
+                do throws(OAuthRefusal) {
+                    let issuer = try issuer(exchange)
+                    return issuer.discovery(exchange, at: isOwn ? issuer.path : place)
+                } catch { return error.response }
+            }
+        }
+    }
+
+    /// Whether tokens are made at the authorization endpoint.
+    private var mintsForBrowsers: Bool {
+        isTakenOnTrust
+            || clients.contains { client in
+                (client.responseTypes ?? policy.responseTypes).contains { types in
+                    types.contains("id_token") || types.contains("token") && client.accessToken == .jwt
+                }
+            }
     }
 }

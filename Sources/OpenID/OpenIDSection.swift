@@ -9,13 +9,21 @@ struct OpenIDSection: SeedSection {
     static let about = "OpenID Connect issuers, such as a company's own."
 
     let issuers: [Issuer]
+    let takesUnknown: Bool
 
     init(_ fields: inout Fields) {
         issuers = fields.list("issuers", of: Issuer.self, key: "id", "Issuers, each with clients of its own.")
+        takesUnknown =
+            fields(
+                "unknownIssuers", .choice(["refuse", "accept"]), default: "refuse",
+                "What becomes of an issuer that no seed has: with `accept`, any at `/oidc/NAME` is made on first use, up to 100 in a world, and takes any client, secret and redirect URI."
+            ) == "accept"
     }
 
     var keys: [SeededKeys] {
-        issuers.map { SeededKeys($0.owner, algorithms: $0.algorithms, keys: $0.signingKeys) }
+        issuers.map { issuer in
+            SeededKeys(issuer.owner, algorithms: issuer.algorithms.filter { $0 != .hs256 }, keys: issuer.signingKeys)
+        } + (takesUnknown ? [SeededKeys(Issuer.ownerOnTrust, keys: [])] : [])
     }
 
     var seededClients: [SeededClient] {
@@ -31,12 +39,34 @@ struct OpenIDSection: SeedSection {
 
     static func check(_ references: inout SeedReferences) {
         let issuers = references.root[name]?["issuers"]?.items ?? []
-        references.checkServers(issuers, urlMember: "issuer", default: Issuer.url)
+        references.checkServers(issuers, urlMember: "issuer", default: Issuer.url, short: Issuer.shortPrefix)
         for issuer in issuers {
             let names = issuer["algorithms"]?.items.compactMap(\.string) ?? ["RS256"]
-            references.expectSigningKeys(issuer["signingKeys"], for: names.compactMap { Algorithm(rawValue: $0) })
+            let published = names.compactMap { Algorithm(rawValue: $0) }.filter { $0 != .hs256 }
+            references.expectSigningKeys(issuer["signingKeys"], for: published.isEmpty ? [.rs256] : published)
             references.checkInteraction(issuer["interaction"])
-            for client in issuer["clients"]?.items ?? [] { ClientMetadata.check(client, &references) }
+            for client in issuer["clients"]?.items ?? [] {
+                ClientMetadata.check(client, &references)
+                checkAlgorithms(of: client, names, &references)
+            }
+        }
+    }
+
+    /// A client is given tokens that it can check. `names` are the issuer's algorithms.
+    private static func checkAlgorithms(
+        of client: LocatedJSON, _ names: [String], _ references: inout SeedReferences
+    ) {
+        let shared = Algorithm.hs256.rawValue
+        let hasSecret = client["clientSecret"]?.string != nil
+        for member in ["idTokenAlgorithm", "userInfoAlgorithm"] where !hasSecret {
+            guard let written = client[member], written.string == shared, names.contains(shared) else { continue }
+            references.add(written, "HS256 signs with the client's secret, and it has none")
+        }
+        if !hasSecret, !names.isEmpty, names.allSatisfy({ $0 == shared }) {
+            references.add(
+                client,
+                "the issuer signs with client secrets only (HS256), and this client has none: give it one, or the "
+                    + "issuer another algorithm, too")
         }
     }
 }

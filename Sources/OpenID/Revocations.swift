@@ -8,11 +8,12 @@ extension OpenIDProvider {
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) -> Response {
         if hasForgottenConsent(order, exchange) { return ControlAnswer.ok(["revoked": true, "grants": 0]) }
         return exchange.revoke(OpenIDGrant.self, order) { id in
-            issuers.contains { $0.client(id) != nil } ? nil : "no issuer has a client \(Diagnosis.quote(id))"
+            takesUnknown || issuers.contains { $0.client(id) != nil }
+                ? nil : "no issuer has a client \(Diagnosis.quote(id))"
         } isOf: { grant, id in
             grant.client == id
         } end: { grant in
-            let issuer = issuers.first { $0.id == grant.issuer }
+            let issuer = issuer(grant.issuer, in: exchange.world)
             let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
             exchange.world.update { tables in
                 tables.end(grant, because: reason)

@@ -46,7 +46,7 @@ extension Issuer {
     // MARK: - Grant types
 
     private static let redemption = Redemption(checks: [
-        .client, .unused, .unexpired, .redirectURI, .codeVerifier, .noStrayVerifier,
+        .client, .unused, .unexpired, .redirectURI, .codeVerifierForm, .codeVerifier, .noStrayVerifier,
     ])
 
     private func redeem(
@@ -102,7 +102,7 @@ extension Issuer {
     ) throws(OAuthRefusal) -> Issued {
         let scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
         let resources = try AuthorizationParameters.resources(form)
-        guard client.credentials.isConfidential else {
+        guard client.isConfidential else {
             throw OAuthRefusal("unauthorized_client", Diagnosis("a public client can't act for itself"))
         }
         return exchange.world.update { tables in

@@ -9,7 +9,7 @@ extension Issuer {
         do throws(OAuthRefusal) {
             let form = try exchange.request.parameters()
             let caller = try authenticate(exchange, form)
-            guard caller.credentials.isConfidential else {
+            guard caller.isConfidential else {
                 throw OAuthRefusal("unauthorized_client", Diagnosis("only clients that authenticate may ask"))
             }
             let key = rowKey(of: try form.required("token"), in: exchange)

@@ -24,10 +24,10 @@ extension Issuer {
         var body = JSONObject([("sub", .string(subject(of: account, for: client)))])
         let wishes = Set(grant.claims.userInfo.keys)
         body.merge(claims(of: account, for: client, scopes: token.details.scopes, wishes: wishes))
-        guard let name = client.userInfoAlgorithm else { return OAuthRefusal.json(.object(body)) }
+        guard let name = client.userInfoAlgorithm else { return OAuthRefusal.json(.object(exchange.claims(body))) }
         (body["iss"], body["aud"]) = (.string(identifier(exchange)), .string(client.clientID))
         do throws(KeyError) {
-            let text = try exchange.mint(owner, body, at: exchange.world.now, type: "JWT", algorithm: algorithm(name))
+            let text = try sign(body, for: client, type: "JWT", with: name, in: exchange)
             return Response(
                 status: 200, contentType: "application/jwt", headers: [(name: "Cache-Control", value: "no-store")],
                 body: text)

@@ -164,6 +164,11 @@ struct FaultOrderTests {
                 #"{"effect":{"error":"access_denied","description":"x"},"match":{"path":"/login/oauth/authorize"}}"#,
                 "$.effect.description", "error (access_denied"
             ),
+            // The clients get JSON, which has no signature.
+            (
+                #"{"effect":{"token":{"signature":"invalid"}},"match":{"host":"login.corp.example","path":"/userinfo"}}"#,
+                "$.effect.token", "token (claims)"
+            ),
             (#"{"effect":{"jwks":"empty"},"match":{"path":"/auth/token"}}"#, "$.effect.jwks", "fits"),
             (#"{"effect":{"response":{}},"match":{"path":"/auth/token"}}"#, "$.effect", "nothing would happen"),
             (#"{"effect":{"response":[]},"match":{"path":"/auth/token"}}"#, "$.effect.response", "object"),

@@ -48,9 +48,8 @@ struct ClientAuthenticationTests {
     @Test("each method, and no other than the client's")
     func methods() throws {
         let basic = OpenIDFixture.basic("basic", secret: "s+%1")
-        #expect(try ask([:], headers: basic).status == 200)
-        // As RFC 6749 demands, encoded, and as many clients send it.
         #expect(try ask([:], headers: OpenIDFixture.basic("basic", secret: "s%2B%251")).status == 200)
+        #expect(try ask([:], headers: basic).status == 401)
         #expect(try ask(["client_id": "post", "client_secret": "s"]).status == 200)
         #expect(try ask(["client_id": "web", "client_secret": OpenIDFixture.secret]).status == 200)
         #expect(try ask([:], headers: OpenIDFixture.basic()).status == 200)
@@ -70,6 +69,36 @@ struct ClientAuthenticationTests {
             #expect(refused["error"] == "invalid_client")
             #expect((refused.header("WWW-Authenticate") != nil) == (headers["Authorization"] != nil))
         }
+    }
+
+    // RFC 6749, 2.3.1 and appendix B. The ID and the secret: https://github.com/openid/AppAuth-Android/issues/337. AD FS refuses what
+    // isn't encoded, too: https://github.com/elastic/elasticsearch/issues/43709.
+    @Test(
+        "ID and secret in a header are form-encoded, or refused with the reason",
+        arguments: [
+            ("1PpG/Q 1", "z/tZ9VwFZqApmIQ+ZH1I5pLk/uB4ud:X2/8bL+wfFTt1rFw=", "the client secret"),
+            ("100%", "plain", "the client ID"), ("a+b", "plain", "the client ID"), ("id", "100%", "the client secret"),
+            ("id2", "50%zz", "the client secret"),
+        ])
+    func encoding(id: String, secret: String, part: String) throws {
+        let fixture = try OpenIDFixture(clients: #"{"clientID":"\#(id)","clientSecret":"\#(secret)"}"#)
+        func ask(_ id: String, _ secret: String) throws -> Answer {
+            try fixture.client.post(
+                "\(fixture.base)/token", form: ["grant_type": "client_credentials"],
+                headers: OpenIDFixture.basic(id, secret: secret))
+        }
+        let refused = try ask(id, secret)
+        #expect(refused.status == 401)
+        #expect(refused["error"] == "invalid_client")
+        #expect(
+            refused.diagnosis.contains("\(part) in Authorization: Basic isn't form-encoded"), "\(refused.diagnosis)")
+        func encoded(_ text: String) -> String {
+            var kept = CharacterSet.alphanumerics
+            kept.insert(charactersIn: "-._*")
+            return (text.addingPercentEncoding(withAllowedCharacters: kept) ?? "").replacing("%20", with: "+")
+        }
+        #expect(try ask(encoded(id), encoded(secret)).status == 200)
+        #expect(try ask(encoded(id), "x").diagnosis.contains("isn't the one that the seed has"))
     }
 
     @Test("an assertion's claims, signature and single use")

@@ -167,6 +167,39 @@ struct LogoutTests {
         #expect(receiver.requests.count == 2)
     }
 
+    // Keycloak: https://github.com/keycloak/keycloak/issues/11958, and its LogoutEndpoint: 204, or 400 and invalid_grant.
+    @Test("a client ends a sign-in by its refresh token: with its session, or alone where it is for offline access")
+    func refreshToken() async throws {
+        let receiver = try Receiver()
+        defer { receiver.stop() }
+        let fixture = try OpenIDFixture(
+            issuer: #""refreshTokens":"always""#,
+            clients: #"{"clientID":"web","backchannelLogoutURI":"\#(receiver.url)"}"#)
+        func logOut(_ token: String?, _ secret: String = OpenIDFixture.secret) throws -> Answer {
+            let form = ["client_id": "web", "client_secret": secret, "refresh_token": token ?? ""]
+            return try fixture.client.post("\(fixture.base)/logout", form: form)
+        }
+        for (scope, isSilent) in [("openid", false), ("openid offline_access", true)] {
+            let browser = TestBrowser(fixture.client)
+            let page = try browser.get(fixture.authorizePath(["scope": scope]))
+            let code = try browser.submit(page, ["account": "ada"]).redirect["code"]
+            let token = try fixture.token(["code": code])["refresh_token"]
+            #expect(try logOut(token, "x")["error"] == "invalid_client")
+            let answer = try logOut(token)
+            #expect(answer.status == 204)
+            #expect(answer.text.isEmpty)
+            let refreshed = try fixture.token(["grant_type": "refresh_token", "refresh_token": token])
+            #expect(refreshed["error"] == "invalid_grant")
+            #expect((try browser.get(fixture.authorizePath(["prompt": "none"])).redirect["code"] != nil) == isSilent)
+            let again = try logOut(token)
+            #expect(again.status == 400)
+            #expect(again["error"] == "invalid_grant")
+            #expect(again.diagnosis.contains("ends nothing"))
+        }
+        #expect(receiver.requests.count == 1)
+        #expect(try logOut("")["error"] == "invalid_request")
+    }
+
     @Test("an account that goes takes its sessions, grants and consents along")
     func deletedAccount() throws {
         let fixture = try OpenIDFixture()

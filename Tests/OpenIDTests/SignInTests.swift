@@ -16,7 +16,8 @@ extension OpenIDFixture {
 struct SignInTests {
     @Test(
         "discovery, a code, tokens that PyJWT verifies, userinfo: at every address, with every algorithm", .pyJWT,
-        arguments: ["/oidc/corp", "/login.corp.example"], ["RS256", "PS256", "ES256", "EdDSA"])
+        arguments: ["/oidc/corp", "/login.corp.example"],
+        ["RS256", "RS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"])
     func signIn(base: String, algorithm: String) throws {
         let fixture = try OpenIDFixture(issuer: #""algorithms":["\#(algorithm)"]"#, base: base)
         let document = try fixture.client.get("\(base)/.well-known/openid-configuration")
@@ -67,13 +68,125 @@ struct SignInTests {
         #expect(try fixture.client.get("/oidc/nobody\(metadata)").status == 404)
     }
 
-    @Test("an issuer that names this machine is played at the short address only")
-    func localIssuer() throws {
+    @Test(
+        "an issuer whose URL names this machine is served at its own path, too, and at the short address",
+        arguments: ["http://localhost:8080/realms/myrealm", "http://keycloak:8080/realms/myrealm"])
+    func localIssuer(url: String) throws {
         let fixture = try OpenIDFixture(
-            seed: #"{"openid":{"issuers":[{"id":"mine","issuer":"http://localhost:8080/mine"}]}}"#)
-        let document = try fixture.client.get("/oidc/mine/.well-known/openid-configuration")
-        #expect(document["issuer"] == "http://localhost:8080/mine")
+            seed: #"""
+                {"openid":{"issuers":[{"id":"mine","issuer":"\#(url)",
+                "paths":{"token":"/protocol/openid-connect/token"},
+                "clients":[{"clientID":"web","clientSecret":"openid-secret-for-tests",
+                "redirectURIs":["http://localhost:3000/callback"]}]}]}}
+                """#, base: "/realms/myrealm")
+        for base in ["/oidc/mine", "/realms/myrealm"] {
+            let document = try fixture.client.get("\(base)/.well-known/openid-configuration")
+            #expect(document["issuer"] == url)
+            #expect(
+                document["token_endpoint"]
+                    == "http://localhost:\(fixture.server.port)\(base)/protocol/openid-connect/token")
+        }
+        let metadata = try fixture.client.get("/.well-known/oauth-authorization-server/realms/myrealm")
+        #expect(metadata["issuer"] == url)
+        let tokens = try fixture.client.post(
+            "\(fixture.base)/protocol/openid-connect/token",
+            form: [
+                "grant_type": "authorization_code", "code": try fixture.code(), "redirect_uri": OpenIDFixture.callback,
+            ], headers: OpenIDFixture.basic())
+        #expect(OpenIDFixture.claims(tokens["id_token"])["iss"] as? String == url)
         #expect(try fixture.client.get("\(OpenIDFixture.control)/health").status == 200)
+        #expect(try fixture.client.get("/realms/other/.well-known/openid-configuration").status == 404)
+    }
+
+    @Test("an issuer at the root of this machine leaves the daemon's own pages where they are")
+    func rootIssuer() throws {
+        let fixture = try OpenIDFixture(
+            seed: #"{"openid":{"issuers":[{"id":"root","issuer":"http://localhost:8080"}]}}"#, base: "")
+        let document = try fixture.client.get("/.well-known/openid-configuration")
+        #expect(document["issuer"] == "http://localhost:8080")
+        #expect(document["jwks_uri"] == "http://localhost:\(fixture.server.port)/jwks")
+        #expect(try fixture.client.get("/jwks").status == 200)
+        #expect(try fixture.client.get("\(OpenIDFixture.control)/health").status == 200)
+        #expect(try fixture.client.get("/emulator/v1/projects/demo-app/config").status == 200)
+        #expect(try fixture.client.get("/oidc/corp/jwks").status == 200)
+    }
+
+    @Test(
+        "an issuer of this machine can't have the daemon's own paths",
+        arguments: ["_understudy/x", "emulator/x", "oidc/corp", "~w/x", "__/auth"])
+    func ownPaths(path: String) throws {
+        #expect {
+            _ = try OpenIDFixture(
+                seed: #"{"openid":{"issuers":[{"id":"x","issuer":"http://localhost:8080/\#(path)"}]}}"#)
+        } throws: { "\($0)".contains("is the daemon's own") }
+    }
+
+    // Entra: endpoints beside the issuer's path, and a discovery document of all tenants whose issuer has a placeholder.
+    // https://github.com/coreos/go-oidc/issues/344, https://github.com/MicrosoftDocs/azure-docs/issues/95994
+    @Test("Entra's tenant and its common address")
+    func entra() throws {
+        let fixture = try OpenIDFixture(
+            seed: #"""
+                {"openid":{"issuers":[{"id":"entra","issuer":"https://login.microsoftonline.com/t1/v2.0",
+                "alsoAt":[{"path":"/common/v2.0","issuer":"https://login.microsoftonline.com/{tenantid}/v2.0"}],
+                "paths":{"authorization":"../oauth2/v2.0/authorize","token":"../oauth2/v2.0/token",
+                "keys":"../discovery/v2.0/keys","endSession":"../oauth2/v2.0/logout"},
+                "claims":{"tid":"t1"},
+                "clients":[{"clientID":"web","clientSecret":"openid-secret-for-tests",
+                "redirectURIs":["http://localhost:3000/callback"]}]}]}}
+                """#)
+        let host = "/login.microsoftonline.com"
+        let here = "http://localhost:\(fixture.server.port)\(host)"
+        func discover(_ path: String, host name: String? = nil) throws -> Answer {
+            try fixture.client.get(
+                "\(path)/.well-known/openid-configuration", headers: name.map { ["Host": $0] } ?? [:])
+        }
+        let tenant = try discover("\(host)/t1/v2.0")
+        #expect(tenant["issuer"] == "https://login.microsoftonline.com/t1/v2.0")
+        #expect(tenant["authorization_endpoint"] == "\(here)/t1/oauth2/v2.0/authorize")
+        #expect(try discover("/oidc/entra")["token_endpoint"] == "\(here)/t1/oauth2/v2.0/token")
+        let common = try discover("/common/v2.0", host: "login.microsoftonline.com")
+        #expect(common["issuer"] == "https://login.microsoftonline.com/{tenantid}/v2.0")
+        #expect(common["token_endpoint"] == "https://login.microsoftonline.com/common/oauth2/v2.0/token")
+        #expect(common["jwks_uri"] == "https://login.microsoftonline.com/common/discovery/v2.0/keys")
+        for place in ["t1", "common"] {
+            try fixture.order(["outcome": "approve", "account": "ada"])
+            let answer = try fixture.client.get(
+                "\(host)/\(place)/oauth2/v2.0/authorize?\(TestClient.encode(fixture.parameters()))")
+            let tokens = try fixture.client.post(
+                "\(host)/\(place)/oauth2/v2.0/token",
+                form: [
+                    "grant_type": "authorization_code", "code": answer.redirect["code"] ?? "",
+                    "redirect_uri": OpenIDFixture.callback,
+                ], headers: OpenIDFixture.basic())
+            let claims = OpenIDFixture.claims(tokens["id_token"])
+            #expect(claims["iss"] as? String == "https://login.microsoftonline.com/t1/v2.0")
+            #expect(claims["tid"] as? String == "t1")
+            #expect(try fixture.client.get("\(host)/\(place)/discovery/v2.0/keys").status == 200)
+        }
+        _ = try fixture.client.post(
+            "\(OpenIDFixture.control)/faults",
+            json: [
+                "match": [
+                    "host": "login.microsoftonline.com", "path": "/common/v2.0/.well-known/openid-configuration",
+                ],
+                "effect": ["status": 503],
+            ])
+        #expect(try discover("\(host)/common/v2.0").status == 503)
+    }
+
+    @Test(
+        "addresses that can't be",
+        arguments: [
+            (#""alsoAt":[{"path":"/v2.0/"}]"#, "a path such as"), (#""alsoAt":[{"path":"/t1/v2.0"}]"#, "same address"),
+            (#""paths":{"token":"oauth2/token"}"#, "a path such as"), (#""paths":{"token":"../"}"#, "a path such as"),
+            (#""paths":{"token":"../a/../b"}"#, "a path such as"),
+        ])
+    func addresses(members: String, message: String) throws {
+        #expect {
+            _ = try OpenIDFixture(
+                seed: #"{"openid":{"issuers":[{"id":"x","issuer":"https://x.example/t1/v2.0",\#(members)}]}}"#)
+        } throws: { "\($0)".contains(message) }
     }
 
     @Test("the page: who signs in, consent where the client asks for it, a cancel, and the session after it")
@@ -191,6 +304,13 @@ struct SignInTests {
         #expect(post.inputs["code"] != nil)
         #expect(post.inputs["iss"] == fixture.issuer)
         #expect(try fixture.authorize(["response_mode": "fragment"]).location.contains("#state="))
+        // https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#none: the query is the default, as for a code.
+        let none = try OpenIDFixture(issuer: #""responseTypes":["none"]"#)
+        for mode in [nil, "query"] {
+            let answer = try none.authorize(["response_type": "none", "response_mode": mode])
+            #expect(answer.location.hasPrefix("\(OpenIDFixture.callback)?state="))
+            #expect(Set(answer.redirect.keys) == ["state", "iss"])
+        }
         let refused = try fixture.authorize(["response_mode": "query", "response_type": "code id_token"], by: nil)
         #expect(refused.redirect["error"] == "invalid_request")
         #expect(refused.location.contains("#"))

@@ -23,6 +23,19 @@ struct TokenTests {
             #expect(refused["error"] == "invalid_grant")
             #expect(refused.diagnosis.contains("code_verifier"))
         }
+        // RFC 7636 section 4.1, as Okta checks it: https://github.com/medplum/medplum/issues/5240.
+        for (verifier, reason) in [
+            ("a", "has 1 characters"), (String(repeating: "a", count: 42), "has 42 characters"),
+            (String(repeating: "a", count: 129), "has 129 characters"),
+            (String(repeating: " ", count: 60), "other characters"),
+        ] {
+            let met = [
+                "code_challenge": Base64URL.encode(Digest.sha256(verifier)), "code_challenge_method": "S256",
+            ]
+            let refused = try redeem(verifier, met)
+            #expect(refused["error"] == "invalid_grant")
+            #expect(refused.diagnosis.contains(reason), "\(refused.diagnosis)")
+        }
         let stray = try fixture.token(["code": try fixture.code(), "code_verifier": OpenIDFixture.verifier])
         #expect(stray["error"] == "invalid_grant")
         #expect(stray.diagnosis.contains("no code_challenge"))
@@ -36,6 +49,41 @@ struct TokenTests {
             try relaxed.token(public_.merging(["code": try relaxed.code(["client_id": "spa"])]) { $1 }).status == 200)
         let strict = try OpenIDFixture(issuer: #""pkce":"required""#)
         #expect(try strict.authorize().redirect["error"] == "invalid_request")
+    }
+
+    // A client must refuse userinfo whose sub isn't the ID token's (OpenID Connect Core 5.3.2):
+    // https://github.com/spring-projects/spring-security/issues/4441.
+    @Test("claims of userinfo can lie, as JSON and as a token")
+    func userInfoFault() throws {
+        let fixture = try OpenIDFixture(
+            clients:
+                #"{"clientID":"signed","clientSecret":"s","userInfoAlgorithm":"RS256","redirectURIs":["http://localhost:3000/callback"]}"#
+        )
+        func order(_ token: [String: Any]) throws {
+            let answer = try fixture.client.post(
+                "\(OpenIDFixture.control)/faults",
+                json: ["match": ["host": "login.corp.example", "path": "/userinfo"], "effect": ["token": token]])
+            #expect(answer.status == 201)
+        }
+        let bearer = fixture.bearer(try fixture.signIn()["access_token"])
+        func ask() throws -> Answer { try fixture.client.get("\(fixture.base)/userinfo", headers: bearer) }
+        let usual = try ask()
+        try order(["claims": ["sub": "other", "email": NSNull(), "exp": "-1h"]])
+        let broken = try ask()
+        #expect(broken["sub"] == "other")
+        #expect(broken["email"] == nil)
+        #expect(broken.json["exp"] as? Int != nil)
+        #expect(broken["name"] == usual["name"])
+        #expect(try ask().text == usual.text)
+        #expect(try fixture.client.get("\(OpenIDFixture.control)/faults").json["faults"] as? [String] == [])
+        try order(["claims": ["sub": "other"], "signature": "invalid"])
+        let signed = ["client_id": "signed", "client_secret": "s"]
+        let code = try fixture.code(["client_id": "signed"])
+        let token = try fixture.token(signed.mapValues { Optional($0) }.merging(["code": code]) { $1 })["access_token"]
+        let jwt = try fixture.client.get("\(fixture.base)/userinfo", headers: fixture.bearer(token))
+        #expect(OpenIDFixture.claims(jwt.text)["sub"] as? String == "other")
+        let set = KeySet(try JSONValue(parsing: fixture.client.get("\(fixture.base)/jwks").text))
+        #expect(set.fault(of: try JWS(parsing: jwt.text), allowing: [.rs256]) == .signature(.invalid))
     }
 
     @Test("a code works once, for its client, with its redirect URI, for ten minutes")

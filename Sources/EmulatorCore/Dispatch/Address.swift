@@ -128,7 +128,7 @@ package struct Address: Sendable, Equatable {
     package var cookiePath: String {
         switch form {
         case .prefix: "\(worldPrefix)/\(host ?? "")"
-        case .alias(let alias): worldPrefix + alias.prefix
+        case .alias(let alias): worldPrefix + alias.prefix == "" ? "/" : worldPrefix + alias.prefix
         case .subdomain, .real: worldPrefix.isEmpty ? "/" : worldPrefix
         }
     }

@@ -189,9 +189,13 @@ package final class Dispatcher: Sendable {
             if address.host == nil, let page = operations.refusePage?(exchange(context), .nothingThere) {
                 return .now(identified(page, request, at: address, id: context.id))
             }
-            let providers = operations.providers(at: address.host)
-            let refusal = providers.isEmpty ? nil : refusal(of: exchange(context), by: providers)
-            let meant = operations.nearest(to: address.path, at: address.host).map { "; did you mean \"\($0)\"?" } ?? ""
+            let exchange = exchange(context)
+            // What a provider explains at the daemon's own name says what was meant.
+            let explained = address.host == nil ? explanation(of: exchange) : nil
+            let refusal = explained ?? refusal(of: exchange, by: operations.providers(at: address.host))
+            let meant =
+                explained != nil
+                ? "" : operations.nearest(to: address.path, at: address.host).map { "; did you mean \"\($0)\"?" } ?? ""
             let response = refusal?.diagnosed(adding: meant) ?? notFound(request, address, hint: meant)
             // Calls of the control API aren't recorded, mistyped ones neither.
             if address.host == nil, address.path.hasPrefix(Operation.controlRoot + "/") {
@@ -265,6 +269,14 @@ package final class Dispatcher: Sendable {
         Exchange(
             request: context.request, address: context.address, world: context.world, id: context.id,
             parameters: parameters, network: self, isInternal: context.parent != nil, storeCall: context.storeCall)
+    }
+
+    /// What a provider says of an address at the daemon's own name.
+    private func explanation(of exchange: Exchange) -> Response? {
+        for provider in providers(of: exchange.world) {
+            if let answer = (provider as? any ExplainsOwnAddresses)?.unserved(exchange) { return answer }
+        }
+        return nil
     }
 
     /// The refusal of the first provider that has one.

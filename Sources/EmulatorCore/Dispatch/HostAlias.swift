@@ -1,6 +1,6 @@
 /// A short address at the daemon's own name: what is asked for below `prefix` is asked for below `path` at `host`.
 package struct HostAlias: Sendable, Equatable {
-    /// Two segments, such as `/oidc/corp`.
+    /// Such as `/oidc/corp`. With an empty one, it is for what is served there and not by the daemon itself.
     package let prefix: String
     package let host: String
     /// Without a slash at its end; empty for all of the host.
@@ -20,12 +20,5 @@ package struct HostAlias: Sendable, Equatable {
     }
 
     /// Where RFC 8414 section 3.1 puts a server's metadata: the server's own path follows.
-    static let metadata = "/.well-known/oauth-authorization-server"
-
-    /// The first two segments of a path, by which an alias is found.
-    static func prefix(of path: String) -> String {
-        let bytes = path.utf8.dropFirst()
-        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else { return path }
-        return String(path[..<(bytes[bytes.index(after: slash)...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex)])
-    }
+    package static let metadata = "/.well-known/oauth-authorization-server"
 }

@@ -39,6 +39,8 @@ struct OperationTable: Sendable {
     let refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)?
     /// By their prefix.
     private var aliases: [String: HostAlias] = [:]
+    /// As many segments as the longest prefix has.
+    private var aliasDepth = 0
 
     /// `own` belongs to no provider. A call of the control API, and what else controls the daemon, runs only if
     /// `refusal` returns `nil`.
@@ -62,7 +64,10 @@ struct OperationTable: Sendable {
         for provider in providers {
             let operations = provider.operations
             for operation in operations { add(operation, of: provider) }
-            for alias in provider.aliases { aliases[alias.prefix] = alias }
+            for alias in provider.aliases {
+                aliases[alias.prefix] = alias
+                aliasDepth = max(aliasDepth, alias.prefix.utf8.count { $0 == UInt8(ascii: "/") })
+            }
             for host in Set(operations.flatMap(\.hosts)) { hosts[host]?.providers.append(provider) }
         }
     }
@@ -75,7 +80,28 @@ struct OperationTable: Sendable {
     func serves(_ host: String) -> Bool { find(host) != nil }
 
     /// The short address by which `path`, at the daemon's own name, leads to a host.
-    func alias(of path: String) -> HostAlias? { aliases.isEmpty ? nil : aliases[HostAlias.prefix(of: path)] }
+    func alias(of path: String) -> HostAlias? {
+        guard !aliases.isEmpty else { return nil }
+        var ends: [String.Index] = []
+        var end = path.startIndex
+        while ends.count < aliasDepth, end < path.endIndex {
+            let next = path.utf8.index(after: end)
+            end = path.utf8[next...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
+            ends.append(end)
+        }
+        for end in ends.reversed() {
+            if let alias = aliases[String(path[..<end])] { return alias }
+        }
+        guard let alias = aliases[""], !isServed(path, at: nil),
+            isServed(alias.path + path, at: alias.host)
+        else { return nil }
+        return alias
+    }
+
+    private func isServed(_ path: String, at host: String?) -> Bool {
+        if case .notFound = match("GET", host: host, path: path) { return false }
+        return true
+    }
 
     func match(_ method: String, at address: Address) -> Router<Entry>.Match {
         match(method, host: address.host, path: address.path)

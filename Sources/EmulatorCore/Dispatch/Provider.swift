@@ -171,3 +171,9 @@ extension Provider {
     /// The names of all hosts at which it serves something.
     package var hosts: Set<String> { Set(operations.flatMap(\.hosts)) }
 }
+
+/// A provider that is played at the daemon's own name, at addresses that a seed decides on.
+package protocol ExplainsOwnAddresses {
+    /// Why nothing is served at an address there, for one that was meant for this provider; `nil` for any other.
+    func unserved(_ exchange: Exchange) -> Response?
+}

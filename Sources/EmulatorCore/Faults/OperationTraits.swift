@@ -45,6 +45,8 @@ package struct OperationTraits: Sendable {
     package var errors: Errors?
     /// Whose tokens it mints, if any.
     package var mints: KeyOwner?
+    /// Whether it answers claims as JSON. What an order for tokens says of claims changes them, too.
+    package var answersClaims = false
     /// Whose keys it publishes, if any.
     package var publishes: KeyOwner?
     /// Whether it is an authorization endpoint: redirects with `state` and a code.
@@ -115,7 +117,7 @@ package struct OperationTraits: Sendable {
         }
         // As an outcome, an error has only its name.
         if effect.description != nil, errors?.answer == nil { return "description" }
-        if effect.token != nil, mints == nil { return "token" }
+        if let token = effect.token, mints == nil, !answersClaims || !token.changesClaimsOnly { return "token" }
         if !effect.response.isEmpty, !answersJSON || !answersMembers { return "response" }
         if effect.rotation != nil, mints == nil, publishes == nil { return "rotateKeys" }
         if effect.keySet != nil, publishes == nil { return "jwks" }
@@ -134,7 +136,7 @@ package struct OperationTraits: Sendable {
             names.append("error (\(errors.names.joined(separator: ", "))\(errors.takesOthers ? ", and others" : ""))")
             if errors.answer != nil { names.append("description") }
         }
-        if mints != nil { names.append("token") }
+        if mints != nil { names.append("token") } else if answersClaims { names.append("token (claims)") }
         if answersJSON, answersMembers { names.append("response") }
         if mints != nil || publishes != nil { names.append("rotateKeys") }
         if publishes != nil { names.append("jwks") }

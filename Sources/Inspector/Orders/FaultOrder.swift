@@ -39,7 +39,7 @@ struct FaultOrder {
         func fits(_ traits: OperationTraits) -> Bool {
             switch self {
             case .error: traits.errors != nil
-            case .token: traits.mints != nil
+            case .token: traits.mints != nil || traits.answersClaims
             case .response: traits.answersJSON && traits.answersMembers
             case .state: traits.authorizes
             case .code: traits.authorizes || traits.givesCodes

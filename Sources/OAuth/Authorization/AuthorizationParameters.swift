@@ -48,20 +48,24 @@ package struct AuthorizationParameters: Sendable {
         if ResponseMode(rawValue: form["response_mode"] ?? "query").map({ $0 == .webMessage }) ?? true {
             throw invalid("response_mode must be query, fragment or form_post")
         }
-        if form["response_mode"] == "query", responseTypes != ["code"] {
+        if form["response_mode"] == "query", !AuthorizationParameters.bringsNoToken(responseTypes) {
             throw invalid("response_mode=query would put tokens into logs: use fragment or form_post")
         }
     }
 
     /// How the answer travels; the usual way for a mode that doesn't exist or would give tokens away.
     package static func mode(of form: Form) -> ResponseMode {
-        let givesCodeOnly = responseType(form["response_type"] ?? "").isSubset(of: ["code"])
+        let bringsNoToken = bringsNoToken(responseType(form["response_type"] ?? ""))
         switch form["response_mode"].flatMap({ ResponseMode(rawValue: $0) }) {
         case .formPost: return .formPost
         case .fragment: return .fragment
-        case .query, .webMessage, nil: return givesCodeOnly ? .query : .fragment
+        case .query, .webMessage, nil: return bringsNoToken ? .query : .fragment
         }
     }
+
+    /// Whether the answer may be in a query:
+    /// <https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#none> says so of `none`, too.
+    private static func bringsNoToken(_ types: Set<String>) -> Bool { types.isSubset(of: ["code", "none"]) }
 
     /// The words of a response type, whose order doesn't matter.
     package static func responseType(_ text: String) -> Set<String> {

@@ -23,6 +23,15 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
             }
     }
 
+    /// Why a verifier isn't one by its form, in a sentence; `nil` for one that is, and where there is none.
+    package static func fault(inFormOf verifier: String?) -> String? {
+        guard let verifier, !verifier.isEmpty, !isWellFormed(verifier) else { return nil }
+        let count = verifier.utf8.count
+        return (43...128).contains(count)
+            ? "code_verifier holds other characters than letters, digits and -._~ (RFC 7636 section 4.1): make it of these"
+            : "code_verifier has \(count) characters, and RFC 7636 section 4.1 wants 43 to 128: make it of 32 random bytes or more"
+    }
+
     package func isMet(by verifier: String) -> Bool {
         let expected = method == .plain ? verifier : Base64URL.encode(Digest.sha256(verifier))
         return constantTimeEquals(Array(expected.utf8), Array(challenge.utf8))

@@ -24,6 +24,12 @@ package struct RegisteredRedirectURI: Sendable {
             && RegisteredRedirectURI(text).hasNoOtherWildcard
     }
 
+    /// Whether a browser that is sent there runs it, rather than going to an app or a site.
+    static func runsScript(_ uri: String) -> Bool {
+        let scheme = uri.prefix { $0 != ":" }.lowercased()
+        return ["javascript", "data", "vbscript"].contains(scheme)
+    }
+
     private static let anyPortExamples =
         "\"http://localhost:*/callback\" or \"http://127.0.0.1:*/callback\" for any port"
 

@@ -58,6 +58,10 @@ package struct WebAddress: Sendable, Equatable {
         return inet_pton(AF_INET, host, &v4) == 1 || inet_pton(AF_INET6, host, &v6) == 1
     }
 
+    /// Whether it names this machine, or a container that plays it: an address, `localhost`, or a name without a dot. No such name is
+    /// played as a host.
+    package var isOfThisMachine: Bool { isIPAddress || isLocalhost || !host.contains(".") }
+
     package var isLocalhost: Bool { host == "localhost" || host.hasSuffix(".localhost") }
 
     /// Whether a browser treats both as one site: same scheme and same registrable domain, ports aside.

@@ -11,7 +11,7 @@ package struct ClientAuthentication: Sendable {
 
     private enum Proof: Sendable {
         case none
-        case basic(password: String)
+        case basic((user: String, password: String))
         case post(secret: String)
         case assertion(JWS)
 
@@ -48,8 +48,8 @@ package struct ClientAuthentication: Sendable {
         }
         var owner: String?
         if let basic {
-            owner = ClientAuthentication.formDecoded(basic.user)
-            proof = .basic(password: basic.password)
+            owner = ClientAuthentication.formDecoded(basic.user) ?? basic.user
+            proof = .basic(basic)
         } else if let assertion {
             let token = try ClientAuthentication.assertion(assertion, type: form["client_assertion_type"])
             owner = token.claims["sub"]?.string
@@ -80,9 +80,16 @@ package struct ClientAuthentication: Sendable {
         }
     }
 
-    /// RFC 6749 §2.3.1: name and password are form-encoded before they are put into the header.
-    private static func formDecoded(_ text: String) -> String {
-        String(decoding: PercentCoding.decode(Array(text.utf8)[...], plusIsSpace: true), as: UTF8.self)
+    /// RFC 6749 §2.3.1: name and password are form-encoded before they are put into the header. `nil` for a text that form encoding
+    /// can't have made, because a `%` in it begins no byte.
+    private static func formDecoded(_ text: String) -> String? {
+        let bytes = Array(text.utf8)
+        for place in bytes.indices where bytes[place] == UInt8(ascii: "%") {
+            let digits = bytes[(place + 1)...].prefix(2)
+            let isByte = digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20) }
+            guard digits.count == 2, isByte else { return nil }
+        }
+        return String(decoding: PercentCoding.decode(bytes[...], plusIsSpace: true), as: UTF8.self)
     }
 
     /// Checks the proof. `audiences` are the values of which an assertion's `aud` must hold one.
@@ -97,10 +104,11 @@ package struct ClientAuthentication: Sendable {
         }
         switch proof {
         case .none: return
-        case .basic(let password):
+        case .basic(let sent):
+            if ClientAuthentication.formDecoded(sent.user) == nil { throw unencoded("client ID") }
             // Clients that don't encode are common, and theirs is the same text unless it holds "%" or "+".
-            guard holds(password, client) || holds(ClientAuthentication.formDecoded(password), client) else {
-                throw wrongSecret(client)
+            guard let secret = ClientAuthentication.formDecoded(sent.password), holds(secret, client) else {
+                throw holds(sent.password, client) ? unencoded("client secret") : wrongSecret(client)
             }
         case .post(let secret): if !holds(secret, client) { throw wrongSecret(client) }
         case .assertion(let token):
@@ -122,12 +130,20 @@ package struct ClientAuthentication: Sendable {
         refusal("the client secret isn't the one that the seed has for \"\(client.clientID)\"")
     }
 
-    /// The client isn't known.
-    package func unknownClient(hint: String) -> OAuthRefusal {
+    /// The client isn't known. `knows` says whether one of that name would be.
+    package func unknownClient(hint: String, knows: (String) -> Bool) -> OAuthRefusal {
         guard !clientID.isEmpty else {
             return refusal("the request names no client: send client_id, Authorization: Basic or a client_assertion")
         }
+        if case .basic(let sent) = proof, sent.user != clientID, knows(sent.user) { return unencoded("client ID") }
         return refusal(received: "client_id \(Diagnosis.quote(clientID))", "no such client is seeded\(hint)")
+    }
+
+    /// RFC 6749, appendix B: `+` stands for a space, and `%` begins a byte.
+    private func unencoded(_ part: String) -> OAuthRefusal {
+        refusal(
+            "the \(part) in Authorization: Basic isn't form-encoded: encode ID and secret (application/x-www-form-urlencoded) "
+                + "before the colon joins them, or send client_secret in the form")
     }
 
     private func refusal(

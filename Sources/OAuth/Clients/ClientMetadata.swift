@@ -26,7 +26,7 @@ package struct ClientMetadata: SchemaObject {
     package let name: String
     package let redirectURIs: [String]
     package let postLogoutRedirectURIs: [String]
-    package let credentials: ClientCredentials
+    package private(set) var credentials: ClientCredentials
     package let grantTypes: [String]?
     package let responseTypes: [Set<String>]?
     package let pkce: PKCEPolicy?
@@ -42,6 +42,17 @@ package struct ClientMetadata: SchemaObject {
     package let backchannelLogoutURI: String?
     package let claims: JSONObject
     package let interaction: Interaction?
+    /// Whether no seed has it: any secret and any redirect URI is taken for its own.
+    package private(set) var isTakenOnTrust = false
+
+    /// A client that no seed has, at a server that takes any.
+    package static func takenOnTrust(_ id: String) -> ClientMetadata {
+        var client = ClientMetadata(reading: ["clientID": .string(id), "name": .string(id)])
+        client.isTakenOnTrust = true
+        client.credentials = ClientCredentials(
+            clientID: id, secret: nil, keys: nil, methods: Set(ClientAuthenticationMethod.allCases))
+        return client
+    }
 
     package init(_ fields: inout Fields) {
         clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
@@ -100,21 +111,35 @@ package struct ClientMetadata: SchemaObject {
             clientID: clientID, secret: clientSecret, keys: jwks, methods: method.map { [$0] } ?? usual)
     }
 
-    /// What tokens can be signed with.
-    package static let algorithms = Algorithm.published.map(\.rawValue)
+    /// What tokens can be signed with: HS256 signs with the client's secret.
+    package static let algorithms = (Algorithm.published + [.hs256]).map(\.rawValue)
+
+    /// Whether it can keep a secret, or is believed to.
+    package var isConfidential: Bool { isTakenOnTrust || credentials.isConfidential }
+
+    /// Whether the browser may be sent on to `uri`, where `registered` are.
+    package func mayUse(
+        redirectURI uri: String, among registered: [String], _ comparison: RegisteredRedirectURI.Comparison = .exact
+    ) -> Bool {
+        if isTakenOnTrust {
+            return RegisteredRedirectURI.rule.holds(uri) && !RegisteredRedirectURI.runsScript(uri)
+        }
+        return registered.contains { RegisteredRedirectURI($0).matches(uri, comparison) }
+    }
 
     /// Whether it may use a grant type.
     package func mayUse(_ grantType: String) -> Bool {
+        if isTakenOnTrust { return true }
         if let grantTypes { return grantTypes.contains(grantType) }
         let isForConfidential = ["client_credentials", TokenExchange.grantType].contains(grantType)
-        return !isForConfidential || credentials.isConfidential
+        return !isForConfidential || isConfidential
     }
 
     /// Whether its authorization requests must have a `code_challenge`, at an issuer with this policy.
     package func mustUsePKCE(_ policy: PKCEPolicy) -> Bool {
         switch pkce ?? policy {
         case .required: true
-        case .public: !credentials.isConfidential
+        case .public: !isConfidential
         case .optional: false
         }
     }

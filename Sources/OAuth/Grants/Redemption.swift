@@ -12,6 +12,8 @@ package struct Redemption: Sendable {
         case unexpired
         /// The redirect URI is the authorization request's.
         case redirectURI
+        /// The verifier, if a challenge needs one, has the form of one: <https://datatracker.ietf.org/doc/html/rfc7636#section-4.1>.
+        case codeVerifierForm
         /// The verifier meets the challenge of the authorization request, if that had one.
         case codeVerifier
         /// There is no verifier where the authorization request had no challenge:
@@ -118,6 +120,10 @@ package struct Redemption: Sendable {
         case .redirectURI:
             redirectURIFits(request.redirectURI, code.redirectURI)
                 ? nil : .redirectURIMismatch(expected: code.redirectURI)
+        case .codeVerifierForm:
+            code.challenge.flatMap { _ in CodeChallenge.fault(inFormOf: request.codeVerifier) }.map {
+                .codeVerifier($0)
+            }
         case .codeVerifier: code.challenge?.fault(of: request.codeVerifier).map { .codeVerifier($0) }
         case .noStrayVerifier:
             code.challenge == nil && request.codeVerifier != nil

@@ -17,8 +17,12 @@ package protocol AuthorizationServer: Sendable {
     var host: String { get }
     /// Its own path there, without a slash at the end.
     var path: String { get }
+    /// The other paths there at which it is served, too.
+    var furtherPaths: [String] { get }
     /// Whose keys sign its tokens.
     var owner: KeyOwner { get }
+    /// What it signs with.
+    var algorithms: [Algorithm] { get }
     var policy: ServerPolicy { get }
     var interaction: Interaction? { get }
     /// In the order in which they are written.
@@ -39,17 +43,14 @@ extension AuthorizationServer {
     /// The server among those of all providers, for rows that they share.
     package var realm: String { "\(provider).\(id)" }
 
-    /// The URL of an endpoint, in the form of the request.
-    package func url(_ endpoint: String, _ exchange: Exchange) -> String {
-        exchange.address.url(of: host, path + endpoint)
+    /// The URL of an endpoint, in the form of the request; `place` is one of the server's paths.
+    package func url(_ endpoint: String, _ exchange: Exchange, below place: String? = nil) -> String {
+        exchange.address.url(of: host, EndpointPaths.resolve(endpoint, below: place ?? path))
     }
-
-    /// The URL of an endpoint under the server's own name.
-    private func realURL(_ endpoint: String) -> String { "https://\(host)\(path)\(endpoint)" }
 
     /// Pages whose forms go to an endpoint.
     package func pages(at endpoint: String) -> PersonPages {
-        PersonPages(look, host: host, path: path + endpoint)
+        PersonPages(look, host: host, path: EndpointPaths.resolve(endpoint, below: path))
     }
 
     /// The key set endpoint: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
@@ -69,22 +70,40 @@ extension AuthorizationServer {
     package func authenticate(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata {
         let authentication = try ClientAuthentication(exchange.request, form)
         guard let client = client(authentication.clientID) else {
-            throw authentication.unknownClient(hint: hint(for: authentication.clientID))
+            throw authentication.unknownClient(hint: hint(for: authentication.clientID)) { self.client($0) != nil }
         }
         let paths = policy.paths
         let endpoints = [
             paths.token, paths.pushedRequest, paths.introspection, paths.revocation, paths.deviceAuthorization,
         ]
-        let audiences = [identifier(exchange)] + endpoints.map { url($0, exchange) } + endpoints.map { realURL($0) }
-        try authentication.check(client.credentials, audiences: audiences, in: exchange)
+        let addresses = ([path] + furtherPaths).flatMap { place in
+            endpoints.map { EndpointPaths.resolve($0, below: place) }
+        }
+        let audiences =
+            [identifier(exchange)] + addresses.map { exchange.address.url(of: host, $0) }
+            + addresses.map { "https://\(host)\($0)" }
+        if !client.isTakenOnTrust {
+            try authentication.check(client.credentials, audiences: audiences, in: exchange)
+        }
         return client
     }
 
-    /// The claims of a token that the server has signed with a key that it still publishes; `nil` for any other.
+    /// The claims of a token that the server has signed with a key that it still publishes, or with the secret of the token's client;
+    /// `nil` for any other.
     package func signedClaims(of text: String, type: String, in exchange: Exchange) -> JSONObject? {
         guard let token = try? JWS(parsing: text), token.header["typ"]?.string == type else { return nil }
-        let isOwn = exchange.world.keys[owner].key(of: token)?.hasSigned(token) ?? false
+        let isOwn =
+            token.algorithm == Algorithm.hs256.rawValue
+            ? isSignedWithSecret(token) : exchange.world.keys[owner].key(of: token)?.hasSigned(token) ?? false
         return isOwn ? token.claims : nil
+    }
+
+    private func isSignedWithSecret(_ token: JWS) -> Bool {
+        let id = token.claims["client_id"]?.string ?? token.claims["aud"]?.string
+        guard algorithms.contains(.hs256), let secret = id.flatMap({ client($0)?.clientSecret }),
+            let key = try? Key(secret: Array(secret.utf8))
+        else { return false }
+        return token.verify(with: key, algorithm: .hs256) == .valid
     }
 
     /// The claims of an ID token of the server's, expired or not. Others may sign with the same keys, so its `iss` is compared.
@@ -116,10 +135,11 @@ extension AuthorizationServer {
 
     /// What <https://datatracker.ietf.org/doc/html/rfc8414> says of the server, and
     /// <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata> of its requests.
-    package func metadata(_ exchange: Exchange) -> JSONObject {
+    /// `place` is the path at which they are asked for.
+    package func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
         let paths = policy.paths
         let methods = ClientAuthenticationMethod.allCases.map { JSONValue.string($0.rawValue) }
-        let algorithms = (ClientMetadata.algorithms + ["HS256"]).map { JSONValue.string($0) }
+        let algorithms = ClientMetadata.algorithms.map { JSONValue.string($0) }
         let endpoints = [
             ("authorization_endpoint", paths.authorization), ("token_endpoint", paths.token), ("jwks_uri", paths.keys),
             ("introspection_endpoint", paths.introspection), ("revocation_endpoint", paths.revocation),
@@ -128,7 +148,7 @@ extension AuthorizationServer {
             ("end_session_endpoint", paths.endSession),
         ]
         var metadata = JSONObject([("issuer", .string(identifier(exchange)))])
-        for (name, path) in endpoints { metadata[name] = .string(url(path, exchange)) }
+        for (name, path) in endpoints { metadata[name] = .string(url(path, exchange, below: place)) }
         metadata["response_types_supported"] = .array(
             policy.responseTypes.map { .string($0.sorted().joined(separator: " ")) })
         metadata["response_modes_supported"] = ["query", "fragment", "form_post"]

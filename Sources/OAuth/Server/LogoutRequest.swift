@@ -53,7 +53,7 @@ package struct LogoutRequest: Sendable {
     ) throws(OAuthRefusal) -> AuthorizationResponse? {
         guard let uri = form["post_logout_redirect_uri"] else { return nil }
         let known = client?.postLogoutRedirectURIs ?? []
-        guard known.contains(where: { RegisteredRedirectURI($0).matches(uri, .exact) }) else {
+        guard client?.mayUse(redirectURI: uri, among: known) ?? false else {
             throw OAuthRefusal(
                 "invalid_request",
                 Diagnosis(

@@ -88,10 +88,7 @@ package struct RequestedAuthorization: Sendable {
         _ form: Form, _ client: ClientMetadata, _ policy: ServerPolicy
     ) throws(OAuthRefusal) -> String {
         let uri = form["redirect_uri"] ?? ""
-        let isKnown = client.redirectURIs.contains {
-            RegisteredRedirectURI($0).matches(uri, policy.redirectURIComparison)
-        }
-        if isKnown { return uri }
+        if client.mayUse(redirectURI: uri, among: client.redirectURIs, policy.redirectURIComparison) { return uri }
         throw OAuthRefusal(
             "invalid_request",
             Diagnosis(

@@ -3,11 +3,14 @@ import JSON
 
 extension SeedReferences {
     /// Checks the addresses of authorization servers that a seed names. Their hosts are played here, apart from this machine, and
-    /// no two of them may be at one address. `defaultURL` is that of a server whose `urlMember` the seed leaves out.
+    /// no two of them may be at one address. `defaultURL` is that of a server whose `urlMember` the seed leaves out, and `short` the
+    /// beginning of short addresses.
     package mutating func checkServers(
-        _ servers: [LocatedJSON], urlMember: String, default defaultURL: (String) -> String
+        _ servers: [LocatedJSON], urlMember: String, default defaultURL: (String) -> String, short: String
     ) {
         var places: [String: String] = [:]
+        // Servers of this machine share one host.
+        let own = WebAddress(defaultURL(""))?.host ?? ""
         for server in servers {
             let id = server["id"]?.string ?? ""
             if let json = server["id"], id.allSatisfy({ $0 == "." }) {
@@ -15,23 +18,36 @@ extension SeedReferences {
             }
             let json = server[urlMember].flatMap { $0.string == nil ? nil : $0 }
             guard let address = checkAddress(json, json?.string ?? defaultURL(id)) else { continue }
-            let path = address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path
-            if let other = places.updateValue(id, forKey: "\(address.host)\(path)") {
-                add(json ?? server, "is at the same address as \(Diagnosis.quote(other)): host and path must differ")
+            let host = address.isOfThisMachine ? own : address.host
+            func claim(_ path: String, _ json: LocatedJSON) {
+                let path = path.hasSuffix("/") ? String(path.dropLast()) : path
+                if let other = places.updateValue(id, forKey: "\(host)\(path)") {
+                    add(json, "is at the same address as \(Diagnosis.quote(other)): host and path must differ")
+                }
             }
+            claim(address.path, json ?? server)
+            for place in server["alsoAt"]?.items ?? [] { claim(place["path"]?.string ?? "", place["path"] ?? place) }
+            if let json, address.isOfThisMachine { checkOwnPath(json, address.path, of: id, short) }
             checkPaths(server["paths"])
         }
     }
 
-    /// The address, unless it is this machine's, at which nothing is played under its own name.
     private mutating func checkAddress(_ json: LocatedJSON?, _ url: String) -> WebAddress? {
         guard let address = WebAddress(url), address.path == address.rest else {
             if let json { add(json, "expected a URL without a query, a fragment and a user") }
             return nil
         }
-        guard !address.isIPAddress, !address.isLocalhost else { return nil }
-        if let json { checkHost(json, address.host) }
+        if let json, !address.isOfThisMachine { checkHost(json, address.host) }
         return address
+    }
+
+    /// A path at the daemon's own name: it mustn't hide what the daemon has there.
+    private mutating func checkOwnPath(_ json: LocatedJSON, _ path: String, of id: String, _ short: String) {
+        let first = path.split(separator: "/").first.map(String.init) ?? ""
+        let isShort = "/\(first)" == short
+        guard isShort ? path != "\(short)/\(id)" : first.hasPrefix("_") || first.hasPrefix("~") || first == "emulator"
+        else { return }
+        add(json, "the path \(Diagnosis.quote(path)) is the daemon's own: leave it to \(short)/\(id), or give another")
     }
 
     private mutating func checkPaths(_ json: LocatedJSON?) {

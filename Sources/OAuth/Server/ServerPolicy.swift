@@ -58,7 +58,9 @@ package struct ServerPolicy: SchemaObject {
             "acrValues", .set(of: .text(.nonEmpty)), default: [],
             "What can be asked for as acr; anything by default. The first is given to whoever asks for none.")
         lifetimes = fields.object("lifetimes", Lifetimes.self, "How long things last.")
-        paths = fields.object("paths", EndpointPaths.self, "Where the endpoints are, below the issuer.")
+        paths = fields.object(
+            "paths", EndpointPaths.self,
+            "Where the endpoints are, below the issuer; `../` leaves out the last part of its path.")
     }
 
     package struct Lifetimes: SchemaObject {
@@ -80,21 +82,43 @@ package struct ServerPolicy: SchemaObject {
     }
 }
 
-/// Where the endpoints of an authorization server are, below its issuer.
+/// Where the endpoints of an authorization server are, below its issuer, or with `../` beside it.
 package struct EndpointPaths: SchemaObject {
     package let authorization, token, keys, userInfo, introspection, revocation, endSession: String
     package let pushedRequest, deviceAuthorization, device: String
 
-    var all: [String] {
+    package var all: [String] {
         [
             authorization, token, keys, userInfo, introspection, revocation, endSession, pushedRequest,
             deviceAuthorization, device,
         ]
     }
 
+    /// The path of an endpoint of a server whose own path is `path`: `../oauth2/token` of `/tenant/v2.0` is `/tenant/oauth2/token`.
+    package static func resolve(_ endpoint: String, below path: String) -> String {
+        let (levels, rest) = split(endpoint)
+        guard levels > 0 else { return path + endpoint }
+        return path.split(separator: "/").dropLast(levels).map { "/\($0)" }.joined() + rest
+    }
+
+    /// How many segments of the issuer's path are left out, and what follows.
+    private static func split(_ endpoint: String) -> (levels: Int, rest: String) {
+        var (levels, rest) = (0, Substring(endpoint))
+        while rest.hasPrefix("../") {
+            levels += 1
+            rest = rest.dropFirst(3)
+        }
+        return (levels, levels == 0 ? endpoint : "/\(rest)")
+    }
+
     package init(_ fields: inout Fields) {
-        let rule = TextRule(about: "a path such as \"/authorize\"", pattern: "^/[A-Za-z0-9._~/-]+$") { text in
-            text.hasPrefix("/") && text.utf8.count > 1
+        let rule = TextRule(
+            about: "a path such as \"/authorize\", or \"../oauth2/authorize\" beside the issuer",
+            pattern: "^(/|(\\.\\./)+)[A-Za-z0-9._~/-]+$"
+        ) { text in
+            let (_, rest) = EndpointPaths.split(text)
+            return (text.hasPrefix("/") || text.hasPrefix("../")) && rest.utf8.count > 1 && text.utf8.count <= 1_024
+                && !rest.split(separator: "/").contains("..")
                 && text.utf8.allSatisfy { byte in
                     (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "._~/-".utf8.contains(byte)
                 }
