@@ -100,4 +100,85 @@ struct FakeSignInTests {
         #expect(genuine.location.contains("/accounts.google.com/"))
         #expect(try begin(taking, "twitter.com", key: FirebaseFixture.key).text.contains("Ada Lovelace"))
     }
+
+    /// What the official emulator's page has: firebase-js-sdk, packages/auth/test/integration/webdriver/util/idp_page.ts.
+    @Test(
+        "an account is added with an address only, or with a name, a screen name and a picture; it goes with the project's users"
+    )
+    func added() throws {
+        let fixture = try FirebaseFixture()
+        let page = try begin(fixture, "google.com")
+        #expect(page.text.contains("<title>Auth Emulator IDP Login Widget"))
+        for mark in [
+            #"id="email-input""#, #"id="display-name-input""#, #"id="screen-name-input""#, #"id="profile-photo-input""#,
+            #"id="sign-in""#, #"id="accounts-list""#, #"class="js-new-account""#, "toggleForm",
+        ] { #expect(page.text.contains(mark), "\(mark)") }
+        func add(_ fields: [String: String]) throws -> Answer {
+            let page = try begin(fixture, "google.com")
+            let action = Answer.attribute("action", of: page.text.components(separatedBy: "<form ").last ?? "")
+            let origin = "http://localhost:\(fixture.client.port)"
+            let form = page.inputs.merging(["action": "make"]) { $1 }.merging(fields) { $1 }
+            return try fixture.client.post(String(action.dropFirst(origin.count)), form: form)
+        }
+        for (address, problem) in [("", "Email required"), ("only", "Missing &quot;@&quot;")] {
+            let refused = try add(["email": address])
+            #expect(refused.status == 422 && refused.text.contains(problem), "\(refused)")
+        }
+        let only = try signIn(fixture, try add(["email": "only@mail.test"]))
+        #expect(only["email"] == "only@mail.test" && only["displayName"] == nil, "\(only)")
+        let whole = try signIn(
+            fixture,
+            try add([
+                "email": "bob@mail.test", "displayName": "Bob", "screenName": "bobby",
+                "photoUrl": "http://localhost/bob.png",
+            ]))
+        #expect(whole["displayName"] == "Bob" && whole["photoUrl"] == "http://localhost/bob.png", "\(whole)")
+        // The project's users at this provider can be chosen, and at no other.
+        let again = try begin(fixture, "google.com")
+        #expect(again.text.contains("only@mail.test") && again.text.contains("(No display name)"))
+        #expect(try !begin(fixture, "github.com").text.contains("bob@mail.test"))
+        let rawID = (whole["federatedId"] ?? "").components(separatedBy: "/").last ?? ""
+        let chosen = try signIn(fixture, try press(fixture, again, "identity", rawID))
+        #expect(chosen["localId"] == whole["localId"], "\(chosen)")
+        #expect(try press(fixture, try begin(fixture, "google.com"), "identity", "x").text.contains("bob@mail.test"))
+        // Clearing the accounts clears them, and the address is free again.
+        _ = try fixture.client.request("DELETE", "/emulator/v1/projects/\(Self.key)/accounts")
+        #expect(try !begin(fixture, "google.com").text.contains("bob@mail.test"))
+        let anew = try signIn(fixture, try add(["email": "bob@mail.test"]))
+        #expect(anew.json["isNewUser"] as? Bool == true && anew["localId"] != whole["localId"])
+    }
+
+    @Test("who has signed in is listed once, among the project's users")
+    func listedOnce() throws {
+        let fixture = try FirebaseFixture()
+        _ = try signIn(fixture, try press(fixture, try begin(fixture, "google.com"), "account", "ada"))
+        let page = try begin(fixture, "google.com").text
+        #expect(page.components(separatedBy: "ada@example.com").count == 2)
+        #expect(page.contains("grace@example.com"))
+    }
+
+    /// firebase-tools: src/emulator/auth/idp.spec.ts, "should create new account with IDP from production Google ID token".
+    @Test(
+        "a signed token of a provider that the project hasn't is taken at the daemon's own address, and nonsense isn't")
+    func signedTokens() throws {
+        let fixture = try FirebaseFixture()
+        func signIn(_ credential: String) throws -> Answer {
+            try fixture.v1(
+                "signInWithIdp",
+                ["requestUri": "http://localhost", "postBody": "providerId=google.com&\(credential)"], key: Self.key)
+        }
+        let signedIn = try signIn("id_token=\(fixture.google()["idToken"] ?? "")")
+        #expect(signedIn["email"] == "ada@example.com", "\(signedIn)")
+        let nonsense = try signIn("id_token=abc")
+        #expect(
+            nonsense.message
+                == "INVALID_IDP_RESPONSE : Unable to parse id_token: abc ((Auth Emulator only accepts strict JSON or JWTs as fake id_tokens.))"
+        )
+        // A project that has the provider judges.
+        let taking = try FirebaseFixture(
+            seed: #"{"firebase": {"projects": [{"id": "demo-app", "acceptFakeCredentials": true}]}}"#)
+        let token = try taking.google()["idToken"] ?? ""
+        let tampered = try taking.assertion("providerId=google.com&id_token=\(token.dropLast(8))AAAAAAAA")
+        #expect(tampered.errorCode == "INVALID_IDP_RESPONSE", "\(tampered)")
+    }
 }
