@@ -20,6 +20,8 @@ struct FirebaseError: Error, Sendable {
     /// Google's canonical name of the status; the list leaves it out unless there are details.
     var statusName = "INVALID_ARGUMENT"
     var reason = "invalid"
+    /// Whether the list of errors says `global`, as it does for errors of the service's own.
+    var isGlobal = true
     var details: [JSONValue] = []
     /// Whether a list of errors stands beside the status, which only some methods of version 2 have.
     var listsError = false
@@ -104,8 +106,11 @@ struct FirebaseError: Error, Sendable {
 
     func response(_ dialect: Dialect) -> Response {
         var error = JSONObject([("code", .integer(Int64(status))), ("message", .string(message))])
-        if dialect == .list, details.isEmpty || reason != "invalid" {
-            error["errors"] = [["message": .string(message), "domain": "global", "reason": .string(reason)]]
+        if dialect == .list {
+            var item = JSONObject([("message", .string(message))])
+            if isGlobal { item["domain"] = "global" }
+            item["reason"] = .string(reason)
+            error["errors"] = [.object(item)]
         }
         if listsError { error["errors"] = [["message": .string(message), "reason": "invalid"]] }
         if dialect == .status || !details.isEmpty || statusName != "INVALID_ARGUMENT" {
@@ -167,15 +172,20 @@ extension FirebaseError {
     }
 
     /// As production answers today: no `keyInvalid` among the errors, so that the iOS SDK shows 17999, not 17023.
-    static func badAPIKey(_ key: String, hint: String) -> FirebaseError {
+    static func badAPIKey(_ key: String, hint: String, host: String = FirebaseProvider.host) -> FirebaseError {
+        let message = "API key not valid. Please pass a valid API key."
         var error = FirebaseError(
-            "API key not valid. Please pass a valid API key.",
-            diagnosis: Diagnosis(received: "API key \(Diagnosis.quote(key))", "no project has it\(hint)"))
+            message, diagnosis: Diagnosis(received: "API key \(Diagnosis.quote(key))", "no project has it\(hint)"))
+        error.reason = "badRequest"
         error.details = [
             [
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID",
-                "domain": "googleapis.com", "metadata": ["service": "identitytoolkit.googleapis.com"],
-            ]
+                "domain": "googleapis.com", "metadata": ["service": .string(host)],
+            ],
+            [
+                "@type": "type.googleapis.com/google.rpc.LocalizedMessage", "locale": "en-US",
+                "message": .string(message),
+            ],
         ]
         return error
     }
@@ -189,7 +199,7 @@ extension FirebaseError {
     /// What Google's API frontend says of a field that it can't read.
     static func invalidField(_ field: String, _ description: String, because reason: String) -> FirebaseError {
         var error = FirebaseError(description, because: reason)
-        error.reason = "badRequest"
+        error.isGlobal = false
         error.details = [
             [
                 "@type": "type.googleapis.com/google.rpc.BadRequest",

@@ -8,6 +8,8 @@ import Time
 // https://firebase.google.com/docs/auth/admin/verify-id-tokens#verify_id_tokens_using_a_third-party_jwt_library
 //
 // Quirks: with SDKs in emulator mode, tokens are unsigned, as the official emulator's are and the Node Admin SDK demands.
+// A client that doesn't want a session (returnSecureToken) gets a legacy token, which is good for two weeks. ID tokens are taken
+// for five minutes after they have expired.
 
 extension FirebaseCall {
     /// What a sign-in answers with.
@@ -91,13 +93,56 @@ extension FirebaseCall {
     }
 
     func tokens(_ session: Session, _ user: User, now: Instant) throws(FirebaseError) -> Tokens {
-        let claims = claims(session, user, at: now)
+        let idToken = try mint(claims(session, user, at: now), at: now, type: "JWT")
+        return Tokens(idToken: idToken, refreshToken: session.refreshToken, expiresIn: String(lifetime.seconds))
+    }
+
+    func mint(_ claims: JSONObject, at time: Instant, type: String? = nil) throws(FirebaseError) -> String {
         do throws(KeyError) {
-            let idToken = try exchange.mint(.firebase, claims, at: now, type: "JWT", isSigned: signsTokens)
-            return Tokens(idToken: idToken, refreshToken: session.refreshToken, expiresIn: String(lifetime.seconds))
+            return try exchange.mint(.firebase, claims, at: time, type: type, isSigned: signsTokens)
         } catch {
             throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)
         }
+    }
+
+    // MARK: - Legacy tokens
+
+    static let legacyIssuer = "https://identitytoolkit.google.com/"
+
+    /// Whether the client wants a session: an ID token and a refresh token. The official emulator always begins one, and so it
+    /// is in tenants, where what production does isn't documented.
+    func wantsSession() throws(FirebaseError) -> Bool {
+        guard !isInEmulatorMode, tenant == nil else { return true }
+        return try flag("returnSecureToken") ?? false
+    }
+
+    /// Signs in without a session.
+    func signInWithoutSession(
+        _ user: User, provider: String, customClaims: JSONObject = JSONObject()
+    ) throws(FirebaseError) -> String {
+        let user = try update { (tables) throws(FirebaseError) -> User in
+            guard var user = tables.find(User.self, user.key) else { throw .userIsGone }
+            user.lastLoginAt = tables.now
+            tables.put(user)
+            return user
+        }
+        return try legacyToken(user, provider: provider, customClaims: customClaims)
+    }
+
+    /// An ID token of the Google Identity Toolkit that Firebase Authentication came from.
+    func legacyToken(
+        _ user: User, provider: String, customClaims: JSONObject = JSONObject()
+    ) throws(FirebaseError) -> String {
+        let now = exchange.world.now
+        var claims = JSONObject([
+            ("iss", .string(FirebaseCall.legacyIssuer)), ("aud", .string(project.id)), ("iat", .numericDate(now)),
+            ("exp", .numericDate(now + .days(14))), ("user_id", .string(user.localId)),
+        ])
+        claims["email"] = user.email.map { .string($0) }
+        claims["sign_in_provider"] = .string(provider)
+        if user.email != nil { claims["verified"] = .bool(user.emailVerified) }
+        if !customClaims.isEmpty { claims["extra_claims"] = .object(customClaims) }
+        return try mint(claims, at: now)
     }
 
     var signsTokens: Bool {
@@ -110,8 +155,9 @@ extension FirebaseCall {
 
     func claims(_ session: Session, _ user: User, at time: Instant) -> JSONObject {
         var claims = JSONObject()
-        claims["name"] = user.displayName.map { .string($0) }
-        claims["picture"] = user.photoUrl.map { .string($0) }
+        // An empty name is none here; what production does isn't documented.
+        claims["name"] = user.displayName.flatMap { $0.isEmpty ? nil : .string($0) }
+        claims["picture"] = user.photoUrl.flatMap { $0.isEmpty ? nil : .string($0) }
         for member in user.customClaims.object.members + session.customClaims.object.members {
             claims[member.key] = member.value
         }
@@ -167,8 +213,13 @@ extension FirebaseCall {
         let attributes: CustomClaims
     }
 
-    /// The user of the body's `idToken`. What production says to a token past its `exp` isn't documented.
-    func signedIn(_ idToken: String?, missing code: String = "MISSING_ID_TOKEN") throws(FirebaseError) -> SignedIn {
+    /// How long an ID token or a custom token is taken after its `exp`.
+    static let leeway = TimeSpan.seconds(300)
+
+    /// The user of the body's `idToken`.
+    func signedIn(
+        _ idToken: String?, missing code: String = "MISSING_ID_TOKEN", takesLegacy: Bool = true
+    ) throws(FirebaseError) -> SignedIn {
         guard let idToken else { throw FirebaseError(code, because: "idToken is missing") }
         func invalid(_ reason: String) -> FirebaseError { FirebaseError("INVALID_ID_TOKEN", because: reason) }
         let token: JWS
@@ -181,7 +232,9 @@ extension FirebaseCall {
         }
         if let fault = signatureFault(of: token) { throw invalid(fault) }
         let claims = token.claims
-        guard claims["iss"]?.string == project.issuer, claims["aud"]?.string == project.id else {
+        let issuer = claims["iss"]?.string
+        let isLegacy = takesLegacy && issuer == FirebaseCall.legacyIssuer
+        guard issuer == project.issuer || isLegacy, claims["aud"]?.string == project.id else {
             throw invalid(
                 "idToken is of \(Diagnosis.quote(claims["iss"]?.string ?? "no issuer")), not of project \"\(project.id)\""
             )
@@ -193,18 +246,20 @@ extension FirebaseCall {
                     "idToken is of tenant \(Diagnosis.quote(claims["firebase"]?["tenant"]?.string ?? "none")), the request "
                     + "is for \(Diagnosis.quote(tenant ?? "none"))")
         }
-        guard let localId = claims["sub"]?.string, let authTime = claims["auth_time"]?.numericDate,
-            let expires = claims["exp"]?.numericDate
+        guard let localId = claims[isLegacy ? "user_id" : "sub"]?.string,
+            let authTime = claims[isLegacy ? "iat" : "auth_time"]?.numericDate, let expires = claims["exp"]?.numericDate
         else { throw invalid("idToken lacks sub, auth_time or exp") }
         let (user, now) = read { tables in (tables.user(localId, in: pool), tables.now) }
-        guard expires > now else { throw invalid("idToken expired \((now - expires).inWords) ago: refresh it") }
+        guard expires + FirebaseCall.leeway > now else {
+            throw invalid("idToken expired \((now - expires).inWords) ago: refresh it")
+        }
         guard let user else {
             throw FirebaseError("USER_NOT_FOUND", because: "the user \"\(localId)\" was deleted; was the world reset?")
         }
         guard !user.disabled else {
             throw FirebaseError("USER_DISABLED", because: "the user \"\(localId)\" is disabled")
         }
-        guard authTime >= user.validSince else {
+        guard !user.hasEnded(sessionOf: authTime) else {
             throw FirebaseError(
                 "TOKEN_EXPIRED",
                 because: "the sign-in is older than validSince: its tokens were revoked, or the password changed")
@@ -217,7 +272,8 @@ extension FirebaseCall {
             use = SecondFactorUse(claim: claim, id: id)
         }
         return SignedIn(
-            user: user, authTime: authTime, provider: firebase?["sign_in_provider"]?.string ?? "custom",
+            user: user, authTime: authTime,
+            provider: (isLegacy ? claims["sign_in_provider"] : firebase?["sign_in_provider"])?.string ?? "custom",
             secondFactor: use, attributes: CustomClaims(firebase?["sign_in_attributes"]?.object ?? JSONObject()))
     }
 
@@ -233,9 +289,11 @@ extension FirebaseCall {
         return key.hasSigned(token) ? nil : "idToken's signature isn't Firebase's"
     }
 
-    /// Sensitive changes need a sign-in within the last minutes.
+    /// Sensitive changes need a sign-in within the last minutes, except of anonymous users, who can't sign in again.
     /// <https://firebase.google.com/docs/auth/ios/manage-users#re-authenticate_a_user>
+    /// <https://pub.dev/documentation/firebase_auth/latest/firebase_auth/User/delete.html>
     func requireRecent(_ signedIn: SignedIn) throws(FirebaseError) {
+        guard signedIn.provider != "anonymous" else { return }
         let window = exchange.world.seed[FirebaseSection.self].recentLoginWindow
         let age = exchange.world.now.wholeSecond - signedIn.authTime
         guard age > window else { return }

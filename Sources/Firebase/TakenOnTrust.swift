@@ -25,7 +25,8 @@ extension FirebaseProvider {
     func project(apiKey key: String, in exchange: Exchange) throws(FirebaseError) -> Project {
         if let project = projects.project(apiKey: key) { return exchange.trusting(project) }
         guard let project = projects.trustedProject(forKey: key, at: exchange.address) else {
-            throw .badAPIKey(key, hint: projects.hint(forKey: key))
+            throw .badAPIKey(
+                key, hint: projects.hint(forKey: key), host: exchange.address.host ?? FirebaseProvider.host)
         }
         exchange.take("API key \(Diagnosis.quote(key)), which no project has, as one of \(Diagnosis.quote(project.id))")
         return exchange.trusting(project)

@@ -134,6 +134,9 @@ extension Transaction {
     /// Deletes a user, whose sessions are over with that.
     mutating func delete(_ user: User) {
         remove(User.self, user.key)
+        for session in rows(Session.byUser, user.key) {
+            put(EndedSession(refreshToken: session.refreshToken, user: user.key))
+        }
         remove(Session.byUser, user.key)
         guard count(User.byPool, user.pool) == 0 else { return }
         change(UnseededPool.self, user.pool) { $0.mayBeEmpty = true }

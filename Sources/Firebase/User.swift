@@ -21,13 +21,23 @@ struct User: Codable, Sendable {
     /// The first address that the user had. Whoever has it can take the account back (`RECOVER_EMAIL`).
     var initialEmail: String?
     var emailVerified = false
+    /// Whether lookups say whether the address is verified when there is none: it was said, or there was one.
+    var statesEmailVerified: Bool?
     var displayName: String?
     var photoUrl: String?
     var phoneNumber: String?
-    var password: Password?
+    var password: Password? {
+        didSet {
+            if password == nil, let oldValue { formerPasswordUpdatedAt = oldValue.updatedAt }
+        }
+    }
+    /// When the password that the user had was set.
+    var formerPasswordUpdatedAt: Instant?
     /// In the order in which they were linked.
     var links: [Link] = []
     var disabled = false
+    /// Whether lookups say so when the user isn't disabled: an administrator, an import or a function has said it.
+    var statesDisabled: Bool?
     var isCustom = false
     /// Whether a link sent by e-mail has signed the user in.
     var hasEmailLink = false
@@ -36,18 +46,18 @@ struct User: Codable, Sendable {
     var hasWithdrawnFactors = false
     var passkeys: [Passkey] = []
     let createdAt: Instant
-    var lastLoginAt: Instant
-    var lastRefreshAt: Instant
-    /// Sessions that began before are over. A whole second, as the tokens' `auth_time` is.
-    var validSince: Instant
+    /// `nil` until the first sign-in. The same goes for a refresh, which begins with one.
+    var lastLoginAt: Instant?
+    var lastRefreshAt: Instant?
+    /// Sessions that began before are over. A whole second, as the tokens' `auth_time` is. Anonymous users, and those who
+    /// began with a number, have none before they have an address.
+    var validSince: Instant?
     var customClaims = CustomClaims()
 
     init(localId: String, in pool: UserPool, now: Instant) {
         self.pool = pool
         self.localId = localId
         createdAt = now
-        lastLoginAt = now
-        lastRefreshAt = now
         validSince = now.wholeSecond
     }
 
@@ -58,7 +68,7 @@ struct User: Codable, Sendable {
         displayName = seed.displayName
         photoUrl = seed.photoUrl
         phoneNumber = seed.phoneNumber
-        disabled = seed.disabled
+        set(disabled: seed.disabled)
         if let text = seed.password { password = Password(text, salt: seed.localId, now: now) }
         customClaims = CustomClaims(seed.customClaims)
         links = seed.links
@@ -74,6 +84,9 @@ struct User: Codable, Sendable {
         (password != nil ? ["password"] : []) + (hasEmailLink ? ["emailLink"] : []) + links.map(\.providerId)
     }
 
+    /// Whether a session that began then is over.
+    func hasEnded(sessionOf authTime: Instant) -> Bool { validSince.map { authTime < $0 } ?? false }
+
     func link(_ provider: String) -> Link? { links.first { $0.providerId == provider } }
 
     /// Whether Firebase trusts the provider to have verified the address.
@@ -83,11 +96,17 @@ struct User: Codable, Sendable {
             ?? (isVerified && provider.hasPrefix(OAuthIdpConfig.prefix))
     }
 
+    mutating func set(disabled: Bool) {
+        self.disabled = disabled
+        statesDisabled = true
+    }
+
     /// Takes away what `deleteAttribute` and `deleteProvider` name.
     mutating func delete(attributes: [String], providers: [String]) {
         for attribute in attributes {
             switch attribute {
-            case "EMAIL", "1": (email, emailVerified) = (nil, false)
+            // Production goes on to say whether it was verified.
+            case "EMAIL", "1": (email, statesEmailVerified) = (nil, true)
             case "DISPLAY_NAME", "2": displayName = nil
             case "PROVIDER", "3": links = []
             case "PHOTO_URL", "4": photoUrl = nil
@@ -107,9 +126,13 @@ struct User: Codable, Sendable {
 
     // MARK: - Documents
 
-    /// What lookup says of each way to sign in.
+    /// What lookup says of each way to sign in: the number first, then the providers in the order of linking, then the address.
     var providerUserInfo: [JSONValue] {
-        var list = links.map { link -> JSONValue in
+        var list: [JSONValue] = []
+        if let phoneNumber {
+            list.append(["providerId": "phone", "rawId": .string(phoneNumber), "phoneNumber": .string(phoneNumber)])
+        }
+        list += links.map { link -> JSONValue in
             var info = JSONObject([("providerId", .string(link.providerId))])
             info["displayName"] = link.displayName.map { .string($0) }
             info["photoUrl"] = link.photoUrl.map { .string($0) }
@@ -119,7 +142,8 @@ struct User: Codable, Sendable {
             info["screenName"] = link.screenName.map { .string($0) }
             return .object(info)
         }
-        if let email, password != nil {
+        // Who signs in by a link in an e-mail has this provider, too.
+        if let email, password != nil || hasEmailLink {
             var info = JSONObject([("providerId", "password")])
             info["displayName"] = displayName.map { .string($0) }
             info["photoUrl"] = photoUrl.map { .string($0) }
@@ -128,11 +152,23 @@ struct User: Codable, Sendable {
             info["rawId"] = .string(email)
             list.append(.object(info))
         }
-        if let phoneNumber {
-            list.append(["providerId": "phone", "phoneNumber": .string(phoneNumber), "rawId": .string(phoneNumber)])
-        }
         return list
     }
+
+    /// What a change answers with.
+    var changed: JSONObject {
+        var body = JSONObject([("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(localId))])
+        body["email"] = email.map { .string($0) }
+        body["displayName"] = displayName.map { .string($0) }
+        body["photoUrl"] = photoUrl.map { .string($0) }
+        let providers = providerUserInfo
+        if !providers.isEmpty { body["providerUserInfo"] = .array(providers) }
+        if password != nil { body["passwordHash"] = .string(Password.redacted) }
+        if statesVerification { body["emailVerified"] = .bool(emailVerified) }
+        return body
+    }
+
+    private var statesVerification: Bool { email != nil || statesEmailVerified ?? false }
 
     /// What lookup says, to the user and to administrators. Numbers of second factors are hidden only from those who have
     /// shown no more than a first one.
@@ -155,20 +191,18 @@ struct User: Codable, Sendable {
             let showsHash = showsHash || password.isForeign
             user["passwordHash"] = .string(showsHash ? password.hash : Password.redacted)
             if showsHash { user["salt"] = password.salt.map { .string($0) } }
-            user["passwordUpdatedAt"] = .integer(password.updatedAt.milliseconds)
         }
-        if email != nil { user["emailVerified"] = .bool(emailVerified) }
+        user["passwordUpdatedAt"] = (password?.updatedAt ?? formerPasswordUpdatedAt).map { .integer($0.milliseconds) }
+        if statesVerification { user["emailVerified"] = .bool(emailVerified) }
         let providers = providerUserInfo
         if !providers.isEmpty { user["providerUserInfo"] = .array(providers) }
         user["phoneNumber"] = phoneNumber.map { .string($0) }
-        user["validSince"] = .string(String(validSince.seconds))
-        if disabled { user["disabled"] = true }
-        user["lastLoginAt"] = .string(String(lastLoginAt.milliseconds))
+        user["validSince"] = validSince.map { .string(String($0.seconds)) }
+        if disabled || statesDisabled ?? false { user["disabled"] = .bool(disabled) }
+        user["lastLoginAt"] = lastLoginAt.map { .string(String($0.milliseconds)) }
         user["createdAt"] = .string(String(createdAt.milliseconds))
         if isCustom { user["customAuth"] = true }
-        if !customClaims.object.isEmpty {
-            user["customAttributes"] = .string(JSONValue.object(customClaims.object).text)
-        }
+        user["customAttributes"] = customClaims.text.map { .string($0) }
         user["tenantId"] = pool.tenant.map { .string($0) }
         // The official emulator says so when the last one has been withdrawn.
         if !factors.isEmpty || hasWithdrawnFactors {
@@ -176,7 +210,7 @@ struct User: Codable, Sendable {
         }
         if hasEmailLink { user["emailLinkSignin"] = true }
         if !passkeys.isEmpty { user["passkeyInfo"] = .array(passkeys.map(\.document)) }
-        user["lastRefreshAt"] = .string(lastRefreshAt.textWithMilliseconds)
+        user["lastRefreshAt"] = lastRefreshAt.map { .string($0.textWithMilliseconds) }
         return .object(user)
     }
 }

@@ -152,7 +152,7 @@ struct AdminTests {
         #expect(try fixture.lookup(made["idToken"])["customAuth"] as? Bool == true)
         #expect(try fixture.refresh(made["refreshToken"]).claims("id_token")["level"] as? Int == 7)
         for (changes, wanted) in [
-            (["aud": "x"], "INVALID_CUSTOM_TOKEN"), (["exp": now - 1], "INVALID_CUSTOM_TOKEN : Token expired."),
+            (["aud": "x"], "INVALID_CUSTOM_TOKEN"), (["exp": now - 301], "INVALID_CUSTOM_TOKEN"),
             (["uid": nil], "MISSING_IDENTIFIER"), (["claims": "x"], "INVALID_CLAIMS"),
             (["claims": ["aud": 1]], "FORBIDDEN_CLAIM : aud"),
             (
@@ -175,8 +175,7 @@ struct AdminTests {
             try FirebaseFixture(seed: #"{"firebase":{"projects":[{"id":"demo-app","idTokenSignature":"none"}]}}"#),
         ] {
             #expect(
-                try fixture.hosted("signInWithCustomToken", ["token": token()]).message
-                    == "INVALID_CUSTOM_TOKEN : Missing signature.")
+                try fixture.hosted("signInWithCustomToken", ["token": token()]).message == "INVALID_CUSTOM_TOKEN")
         }
     }
 

@@ -160,7 +160,6 @@ struct GuideTests {
             let answer = try fixture.legacy(
                 "setAccountInfo", ["idToken": idToken, "deleteProvider": [provider], "returnSecureToken": true])
             #expect(answer.status == 200)
-            idToken = answer["idToken"] ?? ""
             #expect(try fixture.providers(idToken).contains(provider) == false)
         }
         #expect(try fixture.providers(idToken).isEmpty)

@@ -84,7 +84,7 @@ struct OpenIDCredentialTests {
         #expect(attributes(signedIn, "idToken") == ["groups": ["staff", "dev"]], "\(signedIn)")
         #expect(attributes(try fixture.refresh(signedIn["refreshToken"]), "id_token") == ["groups": ["staff", "dev"]])
         let changed = try fixture.v1(
-            "update", ["idToken": signedIn["idToken"] ?? "", "displayName": "A", "returnSecureToken": true])
+            "update", ["idToken": signedIn["idToken"] ?? "", "password": "correct horse", "returnSecureToken": true])
         #expect(attributes(changed, "idToken") == ["groups": ["staff", "dev"]])
     }
 

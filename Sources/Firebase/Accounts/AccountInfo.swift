@@ -34,6 +34,7 @@ extension FirebaseProvider {
         var deletedPasskeys: [String] = []
 
         init(_ call: FirebaseCall) throws(FirebaseError) {
+            if !call.isInEmulatorMode { try Change.refuseForeign(call) }
             email = try call.text("email")
             password = try call.text("password")
             displayName = try call.given("displayName")
@@ -50,11 +51,27 @@ extension FirebaseProvider {
             if let password { try FirebaseProvider.checkStrength(password) }
         }
 
+        /// Refuses what is for administrators. Other fields of theirs are ignored; the official emulator ignores these, too, and
+        /// links the provider.
+        private static func refuseForeign(_ call: FirebaseCall) throws(FirebaseError) {
+            if call.has("customAttributes") {
+                throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators set customAttributes")
+            }
+            if call.has("disableUser") {
+                throw FirebaseError("OPERATION_NOT_ALLOWED", because: "only administrators set disableUser")
+            }
+            if call.has("linkProviderUserInfo") {
+                throw FirebaseError(
+                    "UNEXPECTED_PARAMETER", "link_provider_user_info is not allowed with ID token.",
+                    because: "only administrators link an identity without its credential")
+            }
+        }
+
         func apply(
             to user: inout User, _ hash: Password?, isAnonymous: Bool, _ tables: borrowing Transaction
         ) throws(FirebaseError) {
-            if let displayName { user.displayName = displayName.isEmpty ? nil : displayName }
-            if let photoUrl { user.photoUrl = photoUrl.isEmpty ? nil : photoUrl }
+            if let displayName { user.displayName = displayName }
+            if let photoUrl { user.photoUrl = photoUrl }
             if let email, email.lowercased() != user.email {
                 if user.initialEmail == nil, !isAnonymous { user.initialEmail = user.email }
                 user.email = email.lowercased()
@@ -74,7 +91,8 @@ extension FirebaseProvider {
         let change = try Change(call)
         let isNewEmail = change.email.map { $0.lowercased() != signedIn.user.email } ?? false
         if isNewEmail || change.password != nil { try call.requireRecent(signedIn) }
-        if isNewEmail, signedIn.user.email != nil, call.project.hidesEmails {
+        // A first address, too: who was anonymous gets one by signUp.
+        if isNewEmail, call.project.hidesEmails {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", "Please verify the new email before changing email.",
                 because:
@@ -89,9 +107,7 @@ extension FirebaseProvider {
         let needsTokens = change.password != nil || isNewEmail || change.endsSessions
         let changed = try call.update { (tables) throws(FirebaseError) -> User in
             guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
-            if isNewEmail, let email = change.email, call.project.oneAccountPerEmail,
-                tables.user(email: email, in: call.pool) != nil
-            {
+            if isNewEmail, let email = change.email, tables.user(email: email, in: call.pool) != nil {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has this address")
             }
             try change.apply(to: &user, hash, isAnonymous: signedIn.provider == "anonymous", tables)
@@ -105,21 +121,17 @@ extension FirebaseProvider {
         if isNewEmail, signedIn.provider != "anonymous", let initial = changed.initialEmail {
             diagnosis = await offerRecovery(call, of: changed, to: initial)
         }
-        var body = JSONObject([
-            ("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(changed.localId)),
-        ])
-        body["email"] = changed.email.map { .string($0) }
+        var body = changed.changed
         if change.email != nil { body["newEmail"] = changed.email.map { .string($0) } }
-        body["displayName"] = changed.displayName.map { .string($0) }
-        body["photoUrl"] = changed.photoUrl.map { .string($0) }
-        body["providerUserInfo"] = .array(changed.providerUserInfo)
-        if changed.password != nil { body["passwordHash"] = .string(Password.redacted) }
-        body["emailVerified"] = .bool(changed.emailVerified)
         // Who was anonymous until now has signed in with the new password.
         let provider =
             change.password != nil && signedIn.provider == "anonymous" ? "password" : signedIn.provider
-        // Apple's SDK reads tokens from the answer to a deletion, too.
-        if try call.flag("returnSecureToken") ?? false || needsTokens || !change.deletedPasskeys.isEmpty {
+        let wantsSession = try call.wantsSession()
+        if needsTokens, !wantsSession {
+            body["idToken"] = .string(try call.legacyToken(changed, provider: provider))
+        } else if needsTokens || !change.deletedPasskeys.isEmpty {
+            // Apple's SDK reads tokens from the answer to the deletion of a passkey, too. A new name or picture brings none:
+            // it stands in the next token.
             try call.openSession(
                 changed, provider: provider, secondFactor: signedIn.secondFactor,
                 authTime: needsTokens ? nil : signedIn.authTime, attributes: signedIn.attributes

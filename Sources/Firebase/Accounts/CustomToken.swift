@@ -7,8 +7,9 @@ import Time
 // https://firebase.google.com/docs/auth/admin/create-custom-tokens
 //
 // Quirks: a service account signs it, whose key isn't known here; so as the official emulator does, the token is decoded
-// and its signature isn't checked. Where the real host was named there must be one; at the daemon's own address there need
-// not, because Admin SDKs in emulator mode leave it out. Its claims are the user's for this session.
+// and its signature isn't checked. Where the real host was named there must be one, and the token is for an hour at most; at the
+// daemon's own address there need not, because Admin SDKs in emulator mode leave it out. Its claims are the user's for this
+// session, and may be more than an administrator can set.
 
 extension FirebaseProvider {
     private static let audience =
@@ -23,10 +24,11 @@ extension FirebaseProvider {
 
     func signInWithCustomToken(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         try call.checkRoom()
-        guard let text = try call.text("token") else {
+        guard let text = try call.isInEmulatorMode ? call.text("token") : call.given("token") else {
             throw FirebaseError("MISSING_CUSTOM_TOKEN", because: "token is missing")
         }
-        let claims = try FirebaseProvider.customClaims(text, isHosted: call.exchange.address.form != .prefix)
+        let claims = try FirebaseProvider.customClaims(text, isHosted: !call.isInEmulatorMode)
+        if !call.isInEmulatorMode { try checkAssertion(claims, call) }
         let (uid, custom) = try check(claims, call)
         let (user, isNew) = try call.update { (tables) throws(FirebaseError) in
             if var known = tables.user(uid, in: call.pool) {
@@ -44,8 +46,36 @@ extension FirebaseProvider {
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyCustomTokenResponse"), ("isNewUser", .bool(isNew)),
         ])
-        try call.openSession(user, provider: "custom", customClaims: custom).add(to: &body)
+        if try call.wantsSession() {
+            try call.openSession(user, provider: "custom", customClaims: custom).add(to: &body)
+        } else {
+            body["idToken"] = .string(
+                try call.signInWithoutSession(user, provider: "custom", customClaims: custom))
+        }
         return FirebaseAnswer(body: body)
+    }
+
+    /// Checks what a service account says about the token itself.
+    private func checkAssertion(_ claims: JSONObject, _ call: FirebaseCall) throws(FirebaseError) {
+        func invalid(_ reason: String) -> FirebaseError { FirebaseError("INVALID_CUSTOM_TOKEN", because: reason) }
+        let issuer = claims["iss"]?.string ?? ""
+        guard issuer == claims["sub"]?.string else { throw invalid("iss and sub aren't the same service account") }
+        guard let issued = claims["iat"]?.numericDate, let expires = claims["exp"]?.numericDate else {
+            throw invalid("iat or exp is missing")
+        }
+        guard issued <= call.exchange.world.now + FirebaseCall.leeway else { throw invalid("iat is in the future") }
+        guard expires - issued <= .hours(1) else { throw invalid("exp is more than an hour after iat") }
+        let domain = ".iam.gserviceaccount.com"
+        guard issuer.hasSuffix(domain), let mark = issuer.lastIndex(of: "@") else { return }
+        let project = issuer[mark...].dropFirst().dropLast(domain.count)
+        guard project == call.project.id else {
+            throw FirebaseError(
+                "CREDENTIAL_MISMATCH",
+                diagnosis: Diagnosis(
+                    received: "a service account of project \(Diagnosis.quote(String(project)))",
+                    expected: "one of \(Diagnosis.quote(call.project.id))",
+                    "the Admin SDK has another project's credentials than the app's API key"))
+        }
     }
 
     /// Checks a custom token's claims. Returns the user's ID and the claims that its tokens are to have.
@@ -60,8 +90,8 @@ extension FirebaseProvider {
                     expected: FirebaseProvider.audience,
                     "is this an ID token? A custom token is what the Admin SDK makes"))
         }
-        guard let expires = claims["exp"]?.numericDate, expires > call.exchange.world.now else {
-            throw FirebaseError("INVALID_CUSTOM_TOKEN", "Token expired.", because: "exp is missing or past")
+        guard let expires = claims["exp"]?.numericDate, expires + FirebaseCall.leeway > call.exchange.world.now else {
+            throw FirebaseError("INVALID_CUSTOM_TOKEN", because: "exp is missing or past")
         }
         guard let uid = claims["uid"]?.string ?? claims["user_id"]?.string ?? claims["uid"]?.integer.map(String.init)
         else {
@@ -93,7 +123,7 @@ extension FirebaseProvider {
 
     private static func customClaims(_ text: String, isHosted: Bool) throws(FirebaseError) -> JSONObject {
         // As the official emulator: the claims alone, as JSON, will do.
-        if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
+        if !isHosted, text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             var claims = object
             if claims["aud"] == nil { claims["aud"] = .string(audience) }
             if claims["exp"] == nil { claims["exp"] = .numericDate(.last) }
@@ -107,6 +137,9 @@ extension FirebaseProvider {
         let token: JWS
         do { token = try JWS(parsing: text) } catch {
             throw FirebaseError("INVALID_CUSTOM_TOKEN", because: "the token can't be read: \(error.description)")
+        }
+        guard !isHosted || token.algorithm != "none" else {
+            throw FirebaseError("INVALID_CUSTOM_TOKEN", because: "alg is none: unsigned tokens are for emulator mode")
         }
         guard !isHosted || !token.signature.isEmpty else {
             throw FirebaseError(

@@ -21,23 +21,45 @@ struct Session: Row {
     var key: String { refreshToken }
 }
 
+/// The refresh token of a session that ended with its user.
+struct EndedSession: Row {
+    static let table = Table<EndedSession>("firebase.endedSession", limit: 10_000)
+
+    let refreshToken: String
+    let user: User.Key
+
+    var key: String { refreshToken }
+}
+
 /// Claims that an administrator or a custom token adds to a user's. Written down as a JSON text, which keeps their order.
 struct CustomClaims: Codable, Sendable {
     let object: JSONObject
+    /// As it was sent; `nil` where nobody has set any.
+    let text: String?
 
-    init(_ object: JSONObject = JSONObject()) { self.object = object }
+    init(_ object: JSONObject = JSONObject()) {
+        self.object = object
+        text = object.isEmpty ? nil : JSONValue.object(object).text
+    }
+
+    /// `nil` when the text isn't a JSON object.
+    init?(parsing text: String) {
+        guard let object = (try? JSONValue(parsing: text))?.object else { return nil }
+        self.object = object
+        self.text = text
+    }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
-        guard let object = (try? JSONValue(parsing: text))?.object else {
+        guard let claims = text.isEmpty ? CustomClaims() : CustomClaims(parsing: text) else {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "claims aren't a JSON object")
         }
-        self.object = object
+        self = claims
     }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(JSONValue.object(object).text)
+        try container.encode(text ?? "")
     }
 }

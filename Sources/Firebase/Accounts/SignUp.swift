@@ -20,7 +20,10 @@ extension FirebaseProvider {
         let factors = try call.project.takesFakes ? FactorRequest.list(call.list("mfaInfo"), .made, in: call) : []
         guard email != nil || call.has("password") || idToken != nil else { return try signUpAnonymously(call) }
         try call.require("password", or: "OPERATION_NOT_ALLOWED")
-        guard let email else { throw FirebaseError("MISSING_EMAIL", because: "email is missing") }
+        // The official emulator says of an empty one that it isn't an address.
+        guard let email, !email.isEmpty || call.isInEmulatorMode else {
+            throw FirebaseError("MISSING_EMAIL", because: "email is missing")
+        }
         guard TextRule.email.holds(email) else {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
         }
@@ -43,6 +46,8 @@ extension FirebaseProvider {
             if user.email != email.lowercased() { user.emailVerified = false }
             user.email = email.lowercased()
             user.password = hash
+            // Whoever was signed in goes on with new tokens.
+            user.validSince = tables.now.wholeSecond
             if let displayName { user.displayName = displayName }
             for factor in factors { user.factors.append(try factor.factor(among: [:], &tables)) }
             creation.finish(&user)
@@ -69,7 +74,8 @@ extension FirebaseProvider {
         try call.checkRoom()
         let user = try call.update { (tables) throws(FirebaseError) in
             try tables.checkRoom(in: call.exchange.world)
-            let user = User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
+            var user = User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
+            user.validSince = nil
             tables.put(user)
             return user
         }
@@ -82,10 +88,11 @@ extension FirebaseProvider {
     }
 
     static func checkStrength(_ password: String) throws(FirebaseError) {
-        guard password.utf8.count < Password.minimumLength else { return }
+        // In UTF-16 code units, as JavaScript counts.
+        guard password.utf16.count < Password.minimumLength else { return }
         throw FirebaseError(
             "WEAK_PASSWORD", "Password should be at least \(Password.minimumLength) characters",
-            because: "the password has \(password.utf8.count) characters")
+            because: "the password has \(password.utf16.count) characters")
     }
 
     func signInWithPassword(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
@@ -116,15 +123,19 @@ extension FirebaseProvider {
         }
         guard !user.disabled else { throw .userIsDisabled(user) }
         let agreed = try await call.agreeing(user, SignInEvent(method: "password"))
-        let tokens = try call.signIn(agreed.user, provider: "password", customClaims: agreed.claims)
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyPasswordResponse"), ("localId", .string(user.localId)),
             ("email", .string(user.email ?? email)), ("displayName", .string(agreed.user.displayName ?? "")),
             ("registered", true),
         ])
         body["profilePicture"] = agreed.user.photoUrl.map { .string($0) }
-        body["photoUrl"] = agreed.user.photoUrl.map { .string($0) }
-        tokens.add(to: &body)
+        let wantsSession = try call.wantsSession()
+        if wantsSession || !call.secondFactors(of: agreed.user, after: "password").isEmpty {
+            try call.signIn(agreed.user, provider: "password", customClaims: agreed.claims).add(to: &body)
+        } else {
+            body["idToken"] = .string(
+                try call.signInWithoutSession(agreed.user, provider: "password", customClaims: agreed.claims))
+        }
         return FirebaseAnswer(body: body)
     }
 }

@@ -37,8 +37,8 @@ extension FirebaseProvider {
         ofRefreshTokenIn body: JSONObject, of project: Project, in exchange: Exchange
     ) -> String? {
         guard let token = body["refreshToken"]?.string else { return nil }
-        let session = exchange.world.read { $0.find(Session.self, token) }
-        return session?.user.pool.project == project.id ? session?.user.pool.tenant : nil
+        let user = exchange.world.read { $0.find(Session.self, token)?.user ?? $0.find(EndedSession.self, token)?.user }
+        return user?.pool.project == project.id ? user?.pool.tenant : nil
     }
 
     private func refresh(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
@@ -56,9 +56,7 @@ extension FirebaseProvider {
         }
         let (session, user, now) = try call.update { (tables) throws(FirebaseError) -> (Session, User, Instant) in
             guard let session = tables.find(Session.self, refreshToken), session.user.pool == call.pool else {
-                throw FirebaseError(
-                    "INVALID_REFRESH_TOKEN",
-                    because: "the refresh token is unknown: was the user deleted, or the world reset?")
+                throw tables.refusal(ofRefreshToken: refreshToken, call)
             }
             guard var user = tables.find(User.self, session.user) else { throw .userIsGone }
             user.lastRefreshAt = tables.now
@@ -66,7 +64,7 @@ extension FirebaseProvider {
             return (session, user, tables.now)
         }
         guard !user.disabled else { throw .userIsDisabled(user) }
-        guard session.authTime >= user.validSince else {
+        guard !user.hasEnded(sessionOf: session.authTime) else {
             throw FirebaseError(
                 "TOKEN_EXPIRED", because: "the session began before validSince: it was revoked, or the password changed"
             )
@@ -78,5 +76,26 @@ extension FirebaseProvider {
             ("refresh_token", .string(tokens.refreshToken)), ("id_token", .string(tokens.idToken)),
             ("user_id", .string(user.localId)), ("project_id", .string(call.project.number)),
         ])
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Why a refresh token is refused for which there is no session.
+    fileprivate func refusal(ofRefreshToken token: String, _ call: FirebaseCall) -> FirebaseError {
+        guard let ended = find(EndedSession.self, token), ended.user.pool == call.pool else {
+            return FirebaseError(
+                "INVALID_REFRESH_TOKEN",
+                because: "the refresh token is unknown: was the world reset, or the user signed out?")
+        }
+        let localId = Diagnosis.quote(ended.user.localId)
+        // SDKs don't know the official emulator's code: they sign out by production's alone.
+        guard !call.isInEmulatorMode else {
+            return FirebaseError("INVALID_REFRESH_TOKEN", because: "the user \(localId) was deleted")
+        }
+        guard find(User.self, ended.user) != nil else {
+            return FirebaseError("USER_NOT_FOUND", because: "the user \(localId) was deleted")
+        }
+        return FirebaseError(
+            "TOKEN_EXPIRED", because: "the session was that of an earlier user with the ID \(localId), who was deleted")
     }
 }

@@ -19,8 +19,9 @@ extension FirebaseProvider {
             throw .invalidArgument("users holds \(list.count) accounts; at most 1,000 are imported at once")
         }
         try call.checkRoom(for: list.count)
+        let allowsOverwrite = try call.flag("allowOverwrite") ?? false
         let upload = AccountImport(
-            isChecked: try call.flag("sanityCheck") ?? false, overwrites: try call.flag("allowOverwrite") ?? false,
+            isChecked: try call.flag("sanityCheck") ?? false, overwrites: allowsOverwrite || !call.isInEmulatorMode,
             oneAccountPerEmail: call.project.oneAccountPerEmail)
         try upload.checkDuplicates(list)
         var errors: [JSONValue] = []
@@ -48,7 +49,7 @@ extension FirebaseProvider {
 private struct AccountImport: Sendable {
     /// `sanityCheck`
     let isChecked: Bool
-    /// `allowOverwrite`
+    /// `allowOverwrite`, by which production doesn't go: of two the last one stays.
     let overwrites: Bool
     let oneAccountPerEmail: Bool
 
@@ -143,10 +144,10 @@ extension User {
         try readContacts(item, origin)
         displayName = try item.text("displayName")
         photoUrl = try item.text("photoUrl")
-        disabled = try item.flag("disabled") ?? false
+        set(disabled: try item.flag("disabled") ?? false)
         hasEmailLink = try item.flag("emailLinkSignin") ?? false
         isCustom = try item.flag("customAuth") ?? false
-        customClaims = CustomClaims(try AdminChange.claims(item.given("customAttributes")) ?? JSONObject())
+        customClaims = try AdminChange.claims(item.given("customAttributes")) ?? CustomClaims()
         if let last = try item.instant("lastLoginAt", { Instant(milliseconds: $0) }) { lastLoginAt = last }
         if let since = try item.instant("validSince", { Instant(seconds: $0) }) { validSince = since }
         if let last = try item.text("lastRefreshAt").flatMap({ Instant(withMilliseconds: $0) }) { lastRefreshAt = last }
@@ -169,7 +170,7 @@ extension User {
             throw FirebaseError("email is invalid", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
         }
         initialEmail = try item.text("initialEmail")?.lowercased()
-        emailVerified = try item.flag("emailVerified") ?? false
+        (emailVerified, statesEmailVerified) = (try item.flag("emailVerified") ?? false, true)
         phoneNumber = try item.text("phoneNumber")
         // The official emulator takes whatever begins with a plus sign.
         if let phoneNumber, !TextRule.phoneNumber.holds(phoneNumber),

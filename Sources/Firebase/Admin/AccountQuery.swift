@@ -112,7 +112,7 @@ private struct AccountQuery: Sendable {
         case .userId: one.localId < other.localId
         case .name: (one.displayName ?? "", one.localId) < (other.displayName ?? "", other.localId)
         case .createdAt: (one.createdAt, one.localId) < (other.createdAt, other.localId)
-        case .lastLoginAt: (one.lastLoginAt, one.localId) < (other.lastLoginAt, other.localId)
+        case .lastLoginAt: (one.lastLoginAt ?? .first, one.localId) < (other.lastLoginAt ?? .first, other.localId)
         case .email: (one.email ?? "", one.localId) < (other.email ?? "", other.localId)
         }
     }

@@ -21,15 +21,16 @@ extension FirebaseProvider {
             }
             try tables.checkRoom(in: call.exchange.world)
             var user = User(localId: wanted ?? User.randomID(&tables.random), in: call.pool, now: tables.now)
-            try change.apply(to: &user, &tables, call.project)
+            user.set(disabled: false)
+            try change.apply(to: &user, &tables)
             tables.put(user)
             return user
         }
         var body = JSONObject([
             ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(user.localId)),
         ])
-        body["email"] = user.email.map { .string($0) }
-        body["displayName"] = user.displayName.map { .string($0) }
+        body["email"] = .string(user.email ?? "")
+        if call.isInEmulatorMode { body["displayName"] = user.displayName.map { .string($0) } }
         return FirebaseAnswer(body: body)
     }
 
@@ -73,19 +74,11 @@ extension FirebaseProvider {
         let change = try AdminChange(call)
         let user = try call.update { (tables) throws(FirebaseError) -> User in
             guard var user = tables.user(localId, in: call.pool) else { throw .noUser(localId) }
-            try change.apply(to: &user, &tables, call.project)
+            try change.apply(to: &user, &tables)
             tables.put(user)
             return user
         }
-        var body = JSONObject([
-            ("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(user.localId)),
-        ])
-        body["email"] = user.email.map { .string($0) }
-        body["displayName"] = user.displayName.map { .string($0) }
-        body["photoUrl"] = user.photoUrl.map { .string($0) }
-        body["emailVerified"] = .bool(user.emailVerified)
-        body["providerUserInfo"] = .array(user.providerUserInfo)
-        return FirebaseAnswer(body: body)
+        return FirebaseAnswer(body: user.changed)
     }
 
     /// `signOutUser` of version 3 ends a user's sessions.

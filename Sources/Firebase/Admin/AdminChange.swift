@@ -10,9 +10,11 @@ struct AdminChange: Sendable {
     private let photoUrl: String?
     private let phoneNumber: String?
     private let emailVerified: Bool?
+    /// Whether a new address counts as unverified, as at the official emulator.
+    private let unverifiesEmail: Bool
     private let disabled: Bool?
     private let validSince: Instant?
-    private let claims: JSONObject?
+    private let claims: CustomClaims?
     private let deletedAttributes: [String]
     private let deletedProviders: [String]
     private let deletedPasskeys: [String]
@@ -26,13 +28,14 @@ struct AdminChange: Sendable {
         photoUrl = try call.given("photoUrl")
         phoneNumber = try call.text("phoneNumber")
         emailVerified = try call.flag("emailVerified")
+        unverifiesEmail = call.isInEmulatorMode
         let disableUser = try call.flag("disableUser")
         disabled = try call.flag("disabled") ?? disableUser
         validSince = try call.instant("validSince") { Instant(seconds: $0) }
         deletedAttributes = try call.texts("deleteAttribute")
         deletedProviders = try call.texts("deleteProvider")
         deletedPasskeys = try call.texts("deletePasskey")
-        claims = try AdminChange.claims(call.given("customAttributes"))
+        claims = try AdminChange.claims(call.given("customAttributes"), explains: !call.isInEmulatorMode)
         link = try call.linkedProvider()
         if let mfa = try call.nested("mfa") {
             if mfa.isNull("enrollments"), call.isInEmulatorMode {
@@ -56,32 +59,41 @@ struct AdminChange: Sendable {
         self.password = password.map { call.hashed($0) }
     }
 
-    static func claims(_ text: String?) throws(FirebaseError) -> JSONObject? {
+    /// `explains` says whether the refusal says more than the official emulator's.
+    static func claims(_ text: String?, explains: Bool = false) throws(FirebaseError) -> CustomClaims? {
         guard let text else { return nil }
         guard text.utf8.count <= 1000 else {
             throw FirebaseError(
                 "CLAIMS_TOO_LARGE", because: "customAttributes has \(text.utf8.count) characters; 1,000 are allowed")
         }
-        guard !text.isEmpty else { return JSONObject() }
-        guard let object = (try? JSONValue(parsing: text))?.object else {
-            throw FirebaseError("INVALID_CLAIMS", because: "customAttributes isn't a JSON object")
+        guard !text.isEmpty else { return CustomClaims() }
+        guard let claims = CustomClaims(parsing: text) else {
+            // The parser's own words for what isn't JSON at all aren't given.
+            let value = try? JSONValue(parsing: text)
+            throw FirebaseError(
+                "INVALID_CLAIMS", explains ? value.map { "Not a JSON Object: \($0.text)" } : nil,
+                because: "customAttributes isn't a JSON object")
         }
-        if let name = object.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
+        if let name = claims.object.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
             throw FirebaseError("FORBIDDEN_CLAIM", name, because: "the claim \"\(name)\" is reserved")
         }
-        return object
+        return claims
     }
 
     /// Changes `user`, unless another user has the address, the number or the identity already.
     func apply(
-        to user: inout User, _ tables: inout Transaction, _ project: Project
+        to user: inout User, _ tables: inout Transaction
     ) throws(FirebaseError) {
         if let email, email != user.email {
-            if project.oneAccountPerEmail, let owner = tables.user(email: email, in: user.pool), owner.key != user.key {
+            // Also where users may share addresses: those come from providers and imports.
+            if let owner = tables.user(email: email, in: user.pool), owner.key != user.key {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
             }
             user.email = email
-            user.emailVerified = false
+            // Production believes an administrator about the new one, too.
+            if unverifiesEmail { user.emailVerified = false }
+            // https://firebase.google.com/docs/auth/admin/manage-sessions
+            user.validSince = tables.now.wholeSecond
         }
         if let phoneNumber {
             if let owner = tables.user(phoneNumber: phoneNumber, in: user.pool), owner.key != user.key {
@@ -94,12 +106,12 @@ struct AdminChange: Sendable {
             user.password = password
             user.validSince = tables.now.wholeSecond
         }
-        if let displayName { user.displayName = displayName.isEmpty ? nil : displayName }
-        if let photoUrl { user.photoUrl = photoUrl.isEmpty ? nil : photoUrl }
-        if let emailVerified { user.emailVerified = emailVerified }
-        if let disabled { user.disabled = disabled }
+        if let displayName { user.displayName = displayName }
+        if let photoUrl { user.photoUrl = photoUrl }
+        if let emailVerified { (user.emailVerified, user.statesEmailVerified) = (emailVerified, true) }
+        if let disabled { user.set(disabled: disabled) }
         if let validSince { user.validSince = validSince }
-        if let claims { user.customClaims = CustomClaims(claims) }
+        if let claims { user.customClaims = claims }
         if let factors {
             let known = Dictionary(user.factors.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
             user.factors = []

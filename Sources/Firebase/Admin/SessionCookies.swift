@@ -8,7 +8,7 @@ import Time
 extension FirebaseProvider {
     func createSessionCookie(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let idToken = try call.text("idToken")
-        _ = try call.signedIn(idToken)
+        _ = try call.signedIn(idToken, takesLegacy: false)
         let duration = try call.integer("validDuration") ?? 1_209_600
         guard (300...1_209_600).contains(duration) else {
             throw FirebaseError(
@@ -23,12 +23,6 @@ extension FirebaseProvider {
         claims["iss"] = .string("https://session.firebase.google.com/\(call.project.id)")
         claims["iat"] = .numericDate(now)
         claims["exp"] = .numericDate(now + .seconds(duration))
-        do {
-            let cookie = try call.exchange.mint(
-                .firebase, claims, at: now, type: "JWT", isSigned: call.signsTokens)
-            return FirebaseAnswer(body: JSONObject([("sessionCookie", .string(cookie))]))
-        } catch {
-            throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)
-        }
+        return FirebaseAnswer(body: JSONObject([("sessionCookie", .string(try call.mint(claims, at: now)))]))
     }
 }

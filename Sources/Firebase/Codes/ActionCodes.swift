@@ -128,11 +128,7 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
-        var body = JSONObject([
-            ("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(user.localId)),
-            ("email", .string(user.email ?? "")), ("emailVerified", true),
-            ("providerUserInfo", .array(user.providerUserInfo)),
-        ])
+        var body = user.changed
         if mail.kind == .verifyAndChangeEmail { body["newEmail"] = user.email.map { .string($0) } }
         return FirebaseAnswer(body: body)
     }

@@ -193,6 +193,7 @@ private struct PhoneSignIn: Sendable {
         if let owner { return .done(owner, isNew: false) }
         guard !isReauthentication else { throw unknown }
         var user = creation.user(in: pool, &tables)
+        user.validSince = nil
         user.phoneNumber = phoneNumber
         creation.finish(&user)
         tables.put(user)

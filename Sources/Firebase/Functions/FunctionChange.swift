@@ -41,13 +41,13 @@ struct FunctionChange: Sendable {
             case "photoURL" where isInEmulatorMode: photoUrl = .set(try FunctionChange.text(value, "photoUrl"))
             case "disabled": disabled = value.bool ?? false
             case "emailVerified": emailVerified = value.bool ?? false
-            case "customClaims": customClaims = CustomClaims(try FunctionChange.claims(value))
+            case "customClaims": customClaims = try FunctionChange.claims(value)
             case "sessionClaims" where event == .beforeSignIn:
                 guard value.isNull || value.object != nil else {
                     throw .function(
                         "((Response has malformed session claims.))", "the function's sessionClaims aren't an object")
                 }
-                sessionClaims = try FunctionChange.claims(value)
+                sessionClaims = try FunctionChange.claims(value).object
             // Others are ignored, as the official emulator ignores them.
             default: continue
             }
@@ -63,14 +63,14 @@ struct FunctionChange: Sendable {
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private static func claims(_ value: JSONValue) throws(FirebaseError) -> JSONObject {
-        value.isNull ? JSONObject() : try AdminChange.claims(value.text) ?? JSONObject()
+    private static func claims(_ value: JSONValue) throws(FirebaseError) -> CustomClaims {
+        value.isNull ? CustomClaims() : try AdminChange.claims(value.text) ?? CustomClaims()
     }
 
     func apply(to user: inout User) {
         if case .set(let text) = displayName { user.displayName = text }
         if case .set(let text) = photoUrl { user.photoUrl = text }
-        if let disabled { user.disabled = disabled }
+        if let disabled { user.set(disabled: disabled) }
         if let emailVerified { user.emailVerified = emailVerified }
         if let customClaims { user.customClaims = customClaims }
     }

@@ -90,10 +90,10 @@ extension FirebaseCall {
             record["multi_factor"] = ["enrolled_factors": .array(user.factors.map(FirebaseCall.factor))]
         }
         record["metadata"] = [
-            "last_sign_in_time": .integer(user.lastLoginAt.milliseconds),
+            "last_sign_in_time": .integer((user.lastLoginAt ?? user.createdAt).milliseconds),
             "creation_time": .integer(user.createdAt.milliseconds),
         ]
-        record["tokens_valid_after_time"] = .integer(user.validSince.seconds)
+        record["tokens_valid_after_time"] = .integer((user.validSince ?? user.createdAt).seconds)
         if !user.customClaims.object.isEmpty { record["custom_claims"] = .object(user.customClaims.object) }
         record["tenant_id"] = tenant.map { .string($0) }
         return record

@@ -32,11 +32,13 @@ extension User {
         if let displayName { facts.append(InspectedFact("Name", displayName)) }
         if let phoneNumber { facts.append(InspectedFact("Phone number", .code(phoneNumber))) }
         if let photoUrl { facts.append(InspectedFact("Picture", .code(photoUrl))) }
-        facts += [
-            InspectedFact("Made", .time(createdAt)), InspectedFact("Last sign-in", .time(lastLoginAt)),
-            InspectedFact("Last refresh", .time(lastRefreshAt)),
-            InspectedFact("Sessions end that began before", .time(validSince)),
-        ]
+        facts.append(InspectedFact("Made", .time(createdAt)))
+        for (name, time) in [
+            ("Last sign-in", lastLoginAt), ("Last refresh", lastRefreshAt),
+            ("Sessions end that began before", validSince),
+        ] {
+            if let time { facts.append(InspectedFact(name, .time(time))) }
+        }
         if !customClaims.object.isEmpty {
             facts.append(InspectedFact("Custom claims", .code(JSONValue.object(customClaims.object).text)))
         }
@@ -128,7 +130,7 @@ extension FirebaseDirectory {
         item.tokens = [
             InspectedToken(
                 "refresh token", session.refreshToken, scopes: [], expires: nil,
-                works: !user.disabled && session.authTime >= user.validSince)
+                works: !user.disabled && !user.hasEnded(sessionOf: session.authTime))
         ]
         return item
     }

@@ -35,7 +35,8 @@ struct FirebaseUserFields: SchemaObject {
             switch (name, value) {
             case ("email", .null): attributes.append("EMAIL")
             case ("phoneNumber", .null): providers.append("phone")
-            case ("displayName", .null), ("photoUrl", .null): body[name] = ""
+            case ("displayName", .null): attributes.append("DISPLAY_NAME")
+            case ("photoUrl", .null): attributes.append("PHOTO_URL")
             case ("customClaims", .null): body["customAttributes"] = "{}"
             case ("customClaims", _): body["customAttributes"] = .string(value.text)
             case ("disabled", _): body["disableUser"] = .bool(value.bool ?? false)
