@@ -107,6 +107,7 @@ extension FirebaseCall {
     func value(_ name: String) -> String? { fields.value(name) }
     func has(_ name: String) -> Bool { fields.has(name) }
     func integer(_ name: String) throws(FirebaseError) -> Int64? { try fields.integer(name) }
+    func place(_ name: String) -> String { fields.place(name) }
     func nested(_ name: String) throws(FirebaseError) -> MessageFields? { try fields.nested(name) }
     func list(_ name: String) throws(FirebaseError) -> [MessageFields] { try fields.list(name) }
 

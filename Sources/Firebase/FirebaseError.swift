@@ -22,6 +22,8 @@ struct FirebaseError: Error, Sendable {
     var reason = "invalid"
     /// Whether the list of errors says `global`, as it does for errors of the service's own.
     var isGlobal = true
+    /// What the list of errors says in place of the message.
+    var listed: JSONValue?
     var details: [JSONValue] = []
     /// Whether a list of errors stands beside the status, which only some methods of version 2 have.
     var listsError = false
@@ -110,7 +112,7 @@ struct FirebaseError: Error, Sendable {
             var item = JSONObject([("message", .string(message))])
             if isGlobal { item["domain"] = "global" }
             item["reason"] = .string(reason)
-            error["errors"] = [.object(item)]
+            error["errors"] = [listed ?? .object(item)]
         }
         if listsError { error["errors"] = [["message": .string(message), "reason": "invalid"]] }
         if dialect == .status || !details.isEmpty || statusName != "INVALID_ARGUMENT" {
@@ -147,8 +149,21 @@ extension FirebaseError {
         FirebaseError("USER_DISABLED", because: "the user \"\(user.localId)\" is disabled")
     }
 
+    /// What only the service's own failures say.
+    static func internalError(because reason: String) -> FirebaseError {
+        var error = FirebaseError("Internal error encountered.", status: 500, because: reason)
+        error.statusName = "INTERNAL"
+        error.reason = "backendError"
+        return error
+    }
+
     static func notAdministrator(_ exchange: Exchange) -> FirebaseError {
         guard exchange.request.header("Authorization") != nil else {
+            let hasKey = exchange.request.queryForm["key"] != nil || exchange.request.header("X-Goog-Api-Key") != nil
+            if exchange.address.form != .prefix, hasKey, exchange.address.path.hasPrefix("/v1/") {
+                return exchange.address.path.hasSuffix(":createSessionCookie")
+                    ? .keyIsNotEnough : .foreignProject
+            }
             return .noAPIKey(because: "this is for administrators: send Authorization: Bearer owner")
         }
         var error = FirebaseError(
@@ -157,6 +172,37 @@ extension FirebaseError {
             status: 401, because: "administrators send Authorization: Bearer owner")
         error.statusName = "UNAUTHENTICATED"
         error.reason = "authError"
+        return error
+    }
+
+    /// Of a method that takes API keys, and not for naming a project.
+    static var foreignProject: FirebaseError {
+        FirebaseError(
+            "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",
+            because: "targetProjectId is for administrators, who send Authorization: Bearer owner")
+    }
+
+    /// Of a method that takes no API keys at all.
+    private static var keyIsNotEnough: FirebaseError {
+        var error = FirebaseError(
+            "API keys are not supported by this API. Expected OAuth2 access token or other authentication credentials that "
+                + "assert a principal. See https://cloud.google.com/docs/authentication",
+            status: 401, because: "this is for administrators: send Authorization: Bearer owner")
+        error.statusName = "UNAUTHENTICATED"
+        error.listed = [
+            "message": "Login Required.", "domain": "global", "reason": "required", "location": "Authorization",
+            "locationType": "header",
+        ]
+        error.details = [
+            [
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "CREDENTIALS_MISSING",
+                "domain": "googleapis.com",
+                "metadata": [
+                    "service": "identitytoolkit.googleapis.com",
+                    "method": "google.cloud.identitytoolkit.v1.SessionManagementService.CreateSessionCookie",
+                ],
+            ]
+        ]
         return error
     }
 
@@ -191,8 +237,11 @@ extension FirebaseError {
     }
 
     /// A field of the wrong type, as Google's API frontend says it.
-    static func wrongType(_ field: String, _ type: String, _ value: JSONValue) -> FirebaseError {
-        let description = Place.shortened("Invalid value at '\(field)' (\(type)), \(value.text)", to: 1_000)
+    static func wrongType(
+        _ field: String, _ type: String, _ value: JSONValue, because fault: String? = nil
+    ) -> FirebaseError {
+        let value = fault.map { "\($0) \(value.text)" } ?? value.text
+        let description = Place.shortened("Invalid value at '\(field)' (\(type)), \(value)", to: 1_000)
         return invalidField(field, description, because: "the field \"\(field)\" has the wrong type")
     }
 

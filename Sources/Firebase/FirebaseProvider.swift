@@ -144,9 +144,7 @@ package struct FirebaseProvider: Provider {
         let project =
             if let named, isAdmin { try project(id: named, in: exchange) } else { try project(of: exchange) }
         guard named == nil || isAdmin else {
-            throw FirebaseError(
-                "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",
-                because: "targetProjectId is for administrators, who send Authorization: Bearer owner")
+            throw .foreignProject
         }
         let idToken = DecodedIDToken(body)
         let tenant = try FirebaseProvider.tenantID(of: exchange, body, idToken, project)
@@ -159,7 +157,7 @@ package struct FirebaseProvider: Provider {
         let text = exchange.parameters["project"] ?? ""
         // "P:createSessionCookie" is one segment.
         let id = String(text.prefix { $0 != ":" })
-        if text.contains(":"), !text.hasSuffix(":createSessionCookie") {
+        if text.contains(":"), FirebaseProvider.scopeMethod(of: exchange) == nil {
             throw FirebaseError("NOT_FOUND", status: 404, because: "no such operation: \(Diagnosis.quote(text))")
         }
         let project = try project(id: id, in: exchange)
@@ -174,6 +172,12 @@ package struct FirebaseProvider: Provider {
         let tenant = try FirebaseProvider.tenantID(of: exchange, body, idToken, project)
         return try scoped(
             exchange, project, tenant: tenant, isAdmin: true, takesDisabled: isOpen || isSecond, body, idToken: idToken)
+    }
+
+    /// What is done with a project or tenant, as the last segment of the address says behind a colon.
+    static func scopeMethod(of exchange: Exchange) -> String? {
+        let method = exchange.address.path.split(separator: ":").last.map(String.init)
+        return method.flatMap { ["createSessionCookie", "queryAccounts"].contains($0) ? $0 : nil }
     }
 
     /// `Bearer owner`, as Admin SDKs send it to an emulator, any token of a service account's form, or the daemon's control token.

@@ -154,8 +154,7 @@ struct IdpRequest: Sendable {
         } else if identity.isTrusted, user.email == identity.email?.lowercased() {
             user.emailVerified = true
         }
-        if user.displayName == nil { user.displayName = identity.displayName }
-        if user.photoUrl == nil { user.photoUrl = identity.photoUrl }
+        // The name and the picture stay with the provider's entry: https://github.com/firebase/firebase-ios-sdk/issues/12358
         user.links.append(identity.link)
         tables.put(user)
         return .done(user, isNew: false, pendingToken: keep(&tables, call))

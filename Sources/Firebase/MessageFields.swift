@@ -6,14 +6,30 @@ import Time
 /// <https://protobuf.dev/programming-guides/json/>
 struct MessageFields: Sendable {
     private let body: JSONObject
+    /// The path of the message in the request, with a dot, as refusals name it: `users[0].`.
+    private let path: String
 
     /// Names come in camel case or with underscores; both mean the same to Google's API.
-    init(_ object: JSONObject) {
-        self.init(named: JSONObject(object.members.map { (MessageFields.camelCase($0.key), $0.value) }))
+    init(_ object: JSONObject, at path: String = "") {
+        self.init(named: JSONObject(object.members.map { (MessageFields.camelCase($0.key), $0.value) }), at: path)
     }
 
     /// Names are in camel case already.
-    init(named object: JSONObject) { body = object }
+    init(named object: JSONObject, at path: String = "") {
+        body = object
+        self.path = path
+    }
+
+    /// A field's name in a refusal.
+    func place(_ name: String) -> String { path + MessageFields.snakeCase(name) }
+
+    /// Google's API takes a number for a text.
+    private static func text(of value: JSONValue) -> String? {
+        switch value {
+        case .integer, .number: value.text
+        default: value.string
+        }
+    }
 
     static func camelCase(_ name: String) -> String {
         guard name.contains("_") else { return name }
@@ -30,9 +46,7 @@ struct MessageFields: Sendable {
     /// `nil` when the field is missing, null or empty, which is the same to Google's API.
     func text(_ name: String) throws(FirebaseError) -> String? {
         guard let value = body[name], !value.isNull else { return nil }
-        guard let text = value.string else {
-            throw .wrongType(MessageFields.snakeCase(name), "TYPE_STRING", value)
-        }
+        guard let text = MessageFields.text(of: value) else { throw .wrongType(place(name), "TYPE_STRING", value) }
         try TextLimits.check(text, name)
         return text.isEmpty ? nil : text
     }
@@ -44,16 +58,16 @@ struct MessageFields: Sendable {
 
     func flag(_ name: String) throws(FirebaseError) -> Bool? {
         guard let value = body[name], !value.isNull else { return nil }
-        guard let flag = value.bool else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_BOOL", value) }
+        guard let flag = value.bool else { throw .wrongType(place(name), "TYPE_BOOL", value) }
         return flag
     }
 
     func texts(_ name: String) throws(FirebaseError) -> [String] {
         guard let value = body[name], !value.isNull else { return [] }
-        guard let list = value.array else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_STRING", value) }
         var texts: [String] = []
-        for item in list {
-            guard let text = item.string else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_STRING", item) }
+        // One alone is a list of one.
+        for item in value.array ?? [value] {
+            guard let text = MessageFields.text(of: item) else { throw .wrongType(place(name), "TYPE_STRING", item) }
             try TextLimits.check(text, name)
             texts.append(text)
         }
@@ -62,7 +76,7 @@ struct MessageFields: Sendable {
 
     func map(_ name: String) throws(FirebaseError) -> [(key: String, value: JSONValue)] {
         guard let value = body[name], !value.isNull else { return [] }
-        guard let object = value.object else { throw .wrongType(MessageFields.snakeCase(name), "Map", value) }
+        guard let object = value.object else { throw .wrongType(place(name), "Map", value) }
         return object.members
     }
 
@@ -74,8 +88,8 @@ struct MessageFields: Sendable {
     /// The fields of a nested message.
     func nested(_ name: String) throws(FirebaseError) -> MessageFields? {
         guard let value = body[name], !value.isNull else { return nil }
-        guard let object = value.object else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_MESSAGE", value) }
-        return MessageFields(object)
+        guard let object = value.object else { throw .wrongType(place(name), "TYPE_MESSAGE", value) }
+        return MessageFields(object, at: "\(place(name)).")
     }
 
     /// Refuses a message in which two of the members of a `oneof` are set, as Google's API frontend does. Which one is told is the
@@ -91,8 +105,10 @@ struct MessageFields: Sendable {
     /// The elements of a list of messages.
     func list(_ name: String) throws(FirebaseError) -> [MessageFields] {
         guard let value = body[name], !value.isNull else { return [] }
-        guard let items = value.array else { throw .wrongType(MessageFields.snakeCase(name), "TYPE_MESSAGE", value) }
-        return items.map { MessageFields($0.object ?? JSONObject()) }
+        guard let items = value.array else { throw .wrongType(place(name), "TYPE_MESSAGE", value) }
+        return items.enumerated().map { index, item in
+            MessageFields(item.object ?? JSONObject(), at: "\(place(name))[\(index)].")
+        }
     }
 
     var names: [String] { body.keys }
@@ -106,7 +122,7 @@ struct MessageFields: Sendable {
     func integer(_ name: String) throws(FirebaseError) -> Int64? {
         guard let value = body[name], !value.isNull else { return nil }
         guard let number = value.integer ?? value.string.flatMap({ Int64($0) }) else {
-            throw .wrongType(MessageFields.snakeCase(name), "TYPE_INT64", value)
+            throw .wrongType(place(name), "TYPE_INT64", value)
         }
         return number
     }
@@ -115,7 +131,7 @@ struct MessageFields: Sendable {
     func instant(_ name: String, _ read: (Int64) -> Instant?) throws(FirebaseError) -> Instant? {
         guard let number = try integer(name) else { return nil }
         guard let instant = read(number) else {
-            throw .wrongType(MessageFields.snakeCase(name), "TYPE_INT64", .integer(number))
+            throw .wrongType(place(name), "TYPE_INT64", .integer(number))
         }
         return instant
     }

@@ -40,7 +40,10 @@ extension FirebaseProvider {
             }
             // The last segment is the project's or tenant's ID, a colon and what is done with it.
             + FirebaseProvider.scopes.map { scope in
-                adminMethod("POST", scope) { (call) async throws(FirebaseError) in try createSessionCookie(call) }
+                adminMethod("POST", scope) { (call) async throws(FirebaseError) in
+                    FirebaseProvider.scopeMethod(of: call.exchange) == "queryAccounts"
+                        ? try query(call) : try createSessionCookie(call)
+                }
             }
             + FirebaseProvider.adminVersions.flatMap { version in
                 (configMethods + openIDConfigMethods).map {

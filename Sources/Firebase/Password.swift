@@ -13,28 +13,38 @@ struct Password: Codable, Sendable {
     let hash: String
     let salt: String?
     let updatedAt: Instant
-    /// Whether it was imported in a form that only production can check: nobody signs in with it.
+    /// Whether it was imported in a form other than the official emulator's.
     let isForeign: Bool
+    /// How it was hashed before it was imported, so far as the import said. Without, nobody signs in with it.
+    let scheme: ImportedHash?
 
     init(_ text: String, salt: String, now: Instant) {
         hash = Password.hash(text, salt: salt)
         self.salt = salt
         updatedAt = now
         isForeign = false
+        scheme = nil
     }
 
     /// A hash that was imported. With `takesFakes` it may be in the official emulator's form.
-    init(importedHash hash: String, salt: String?, now: Instant, takesFakes: Bool) {
+    init(importedHash hash: String, salt: String?, now: Instant, takesFakes: Bool, scheme: ImportedHash? = nil) {
         self.hash = hash
         self.salt = salt
         updatedAt = now
         isForeign = !takesFakes || !hash.hasPrefix(Password.prefix)
+        self.scheme = isForeign ? scheme : nil
     }
 
     func matches(_ text: String) -> Bool {
-        guard !isForeign else { return false }
+        guard !isForeign else {
+            guard let scheme, let hash = ImportedHash.bytes(hash) else { return false }
+            return scheme.matches(text, hash, salt: ImportedHash.bytes(salt ?? "") ?? [])
+        }
         return constantTimeEquals(Array(hash.utf8), Array(Password.hash(text, salt: salt ?? "").utf8))
     }
+
+    /// A hash or a salt as bytes in base64.
+    func encoded(_ text: String) -> String { isForeign ? text : Base64.encode(Array(text.utf8)) }
 
     private static let prefix = "fakeHash:"
 

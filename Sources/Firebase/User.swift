@@ -177,10 +177,19 @@ struct User: Codable, Sendable {
     /// The same for an administrator's call. At an emulator's address it has the password's hash, as at the official emulator.
     func document(in call: FirebaseCall?) -> JSONValue {
         let isInEmulatorMode = call?.isInEmulatorMode ?? false
-        return document(showsHash: isInEmulatorMode, inEmulatorMode: isInEmulatorMode)
+        return document(isInEmulatorMode ? .shown : .redacted, inEmulatorMode: isInEmulatorMode)
     }
 
-    func document(showsHash: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
+    /// What is shown of a password's hash.
+    enum Hash: Sendable {
+        case redacted
+        /// As it is kept.
+        case shown
+        /// In base64, with the version of the parameters: as production lists users for an export.
+        case encoded
+    }
+
+    func document(_ hash: Hash, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
         var user = JSONObject([("localId", .string(localId))])
         user["email"] = email.map { .string($0) }
         user["initialEmail"] = initialEmail.map { .string($0) }
@@ -188,9 +197,16 @@ struct User: Codable, Sendable {
         user["photoUrl"] = photoUrl.map { .string($0) }
         user["screenName"] = links.lazy.compactMap(\.screenName).first.map { .string($0) }
         if let password {
-            let showsHash = showsHash || password.isForeign
-            user["passwordHash"] = .string(showsHash ? password.hash : Password.redacted)
-            if showsHash { user["salt"] = password.salt.map { .string($0) } }
+            switch hash {
+            case .redacted: user["passwordHash"] = .string(Password.redacted)
+            case .shown:
+                user["passwordHash"] = .string(password.hash)
+                user["salt"] = password.salt.map { .string($0) }
+            case .encoded:
+                user["passwordHash"] = .string(password.encoded(password.hash))
+                user["salt"] = password.salt.map { .string(password.encoded($0)) }
+                user["version"] = 0
+            }
         }
         user["passwordUpdatedAt"] = (password?.updatedAt ?? formerPasswordUpdatedAt).map { .integer($0.milliseconds) }
         if statesVerification { user["emailVerified"] = .bool(emailVerified) }

@@ -154,7 +154,7 @@ struct AccountTests {
     @Test("wrong types are refused as Google's API refuses them, unknown fields ignored")
     func types() throws {
         for (body, field, type) in [
-            (["email": 7], "email", "TYPE_STRING"),
+            (["email": true], "email", "TYPE_STRING"),
             (["returnIdpCredential": "yes"], "return_idp_credential", "TYPE_BOOL"),
         ] as [([String: Any], String, String)] {
             let operation = field == "email" ? "signUp" : "signInWithIdp"

@@ -13,24 +13,24 @@ struct BudgetTests {
         return (users as? [[String: Any]] ?? []).compactMap { $0["localId"] as? String }
     }
 
-    @Test("a hundred identifiers are looked up at once, a thousand users imported")
+    // The Admin SDKs see to a hundred and a thousand; the service takes more (auth-account, admin/lookup#over-100-ids and
+    // admin/import#import-1001 of https://github.com/t-k/fireemu).
+    @Test("more than a hundred identifiers are looked up at once, and more than a thousand users imported")
     func counts() throws {
-        let invalid = "Request contains an invalid argument."
         for (kind, value) in [("localId", "u"), ("email", "u@example.com"), ("phoneNumber", "+15555550100")] {
             func lookup(_ count: Int) throws -> Answer {
                 try fixture.admin("POST", "/accounts:lookup", [kind: Array(repeating: value, count: count)])
             }
-            #expect(try lookup(100).status == 200)
-            #expect(try lookup(101).message == invalid)
+            #expect(try lookup(101).status == 200)
         }
         func upload(_ count: Int) throws -> Answer {
             try fixture.admin("POST", "/accounts:batchCreate", ["users": (0..<count).map { ["localId": "u\($0)"] }])
         }
-        #expect(try upload(1_001).message == invalid)
-        #expect(try upload(1_000).status == 200)
+        #expect(try upload(1_001).status == 200)
         let removed = (0..<1_000).map { "u\($0)" }
         #expect(try fixture.admin("POST", "/accounts:batchDelete", ["localIds": removed, "force": true]).status == 200)
         #expect(try fixture.admin("POST", "/accounts:lookup", ["localId": ["u0", "u999"]]).json["users"] == nil)
+        #expect(try fixture.adminUser("u1000")["localId"] as? String == "u1000")
     }
 
     @Test("a phone number leads to its user through every change")
@@ -60,15 +60,14 @@ struct BudgetTests {
         #expect(try fixture.signUp("a@example.org", password: text(4_096)).status == 200)
         #expect(
             try fixture.signUp("b@example.org", password: text(4_097)).message
-                == "PASSWORD_DOES_NOT_MEET_REQUIREMENTS : Missing password requirements: "
-                + "[Password may contain at most 4096 characters]")
+                == "PASSWORD_DOES_NOT_MEET_REQUIREMENTS : Password cannot be longer than 4096 characters")
         let token = try fixture.signUpAnonymously()["idToken"] ?? ""
         let name = String(repeating: "é", count: 256)
         #expect(try fixture.v1("update", ["idToken": token, "displayName": name])["displayName"] == name)
         let refused = try fixture.v1("update", ["idToken": token, "displayName": name + "é"])
-        #expect(refused.message == "Request contains an invalid argument.")
+        #expect(refused.message == "INVALID_PROFILE_ATTRIBUTE : Display name too long.")
         #expect(refused.diagnosis.contains("displayName has 257 characters"))
-        #expect(try fixture.admin("POST", "/accounts", ["localId": text(129)]).status == 400)
+        #expect(try fixture.admin("POST", "/accounts", ["localId": text(1_025)]).status == 400)
     }
 
     @Test("a detail that echoes what was sent is cut off")

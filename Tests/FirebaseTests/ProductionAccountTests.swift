@@ -206,4 +206,202 @@ struct ProductionAccountTests {
         #expect(try production.client("lookup", ["idToken": first["idToken"] ?? ""]).message == "TOKEN_EXPIRED")
         #expect(try production.refresh("not-a-token").message == "INVALID_REFRESH_TOKEN")
     }
+
+    // MARK: - What is read of a request
+
+    private struct Refused: Sendable {
+        let path: String
+        let body: String
+        let message: String
+        /// Of `auth-account`.
+        let step: String
+    }
+
+    private static let refused = [
+        Refused(
+            path: "/accounts:update",
+            body: #"{"localId":"u","linkProviderUserInfo":{"providerId":"google.com"}}"#,
+            message: "MISSING_IDENTIFIER : providerId & rawId are both required for provider linking",
+            step: "provider#link-without-raw-id"),
+        Refused(
+            path: "/accounts:update",
+            body: #"{"localId":"u","linkProviderUserInfo":{"providerId":"password","rawId":"x"}}"#,
+            message: "INVALID_PROVIDER_ID", step: "provider#link-password-provider"),
+        Refused(
+            path: "/accounts:update", body: #"{"localId":"u","deleteAttribute":["NOT_A_FIELD"]}"#,
+            message: "Invalid value at 'delete_attribute[0]' (type.googleapis.com/google.cloud.identitytoolkit.v1."
+                + #"SetAccountInfoRequest.UserAttributeName), "NOT_A_FIELD""#,
+            step: "admin/update#unknown-delete-attribute"),
+        Refused(
+            path: "/accounts:update", body: #"{"localId":"nobody","password":"12345"}"#, message: "USER_NOT_FOUND",
+            step: "policy/default/routes#admin-update-weak"),
+        Refused(
+            path: "/accounts:update", body: #"{"localId":"u","customAttributes":"[1,2]"}"#,
+            message: "INVALID_CLAIMS : Not a JSON Object: [1,2]", step: "admin/custom-attributes#json-array"),
+        Refused(
+            path: "/accounts", body: #"{"localId":"v","email":"u@example.org"}"#, message: "EMAIL_EXISTS",
+            step: "config/duplicate-email#admin-create-duplicate"),
+        Refused(
+            path: "/accounts", body: #"{"localId":"v","phoneNumber":"+0 650 555 0104"}"#,
+            message: "INVALID_PHONE_NUMBER : Invalid format.", step: "values#admin-create-phone-leading-zero"),
+        Refused(
+            path: "/accounts:lookup", body: "{}", message: "MISSING_ID_TOKEN", step: "admin/lookup#no-selector"),
+        Refused(
+            path: "/accounts:lookup", body: #"{"localId":[]}"#, message: "MISSING_ID_TOKEN",
+            step: "admin/lookup#empty-arrays"),
+        Refused(
+            path: "/accounts:query", body: #"{"sortBy":"NOT_A_FIELD"}"#,
+            message: "Invalid value at 'sort_by' (type.googleapis.com/google.cloud.identitytoolkit.v1."
+                + #"QueryUserInfoRequest.SortByField), "NOT_A_FIELD""#, step: "admin/query#bad-sort"),
+        Refused(
+            path: "/accounts:query", body: #"{"offset":"-1"}"#, message: "Internal error encountered.",
+            step: "admin/query#negative-offset"),
+        Refused(
+            path: "/accounts:batchCreate", body: #"{"users":[{"localId":"w","createdAt":"yesterday"}]}"#,
+            message: #"Invalid value at 'users[0].created_at' (TYPE_INT64), "yesterday""#,
+            step: "values#import-created-at-invalid"),
+        Refused(
+            path: "/accounts:batchCreate", body: #"{"users":[{"localId":"w","passwordHash":"not base64!"}]}"#,
+            message: #"Invalid value at 'users[0].password' (TYPE_BYTES), Base64 decoding failed for "not base64!""#,
+            step: "admin/import-hash/errors#password-hash-not-base64"),
+    ]
+
+    @Test("requests that an administrator can't make", arguments: refused)
+    private func refusals(_ refused: Refused) throws {
+        _ = try production.create("u")
+        let body = try JSONSerialization.jsonObject(with: Data(refused.body.utf8)) as? [String: Any]
+        let answer = try production.admin(refused.path, body)
+        #expect(answer.message == refused.message, "\(refused.step)")
+        let error = answer.json["error"] as? [String: Any] ?? [:]
+        // The list of errors is there in every case. Google's frontend leaves the domain out, and gives details.
+        let listed = (error["errors"] as? [[String: String]])?.first ?? [:]
+        #expect(listed["message"] == refused.message)
+        let isFrontend = refused.message.hasPrefix("Invalid value")
+        #expect(listed["domain"] == (isFrontend ? nil : "global"))
+        #expect(listed["reason"] == (answer.status == 500 ? "backendError" : "invalid"))
+        #expect((error["details"] != nil) == isFrontend)
+        #expect(try production.user("w").isEmpty)
+    }
+
+    @Test("a number is a text, and one text a list; an empty ID token isn't a missing one")
+    func laxTypes() throws {
+        // privilege/credentials
+        _ = try production.create("cred")
+        #expect((try production.admin("/accounts:lookup", ["localId": "cred"]).json["users"] as? [Any])?.count == 1)
+        #expect(try production.admin("/accounts:lookup", ["localId": [42]]).names == ["kind"])
+        for token in ["", 42] as [Any] {
+            #expect(try production.client("lookup", ["idToken": token]).message == "INVALID_ID_TOKEN")
+        }
+        #expect(try production.client("lookup", [:]).message == "MISSING_ID_TOKEN")
+        // client/validation, step empty-email
+        #expect(try production.client("signUp", ["email": "", "password": "password123"]).message == "MISSING_EMAIL")
+    }
+
+    @Test("an API key isn't enough for an administrator's path")
+    func keyAlone() throws {
+        // privilege/credentials, step admin-lookup-with-api-key-only; auth-credential, session-cookie/sessions#client-api-key
+        let key = "?key=\(FirebaseFixture.key)"
+        let lookup = try production.admin("/accounts:lookup\(key)", ["localId": ["u"]], isAuthorized: false)
+        #expect(lookup.status == 400)
+        #expect(
+            lookup.message
+                == "INSUFFICIENT_PERMISSION : Only authenticated requests can specify target_project_id.")
+        #expect(try production.admin("/accounts:lookup", ["localId": ["u"]], isAuthorized: false).status == 403)
+        let cookie = try production.admin(":createSessionCookie\(key)", ["idToken": "x"], isAuthorized: false)
+        #expect(cookie.status == 401)
+        #expect(cookie.message.hasPrefix("API keys are not supported by this API."))
+        let listed = ((cookie.json["error"] as? [String: Any])?["errors"] as? [[String: String]])?.first
+        #expect(listed?["location"] == "Authorization")
+        // refresh/refusals#invalid-api-key
+        let wrong = try production.refresh("x", key: "AIzaSyD-not-a-key")
+        #expect(wrong.text.contains("securetoken.googleapis.com"))
+        #expect(wrong.text.contains("google.rpc.LocalizedMessage"))
+    }
+
+    @Test("lengths are counted in UTF-16 code units")
+    func lengths() throws {
+        // values, steps client-update-display-name-257 and -astral-129; policy/default/client-update
+        let idToken = try production.signUp("values")["idToken"] ?? ""
+        func change(_ fields: [String: String]) throws -> String {
+            try production.client("update", fields.merging(["idToken": idToken]) { $1 }).message
+        }
+        for (name, wanted) in [
+            (String(repeating: "n", count: 256), ""), (String(repeating: "あ", count: 256), ""),
+            (String(repeating: "n", count: 257), "INVALID_PROFILE_ATTRIBUTE : Display name too long."),
+            (String(repeating: "😀", count: 129), "INVALID_PROFILE_ATTRIBUTE : Display name too long."),
+        ] { #expect(try change(["displayName": name]) == wanted) }
+        let long = "PASSWORD_DOES_NOT_MEET_REQUIREMENTS : Password cannot be longer than 4096 characters"
+        for (password, wanted) in [
+            ("ééé", "WEAK_PASSWORD : Password should be at least 6 characters"),
+            (String(repeating: "😀", count: 2049), long),
+            (String(repeating: "é", count: 4097), long), (String(repeating: "😀", count: 3), ""),
+        ] { #expect(try change(["password": password]) == wanted) }
+        // admin/create, step local-id-129; admin/lookup, step over-100-ids; admin/import, step import-1001
+        let id = String(repeating: "b", count: 129)
+        #expect(try production.admin("/accounts", ["localId": id])["localId"] == id)
+        #expect(try production.admin("/accounts:lookup", ["localId": (0...100).map { "many-\($0)" }]).status == 200)
+        let users = (0...1000).map { ["localId": "bulk-\($0)"] }
+        #expect(try production.admin("/accounts:batchCreate", ["users": users]).names == ["kind"])
+    }
+
+    @Test(
+        "numbers are taken as people write them",
+        arguments: [
+            // values, steps admin-create-phone-formatted and -letters, and lookup-created
+            ("+1 650-555-0104", "+16505550104"), ("+1650555ABCD", "+16505552223"),
+            ("+1 (650) 555.0109", "+16505550109"),
+        ])
+    func phoneNumbers(text: String, number: String) throws {
+        _ = try production.admin("/accounts", ["localId": "p", "phoneNumber": text])
+        #expect(try production.user("p")["phoneNumber"] as? String == number)
+    }
+
+    @Test("several users of one address are all found")
+    func sharedAddress() throws {
+        // config/duplicate-email, step admin-lookup-by-email
+        _ = try production.create("dup")
+        _ = try production.admin(
+            "/accounts:batchCreate", ["users": [["localId": "import", "email": "dup@example.org"]]])
+        let found = try production.admin("/accounts:lookup", ["email": ["DUP@example.org"]]).json["users"]
+        #expect((found as? [[String: Any]])?.map { $0["localId"] as? String } == ["dup", "import"])
+    }
+
+    // MARK: - Lists
+
+    @Test("queries: nothing for a limit of none; who is alike comes by ID, whichever the order")
+    func queries() throws {
+        // admin/query
+        for (id, name) in [("q1", "Carol"), ("q2", "alice"), ("q3", "Bob"), ("q5", "Bob")] {
+            _ = try production.create(id, ["displayName": name])
+        }
+        _ = try production.admin("/accounts", ["localId": "q4"])
+        func ids(_ body: [String: Any]) throws -> [String] {
+            let answer = try production.admin("/accounts:query", body)
+            let users = answer.json["userInfo"] as? [[String: Any]] ?? []
+            #expect(answer["recordsCount"] == String(users.count))
+            return users.compactMap { $0["localId"] as? String }
+        }
+        #expect(try ids(["sortBy": "NAME", "order": "DESC"]) == ["q2", "q1", "q3", "q5", "q4"])
+        #expect(try ids(["sortBy": "NAME", "order": "ASC"]) == ["q4", "q3", "q5", "q1", "q2"])
+        #expect(try ids(["sortBy": "LAST_LOGIN_AT", "order": "DESC"]) == ["q1", "q2", "q3", "q4", "q5"])
+        #expect(try ids(["sortBy": "USER_ID", "order": "DESC"]) == ["q5", "q4", "q3", "q2", "q1"])
+        #expect(try ids(["limit": "0"]) == [])
+        #expect(try ids(["limit": "2", "offset": "1"]) == ["q2", "q3"])
+        #expect(try production.admin(":queryAccounts", ["returnUserInfo": false])["recordsCount"] == "5")
+    }
+
+    @Test("the list of all users has hashes in base64, with their salt and version")
+    func list() throws {
+        // admin/batch-get
+        _ = try production.create("g1")
+        _ = try production.admin("/accounts", ["localId": "g2"])
+        let list = try production.admin("/accounts:batchGet?maxResults=5", method: "GET")
+        let users = list.json["users"] as? [[String: Any]] ?? []
+        #expect(users.map { $0["version"] as? Int } == [0, nil])
+        for name in ["passwordHash", "salt"] {
+            #expect(Data(base64Encoded: users.first?[name] as? String ?? "-") != nil)
+            #expect(users.last?[name] == nil)
+        }
+        #expect(try production.admin("/accounts:batchGet?maxResults=0", method: "GET").names == ["kind"])
+    }
 }

@@ -125,7 +125,7 @@ struct TenantResourceTests {
                 #"{"mfaConfig":{"enabledProviders":["PIGEON"]}}"#,
                 "Invalid value at 'tenant.mfa_config.enabled_providers[0]'"
             ),
-            (#"{"mfaConfig":[]}"#, "Invalid value at 'mfa_config'"), (#"{"displayName":1}"#, "Invalid value at"),
+            (#"{"mfaConfig":[]}"#, "Invalid value at 'mfa_config'"), (#"{"displayName":true}"#, "Invalid value at"),
             (#"{"disableAuth":"x"}"#, "Invalid value at 'disable_auth'"),
             (#"{"testPhoneNumbers":{"1":"111111"}}"#, "INVALID_TESTING_PHONE_NUMBER"),
             (#"{"testPhoneNumbers":{"+15555550101":7}}"#, "INVALID_TESTING_PHONE_NUMBER"),

@@ -10,11 +10,12 @@ import EmulatorCore
 extension FirebaseProvider {
     func lookup(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         if call.isAdmin { return try lookupAsAdmin(call) }
-        let signedIn = try call.signedIn(call.text("idToken"))
+        // An empty one isn't missing, but to the official emulator.
+        let signedIn = try call.signedIn(call.isInEmulatorMode ? call.text("idToken") : call.given("idToken"))
         return FirebaseAnswer(
             body: JSONObject([
                 ("kind", "identitytoolkit#GetAccountInfoResponse"),
-                ("users", [signedIn.user.document(showsHash: false, inEmulatorMode: call.isInEmulatorMode)]),
+                ("users", [signedIn.user.document(.redacted, inEmulatorMode: call.isInEmulatorMode)]),
             ]))
     }
 
@@ -39,7 +40,7 @@ extension FirebaseProvider {
             password = try call.text("password")
             displayName = try call.given("displayName")
             photoUrl = try call.given("photoUrl")
-            deletedAttributes = try call.texts("deleteAttribute")
+            deletedAttributes = try call.deletedAttributes()
             deletedProviders = try call.texts("deleteProvider")
             link = try call.linkedProvider()
             // Of a user's own request only that the field is there counts.
@@ -84,7 +85,10 @@ extension FirebaseProvider {
     }
 
     func update(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
-        if let code = try call.text("oobCode") { return try applyCode(call, code) }
+        // Whoever sends an ID token is about its user: the code is ignored then. The official emulator goes by the code.
+        if let code = try call.text("oobCode"), call.isInEmulatorMode || !call.has("idToken") {
+            return try applyCode(call, code)
+        }
         // An administrator who sends an ID token and names no user does what the user may do.
         if call.isAdmin, call.has("localId") || !call.has("idToken") { return try updateAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))

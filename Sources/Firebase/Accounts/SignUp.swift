@@ -107,6 +107,9 @@ extension FirebaseProvider {
             throw FirebaseError("MISSING_PASSWORD", because: "password is missing")
         }
         let user = call.read { $0.user(email: email, in: call.pool) }
+        if user?.password?.scheme?.isBroken ?? false, !call.isInEmulatorMode {
+            throw .internalError(because: "the user was imported with HMAC_SHA512 and no signerKey")
+        }
         guard let user, user.password?.matches(password) ?? false else {
             let code =
                 call.project.hidesEmails
@@ -116,7 +119,7 @@ extension FirebaseProvider {
                 ? "nobody has the address \(Diagnosis.quote(email))"
                 : user?.password == nil
                     ? "the user has no password"
-                    : user?.password?.isForeign == true
+                    : user?.password?.isForeign == true && user?.password?.scheme?.isChecked != true
                         ? "the user was imported with a hash that is only kept: set a new password"
                         : "the password is wrong"
             throw FirebaseError(code, because: reason)

@@ -7,17 +7,17 @@ import Time
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchCreate
 //
 // Quirks: a wrong account doesn't keep the others out: it is reported by its place in the list. Duplicates of addresses and
-// identities are only looked for with sanityCheck. Hashes are taken as they come; at an emulator's address those of the
-// official emulator (`fakeHash:…`) sign in, other ones never do.
+// identities are only looked for with sanityCheck. Who was imported with a hash signs in where the request says how it was made
+// (`ImportedHash`); at an emulator's address those of the official emulator (`fakeHash:…`) do, too.
 
 extension FirebaseProvider {
     func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let list = try call.list("users")
         guard !list.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT", because: "users is missing or empty") }
-        // https://firebase.google.com/docs/auth/admin/import-users: at most 1,000. The refusal isn't documented.
-        guard list.count <= 1_000 else {
-            throw .invalidArgument("users holds \(list.count) accounts; at most 1,000 are imported at once")
-        }
+        // At most 1,000, which the Admin SDKs see to, not the service: https://firebase.google.com/docs/auth/admin/import-users
+        // The official emulator doesn't read how passwords were hashed, and keeps the hashes.
+        let scheme = try call.isInEmulatorMode ? nil : ImportedHash(call)
+        if !call.isInEmulatorMode { for item in list { try AccountImport.checkTypes(item) } }
         try call.checkRoom(for: list.count)
         let allowsOverwrite = try call.flag("allowOverwrite") ?? false
         let upload = AccountImport(
@@ -30,7 +30,7 @@ extension FirebaseProvider {
                 try call.update { (tables) throws(FirebaseError) in
                     let user = try User(
                         importing: item, in: call.pool, now: tables.now,
-                        from: call.isInEmulatorMode ? .emulator : .production, &tables.random)
+                        from: call.isInEmulatorMode ? .emulator : .production, hashed: scheme, &tables.random)
                     if tables.find(User.self, user.key) == nil { try tables.checkRoom(in: call.exchange.world) }
                     try upload.put(user, &tables)
                 }
@@ -52,6 +52,16 @@ private struct AccountImport: Sendable {
     /// `allowOverwrite`, by which production doesn't go: of two the last one stays.
     let overwrites: Bool
     let oneAccountPerEmail: Bool
+
+    /// Checks what a message must be to be one: a refusal of this kind is the whole request's.
+    static func checkTypes(_ item: MessageFields) throws(FirebaseError) {
+        for name in ["createdAt", "lastLoginAt", "validSince"] { _ = try item.integer(name) }
+        for (name, field) in [("passwordHash", "password"), ("salt", "salt")] {
+            guard let text = try item.text(name), ImportedHash.bytes(text) == nil else { continue }
+            throw .wrongType(
+                item.place(field), "TYPE_BYTES", .string(text), because: "Base64 decoding failed for")
+        }
+    }
 
     /// Checks the list for accounts that exclude one another.
     ///
@@ -129,7 +139,7 @@ extension User {
     ///
     init(
         importing item: MessageFields, in pool: UserPool, now: Instant, from origin: ImportOrigin,
-        _ random: inout Randomness
+        hashed scheme: ImportedHash? = nil, _ random: inout Randomness
     ) throws(FirebaseError) {
         guard let localId = try item.text("localId") else {
             throw FirebaseError("localId is missing", because: "each user needs a localId")
@@ -154,7 +164,8 @@ extension User {
         let changed = try item.instant("passwordUpdatedAt") { Instant(milliseconds: $0) } ?? now
         let salt = try item.text("salt")
         if let hash = try item.text("passwordHash") {
-            password = Password(importedHash: hash, salt: salt, now: changed, takesFakes: origin != .production)
+            password = Password(
+                importedHash: hash, salt: salt, now: changed, takesFakes: origin != .production, scheme: scheme)
         } else if let raw = try item.text("rawPassword") {
             password = Password(raw, salt: salt ?? Password.randomSalt(&random), now: changed)
         }
@@ -171,13 +182,14 @@ extension User {
         }
         initialEmail = try item.text("initialEmail")?.lowercased()
         (emailVerified, statesEmailVerified) = (try item.flag("emailVerified") ?? false, true)
-        phoneNumber = try item.text("phoneNumber")
-        // The official emulator takes whatever begins with a plus sign.
-        if let phoneNumber, !TextRule.phoneNumber.holds(phoneNumber),
-            origin == .production || !phoneNumber.hasPrefix("+")
-        {
-            throw FirebaseError(
-                "phone number format is invalid", because: "\(Diagnosis.quote(phoneNumber)) isn't in E.164")
+        if let text = try item.text("phoneNumber") {
+            // The official emulator takes whatever begins with a plus sign.
+            let lax = origin != .production && text.hasPrefix("+") ? text : nil
+            guard let number = PhoneNumber.normalized(text) ?? lax else {
+                throw FirebaseError(
+                    "phone number format is invalid", because: "\(Diagnosis.quote(text)) isn't in E.164")
+            }
+            phoneNumber = number
         }
     }
 

@@ -5,8 +5,9 @@ import JSON
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/query
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/SqlExpression
 //
-// Quirks: of several expressions the first one counts, and of its fields the first of email, phoneNumber and userId. How a
-// wrong limit, offset or field to sort by is refused isn't documented.
+// Quirks: of several expressions the first one counts, and of its fields the first of email, phoneNumber and userId. Users who
+// are alike in what is sorted by come in the order of their IDs, whichever way the others come. A negative offset is the
+// service's own failure.
 
 /// What an administrator looks for among the users.
 private struct AccountQuery: Sendable {
@@ -49,11 +50,15 @@ private struct AccountQuery: Sendable {
             } else {
                 .everybody
             }
-        field = try AccountQuery.choice(call, "sortBy", Field.allCases, unset: "SORT_BY_FIELD_UNSPECIFIED") ?? .userId
-        isAscending = try AccountQuery.choice(call, "order", Order.allCases, unset: "ORDER_UNSPECIFIED") != .descending
+        field =
+            try AccountQuery.choice(
+                call, "sortBy", Field.allCases, unset: "SORT_BY_FIELD_UNSPECIFIED", "SortByField") ?? .userId
+        isAscending =
+            try AccountQuery.choice(call, "order", Order.allCases, unset: "ORDER_UNSPECIFIED", "Order") != .descending
         offset = Int(min(try AccountQuery.count(call, "offset") ?? 0, AccountQuery.largestOffset))
-        let wanted = try AccountQuery.count(call, "limit") ?? 0
-        limit = Int(wanted == 0 ? AccountQuery.limit : min(wanted, AccountQuery.limit))
+        let wanted = try AccountQuery.count(call, "limit")
+        // The official emulator's answer to none isn't specified by its suite.
+        limit = Int(min(wanted ?? AccountQuery.limit, AccountQuery.limit))
     }
 
     private enum Order: String, CaseIterable {
@@ -62,14 +67,14 @@ private struct AccountQuery: Sendable {
     }
 
     private static func choice<Value: RawRepresentable<String>>(
-        _ call: FirebaseCall, _ name: String, _ values: [Value], unset: String
+        _ call: FirebaseCall, _ name: String, _ values: [Value], unset: String, _ type: String
     ) throws(FirebaseError) -> Value? {
         guard let text = call.value(name), text != unset, text != "0" else { return nil }
         if let value = Value(rawValue: text) { return value }
         guard let number = Int(text), (1...values.count).contains(number) else {
-            let known = values.map(\.rawValue).joined(separator: ", ")
-            throw .invalidArgument(
-                Diagnosis(received: "\(name) \(Diagnosis.quote(text))", expected: known, "send one of these"))
+            throw .wrongType(
+                call.place(name),
+                "type.googleapis.com/google.cloud.identitytoolkit.v1.QueryUserInfoRequest.\(type)", .string(text))
         }
         return values[number - 1]
     }
@@ -77,7 +82,7 @@ private struct AccountQuery: Sendable {
     private static func count(_ call: FirebaseCall, _ name: String) throws(FirebaseError) -> Int64? {
         let number = try call.integer(name)
         guard let number, number < 0 else { return number }
-        throw .invalidArgument("\(name) is \(number), and less than nothing can't be counted")
+        throw .internalError(because: "\(name) is \(number), and less than nothing can't be counted")
     }
 
     // MARK: - Answering
@@ -94,7 +99,7 @@ private struct AccountQuery: Sendable {
             return Array(users.dropFirst(offset))
         }
         let users = call.read { matches($0, in: call.pool) }
-        let sorted = users.sorted { isAscending ? precedes($0, $1) : precedes($1, $0) }
+        let sorted = users.sorted(by: precedes)
         return Array(sorted.dropFirst(offset).prefix(limit))
     }
 
@@ -108,12 +113,16 @@ private struct AccountQuery: Sendable {
     }
 
     private func precedes(_ one: User, _ other: User) -> Bool {
-        switch field {
-        case .userId: one.localId < other.localId
-        case .name: (one.displayName ?? "", one.localId) < (other.displayName ?? "", other.localId)
-        case .createdAt: (one.createdAt, one.localId) < (other.createdAt, other.localId)
-        case .lastLoginAt: (one.lastLoginAt ?? .first, one.localId) < (other.lastLoginAt ?? .first, other.localId)
-        case .email: (one.email ?? "", one.localId) < (other.email ?? "", other.localId)
+        func comes<Value: Comparable>(_ value: Value, _ next: Value) -> Bool {
+            guard value != next else { return one.localId < other.localId }
+            return isAscending == (value < next)
+        }
+        return switch field {
+        case .userId: comes(one.localId, other.localId)
+        case .name: comes(one.displayName ?? "", other.displayName ?? "")
+        case .createdAt: comes(one.createdAt, other.createdAt)
+        case .lastLoginAt: comes(one.lastLoginAt ?? .first, other.lastLoginAt ?? .first)
+        case .email: comes(one.email ?? "", other.email ?? "")
         }
     }
 }
@@ -126,10 +135,10 @@ extension FirebaseProvider {
             return FirebaseAnswer(body: JSONObject([("recordsCount", .string(String(count)))]))
         }
         let users = query.users(call)
-        return FirebaseAnswer(
-            body: JSONObject([
-                ("recordsCount", .string(String(users.count))),
-                ("userInfo", .array(users.map { $0.document(in: call) })),
-            ]))
+        var body = JSONObject([("recordsCount", .string(String(users.count)))])
+        if !users.isEmpty || call.isInEmulatorMode {
+            body["userInfo"] = .array(users.map { $0.document(in: call) })
+        }
+        return FirebaseAnswer(body: body)
     }
 }

@@ -26,13 +26,13 @@ struct AdminChange: Sendable {
         let password = try call.text("password")
         displayName = try call.given("displayName")
         photoUrl = try call.given("photoUrl")
-        phoneNumber = try call.text("phoneNumber")
+        phoneNumber = try call.text("phoneNumber").map { (text) throws(FirebaseError) in try PhoneNumber.checked(text) }
         emailVerified = try call.flag("emailVerified")
         unverifiesEmail = call.isInEmulatorMode
         let disableUser = try call.flag("disableUser")
         disabled = try call.flag("disabled") ?? disableUser
         validSince = try call.instant("validSince") { Instant(seconds: $0) }
-        deletedAttributes = try call.texts("deleteAttribute")
+        deletedAttributes = try call.deletedAttributes()
         deletedProviders = try call.texts("deleteProvider")
         deletedPasskeys = try call.texts("deletePasskey")
         claims = try AdminChange.claims(call.given("customAttributes"), explains: !call.isInEmulatorMode)
@@ -50,10 +50,6 @@ struct AdminChange: Sendable {
         }
         if let email, !TextRule.email.holds(email) {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
-        }
-        if let phoneNumber, !TextRule.phoneNumber.holds(phoneNumber) {
-            throw FirebaseError(
-                "INVALID_PHONE_NUMBER", "Invalid format.", because: "\(Diagnosis.quote(phoneNumber)) isn't in E.164")
         }
         if let password { try FirebaseProvider.checkStrength(password) }
         self.password = password.map { call.hashed($0) }
@@ -123,9 +119,39 @@ struct AdminChange: Sendable {
 }
 
 extension FirebaseCall {
+    /// `deleteAttribute`, by name or number.
+    func deletedAttributes() throws(FirebaseError) -> [String] {
+        let names = try texts("deleteAttribute")
+        let known = [
+            "USER_ATTRIBUTE_NAME_UNSPECIFIED", "EMAIL", "DISPLAY_NAME", "PROVIDER", "PHOTO_URL", "PASSWORD",
+            "RAW_USER_INFO",
+        ]
+        for (index, name) in names.enumerated() where !known.contains(name) {
+            if let number = Int(name), known.indices.contains(number) { continue }
+            throw .wrongType(
+                "delete_attribute[\(index)]",
+                "type.googleapis.com/google.cloud.identitytoolkit.v1.SetAccountInfoRequest.UserAttributeName",
+                .string(name))
+        }
+        return names
+    }
+
     /// `linkProviderUserInfo`: an identity at a provider that the user is to have.
     func linkedProvider() throws(FirebaseError) -> User.Link? {
         guard let info = try nested("linkProviderUserInfo") else { return nil }
+        if !isInEmulatorMode {
+            guard let provider = try info.text("providerId"), let rawId = try info.text("rawId") else {
+                throw FirebaseError(
+                    "MISSING_IDENTIFIER", "providerId & rawId are both required for provider linking",
+                    because: "linkProviderUserInfo needs providerId and rawId")
+            }
+            // These follow from the user's address and number.
+            guard !["password", "phone"].contains(provider) else {
+                throw FirebaseError(
+                    "INVALID_PROVIDER_ID", because: "no identity of \(Diagnosis.quote(provider)) can be linked")
+            }
+            return try User.Link(info, providerId: provider, rawId: rawId)
+        }
         guard let provider = try info.text("providerId") else {
             throw FirebaseError("MISSING_PROVIDER_ID", because: "linkProviderUserInfo needs providerId")
         }

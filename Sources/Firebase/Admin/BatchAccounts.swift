@@ -12,14 +12,20 @@ extension FirebaseProvider {
         let query = call.exchange.request.queryForm
         // Version 3 has them in the body.
         let (size, token) = (try call.integer("maxResults"), try call.text("nextPageToken"))
-        let limit = Int(min(1000, max(1, query["maxResults"].flatMap { Int64($0) } ?? size ?? 20)))
+        let least: Int64 = call.isInEmulatorMode ? 1 : 0
+        let limit = Int(min(1000, max(least, query["maxResults"].flatMap { Int64($0) } ?? size ?? 20)))
         let after = query["nextPageToken"] ?? token ?? ""
         // In the order of their IDs, as in production, so that the last ID of a page says where the next one begins. A full
         // page has a token, also when nobody comes after it.
         let page = call.read { $0.users(of: call.pool, after: after, limit: limit) }
         var body = JSONObject([("kind", "identitytoolkit#DownloadAccountResponse")])
-        body["users"] = .array(page.map { $0.document(in: call) })
-        if page.count == limit { body["nextPageToken"] = page.last.map { .string($0.localId) } }
+        if !page.isEmpty || call.isInEmulatorMode {
+            body["users"] = .array(
+                page.map {
+                    $0.document(call.isInEmulatorMode ? .shown : .encoded, inEmulatorMode: call.isInEmulatorMode)
+                })
+        }
+        if page.count == limit, limit > 0 { body["nextPageToken"] = page.last.map { .string($0.localId) } }
         return FirebaseAnswer(body: body)
     }
 

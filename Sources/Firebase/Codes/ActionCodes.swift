@@ -6,7 +6,8 @@ import Time
 // accounts:resetPassword, the oobCode of accounts:update, accounts:signInWithEmailLink (emailLinkSignin)
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/resetPassword
 //
-// Quirks: resetPassword without a new password only says what a code is for. A code works once.
+// Quirks: resetPassword without a new password only says what a code is for. A code works once, ends with its user, and is used
+// up also when it can't be applied: a disabled user's.
 
 extension FirebaseCall {
     /// A code that works now.
@@ -33,6 +34,9 @@ extension TableReading where Self: ~Copyable {
             throw FirebaseError("INVALID_OOB_CODE", because: "the code is for \(mail.kind.rawValue)")
         }
         guard !mail.isUsed else { throw FirebaseError("INVALID_OOB_CODE", because: "the code was used already") }
+        guard mail.localId.map({ user($0, in: pool) != nil }) ?? true else {
+            throw FirebaseError("INVALID_OOB_CODE", because: "the user was deleted")
+        }
         guard mail.expires > now else {
             throw FirebaseError(
                 "EXPIRED_OOB_CODE",
@@ -72,9 +76,11 @@ extension FirebaseProvider {
     func resetPassword(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         try call.require("password", or: "PASSWORD_LOGIN_DISABLED")
         let code = try call.text("oobCode")
-        let password = try call.text("newPassword")
-        let kinds = password == nil ? OutOfBandCode.Kind.allCases : [.passwordReset]
-        let mail = try call.mail(code, kinds)
+        let password = try call.isInEmulatorMode ? call.text("newPassword") : call.given("newPassword")
+        // Of a link for signing in, production says what it is for, whatever else is sent.
+        let withPassword: [OutOfBandCode.Kind] =
+            call.isInEmulatorMode ? [.passwordReset] : [.passwordReset, .emailSignIn]
+        let mail = try call.mail(code, password == nil ? OutOfBandCode.Kind.allCases : withPassword)
         var body = JSONObject([("kind", "identitytoolkit#ResetPasswordResponse")])
         // Who signs in by a link must know the address.
         // https://firebase.google.com/docs/auth/web/email-link-auth#security_concerns
@@ -84,12 +90,17 @@ extension FirebaseProvider {
         if let factor = call.read({ $0.factor(of: mail) }) {
             body["mfaInfo"] = factor.document(isMasked: false, inEmulatorMode: call.isInEmulatorMode)
         }
-        guard let password else { return FirebaseAnswer(body: body) }
+        guard let password, mail.kind == .passwordReset else { return FirebaseAnswer(body: body) }
+        guard !password.isEmpty else { throw FirebaseError("WEAK_PASSWORD", because: "newPassword is empty") }
         try FirebaseProvider.checkStrength(password)
         let hash = call.hashed(password)
+        // A code that can't be applied is used up, too.
+        try call.update { (tables) throws(FirebaseError) in try tables.use(mail.code, mail.kind, in: call.pool) }
         try call.update { (tables) throws(FirebaseError) in
-            try tables.use(mail.code, mail.kind, in: call.pool)
-            guard var user = tables.user(email: mail.email, in: call.pool) else { throw .userIsGone }
+            guard var user = tables.user(email: mail.email, in: call.pool) else {
+                throw FirebaseError("USER_NOT_FOUND", because: "nobody has \(Diagnosis.quote(mail.email)) by now")
+            }
+            guard !user.disabled else { throw .userIsDisabled(user) }
             user.password = hash
             // The code was sent to the address, so it proves that the address is the user's.
             user.emailVerified = true
@@ -108,6 +119,10 @@ extension FirebaseProvider {
             let owner =
                 mail.localId.map { tables.user($0, in: call.pool) } ?? tables.user(email: mail.email, in: call.pool)
             guard var user = owner else { throw FirebaseError("INVALID_OOB_CODE", because: "the user is gone") }
+            guard !user.disabled || call.isInEmulatorMode else { throw .userIsDisabled(user) }
+            guard mail.kind != .verifyEmail || user.email == mail.email else {
+                throw FirebaseError("EMAIL_NOT_FOUND", because: "the user has another address by now")
+            }
             if mail.kind == .revertSecondFactorAddition {
                 user.factors.removeAll { $0.id == mail.factor }
                 // Whoever added it is signed out. What production does isn't documented.
@@ -121,6 +136,7 @@ extension FirebaseProvider {
                 guard other == nil || other?.key == user.key else {
                     throw FirebaseError("EMAIL_EXISTS", because: "another user has the address by now")
                 }
+                if mail.kind == .verifyAndChangeEmail, user.initialEmail == nil { user.initialEmail = user.email }
                 user.email = wanted
                 user.validSince = tables.now.wholeSecond
             }

@@ -60,7 +60,8 @@ struct OutOfBandCode: PoolRow {
     let kind: Kind
     let email: String
     var newEmail: String?
-    /// Whose address is to be given back: the user may have another one by then.
+    /// Whose code it is: the user may have another address by then. `nil` where nobody had the address, or the code is its
+    /// present owner's, as at the official emulator.
     var localId: String?
     /// The second factor that is to be removed.
     var factor: String?
@@ -104,6 +105,15 @@ struct PhoneCode: PoolRow {
 }
 
 extension Transaction {
+    /// Retires the codes of this kind that the address has got: in production the latest one works alone.
+    mutating func retire(_ kind: OutOfBandCode.Kind, of email: String, in pool: UserPool) {
+        for var code in rows(OutOfBandCode.byPool, pool)
+        where code.kind == kind && code.email == email && !code.isUsed {
+            code.isUsed = true
+            put(code)
+        }
+    }
+
     /// Puts a message into its pool's outbox, which keeps the latest thousand of a kind.
     mutating func send<Message: PoolRow>(_ message: Message) {
         put(message)

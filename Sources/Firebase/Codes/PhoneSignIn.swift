@@ -25,11 +25,7 @@ extension FirebaseCall {
     func sendCode(
         to phoneNumber: String, for purpose: TextPurpose, lifetime: TimeSpan = FirebaseCall.lifetimeOfText
     ) async throws(FirebaseError) -> String {
-        guard TextRule.phoneNumber.holds(phoneNumber) else {
-            throw FirebaseError(
-                "INVALID_PHONE_NUMBER", "Invalid format.",
-                because: "\(Diagnosis.quote(phoneNumber)) isn't a number in E.164: a plus sign and digits")
-        }
+        let phoneNumber = try PhoneNumber.checked(phoneNumber)
         let fixed = project.providers.phone?.testNumbers[phoneNumber]
         if fixed == nil {
             try await ask(

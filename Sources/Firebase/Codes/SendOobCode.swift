@@ -14,47 +14,69 @@ import Time
 
 extension FirebaseProvider {
     func sendOobCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
-        guard let kind = OutOfBandCode.Kind(request: call.value("requestType") ?? "") else {
-            throw FirebaseError(
-                "MISSING_REQ_TYPE",
-                diagnosis: Diagnosis(
-                    received: "requestType \(Diagnosis.quote(call.value("requestType") ?? ""))",
-                    expected: OutOfBandCode.Kind.requested.map(\.rawValue).joined(separator: ", "), "send one of these")
-            )
+        let kind = try kind(call)
+        let returnsLink = try call.flag("returnOobLink") ?? false
+        guard !returnsLink || call.isAdmin else {
+            throw FirebaseError("INSUFFICIENT_PERMISSION", because: "returnOobLink is for administrators")
         }
         if kind == .emailSignIn { try call.require("emailLink", or: "OPERATION_NOT_ALLOWED") }
-        let continueURL = try checkContinueURL(call, kind)
         let newEmail = try kind == .verifyAndChangeEmail ? newAddress(call) : nil
-        let (email, isKnown) = try recipient(call, kind)
-        if let newEmail {
-            let isTaken = call.read { $0.user(email: newEmail, in: call.pool) != nil }
-            guard !isTaken else { throw FirebaseError("EMAIL_EXISTS", because: "another user has the address") }
-        }
+        let recipient = try recipient(call, kind)
+        let email = recipient.email
         var body = JSONObject([
             ("kind", "identitytoolkit#GetOobConfirmationCodeResponse"), ("email", .string(email)),
         ])
-        guard isKnown else {
+        guard recipient.isKnown else {
             return FirebaseAnswer(
                 body: body,
                 note: Note(
                     "nobody has this address: with email enumeration protection Firebase answers as if somebody had, and sends "
                         + "nothing"))
         }
+        let continueURL = try checkContinueURL(call, kind)
+        if let newEmail, call.read({ $0.user(email: newEmail, in: call.pool) != nil }) {
+            // Whether an address is taken is nobody's business, then.
+            guard call.project.hidesEmails, !call.isInEmulatorMode else {
+                throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
+            }
+            return FirebaseAnswer(
+                body: body,
+                note: Note(
+                    "\(Diagnosis.quote(newEmail)) is taken, so nothing is sent: email enumeration protection hides it"))
+        }
         if let type = kind.askedAs {
             try await call.ask(
                 .beforeSendEmail,
                 aboutMessage: JSONObject([("email", .string(email)), ("email_type", .string(type))]))
         }
-        let mail = make(call, kind, email: email, newEmail: newEmail, continueURL: continueURL)
+        let owner = call.isInEmulatorMode ? nil : recipient.user?.localId
+        let mail = make(call, kind, email: email, newEmail: newEmail, owner: owner, continueURL: continueURL)
         call.exchange.log(
             "a \(kind.rawValue) message for \(email) is in the outbox: GET /emulator/v1/projects/\(call.project.id)/oobCodes",
             detail: mail.link)
-        if call.isAdmin, try call.flag("returnOobLink") ?? false {
+        if returnsLink {
             body["oobCode"] = .string(mail.code)
             body["oobLink"] = .string(mail.link)
             return FirebaseAnswer(body: body)
         }
         return FirebaseAnswer(body: body, diagnosis: await call.mail(mail))
+    }
+
+    private func kind(_ call: FirebaseCall) throws(FirebaseError) -> OutOfBandCode.Kind {
+        let text = call.value("requestType") ?? ""
+        if let kind = OutOfBandCode.Kind(request: text) { return kind }
+        if !call.isInEmulatorMode, !text.isEmpty {
+            guard ["OOB_REQ_TYPE_UNSPECIFIED", "0"].contains(text) else {
+                throw .wrongType(
+                    "req_type", "type.googleapis.com/google.cloud.identitytoolkit.v1.OobReqType", .string(text))
+            }
+            throw FirebaseError("INVALID_REQ_TYPE", because: "requestType says nothing")
+        }
+        throw FirebaseError(
+            "MISSING_REQ_TYPE",
+            diagnosis: Diagnosis(
+                received: "requestType \(Diagnosis.quote(text))",
+                expected: OutOfBandCode.Kind.requested.map(\.rawValue).joined(separator: ", "), "send one of these"))
     }
 
     private func newAddress(_ call: FirebaseCall) throws(FirebaseError) -> String {
@@ -67,15 +89,24 @@ extension FirebaseProvider {
         return address
     }
 
-    /// Whose address it is, and whether anything is to be sent there.
-    private func recipient(_ call: FirebaseCall, _ kind: OutOfBandCode.Kind) throws(FirebaseError) -> (String, Bool) {
-        if [.verifyEmail, .verifyAndChangeEmail].contains(kind), !call.isAdmin || call.has("idToken") {
+    private struct Recipient: Sendable {
+        let email: String
+        /// Who has it.
+        let user: User?
+        /// Whether anything is to be sent there.
+        var isKnown = true
+    }
+
+    private func recipient(_ call: FirebaseCall, _ kind: OutOfBandCode.Kind) throws(FirebaseError) -> Recipient {
+        // Production takes an administrator's word for a new address, not an ID token.
+        let takesToken = call.has("idToken") && (kind == .verifyEmail || call.isInEmulatorMode)
+        if [.verifyEmail, .verifyAndChangeEmail].contains(kind), !call.isAdmin || takesToken {
             let missing = kind == .verifyEmail ? "INVALID_ID_TOKEN" : "MISSING_ID_TOKEN"
             let signedIn = try call.signedIn(call.text("idToken"), missing: missing)
             guard let email = signedIn.user.email else {
                 throw FirebaseError("MISSING_EMAIL", because: "the user has no address")
             }
-            return (email, true)
+            return Recipient(email: email, user: signedIn.user)
         }
         guard let email = try call.text("email")?.lowercased() else {
             throw FirebaseError("MISSING_EMAIL", because: "email is missing")
@@ -83,40 +114,58 @@ extension FirebaseProvider {
         guard TextRule.email.holds(email) else {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
         }
-        if kind == .emailSignIn { return (email, true) }
         let user = call.read { $0.user(email: email, in: call.pool) }
-        guard user == nil else {
-            if user?.disabled ?? false { throw FirebaseError("USER_DISABLED", because: "the user is disabled") }
-            return (email, true)
+        if let user {
+            // An administrator gets the link, which then isn't taken.
+            let isRefused = !call.isAdmin || call.isInEmulatorMode || kind == .emailSignIn
+            guard !user.disabled || !isRefused else { throw .userIsDisabled(user) }
+            return Recipient(email: email, user: user)
         }
+        if kind == .emailSignIn { return Recipient(email: email, user: nil) }
         // An administrator who has an address verified names a user; who has a password reset, only an address.
         let namesUser = call.isAdmin && kind != .passwordReset
         guard call.project.hidesEmails, !namesUser else {
             throw FirebaseError(namesUser ? "USER_NOT_FOUND" : "EMAIL_NOT_FOUND", because: "nobody has this address")
         }
-        return (email, false)
+        return Recipient(email: email, user: nil, isKnown: false)
     }
 
     private func checkContinueURL(_ call: FirebaseCall, _ kind: OutOfBandCode.Kind) throws(FirebaseError) -> String? {
-        guard let text = try call.text("continueUrl") else {
+        guard let text = try call.isInEmulatorMode ? call.text("continueUrl") : call.given("continueUrl") else {
             // The official emulator makes such a link all the same.
             guard kind == .emailSignIn, !call.project.takesFakes else { return nil }
             throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUrl is missing: a sign-in link leads there")
+        }
+        guard !call.isInEmulatorMode else {
+            _ = try call.project.checkedReturnURL(text)
+            return text
+        }
+        guard let address = WebAddress(text) else {
+            throw FirebaseError(
+                "INVALID_CONTINUE_URI", "Missing domain in continue url", because: "continueUrl isn't an absolute URL")
+        }
+        // localhost is a domain like others.
+        guard call.project.returnDomains.contains(address.host) else {
+            throw FirebaseError(
+                "UNAUTHORIZED_DOMAIN", "Domain not allowlisted by project",
+                because: "add \(Diagnosis.quote(address.host)) to authorizedDomains of the project in the seed")
         }
         _ = try call.project.checkedReturnURL(text)
         return text
     }
 
     private func make(
-        _ call: FirebaseCall, _ kind: OutOfBandCode.Kind, email: String, newEmail: String?, continueURL: String?
+        _ call: FirebaseCall, _ kind: OutOfBandCode.Kind, email: String, newEmail: String?, owner: String?,
+        continueURL: String?
     ) -> OutOfBandCode {
         let apiKey = call.exchange.request.queryForm["key"] ?? call.project.apiKeys.first ?? call.project.id
         return call.update { tables in
             let code = Base64URL.encode(tables.random.bytes(40))
             let mail = OutOfBandCode(
-                code: code, pool: call.pool, kind: kind, email: email, newEmail: newEmail,
+                code: code, pool: call.pool, kind: kind, email: email, newEmail: newEmail, localId: owner,
                 link: call.actionLink(kind, code: code, apiKey: apiKey, continueURL: continueURL),
                 expires: tables.now + kind.lifetime)
+            if !call.isInEmulatorMode { tables.retire(kind, of: email, in: call.pool) }
             tables.send(mail)
             return mail
         }

@@ -60,6 +60,7 @@ struct GoogleSource: KnownSource {
             (idToken, accessToken) = (tokens["id_token"]?.string, tokens["access_token"]?.string)
         }
         var info: JSONObject
+        let isTokenAlone = credential["code"] == nil && idToken != nil
         if let idToken {
             info = try await claims(of: idToken, call)
         } else if let accessToken {
@@ -88,7 +89,9 @@ struct GoogleSource: KnownSource {
         raw["verified_email"] = .bool(identity.isEmailVerified)
         raw["granted_scopes"] =
             "https://www.googleapis.com/auth/userinfo.profile https://www.googleapis.com/auth/userinfo.email openid"
-        identity.rawUserInfo = JSONValue.object(raw).text
+        // Of an ID token that the app got itself, its claims are told as they are.
+        // https://github.com/firebase/firebase-tools/issues/4756
+        identity.rawUserInfo = JSONValue.object(isTokenAlone ? info : raw).text
         return identity
     }
 

@@ -158,7 +158,7 @@ extension User {
     /// As exports have it. The official emulator can't read authenticator apps among `mfaInfo`, and skips fields that it
     /// doesn't know.
     fileprivate var exported: JSONValue {
-        guard case .object(var user) = document(showsHash: true, inEmulatorMode: true) else { return [:] }
+        guard case .object(var user) = document(.shown, inEmulatorMode: true) else { return [:] }
         let phones = factors.filter { $0.claim == "phone" }
         user["mfaInfo"] =
             phones.isEmpty ? nil : .array(phones.map { $0.document(isMasked: false, inEmulatorMode: true) })

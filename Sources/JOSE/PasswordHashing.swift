@@ -1,0 +1,94 @@
+import COpenSSL
+
+/// The functions with which services hash the passwords of their users, where OpenSSL has them.
+package enum PasswordHashing {
+    package enum Function: String, Codable, Sendable {
+        case md5 = "MD5"
+        case sha1 = "SHA1"
+        case sha256 = "SHA256"
+        case sha512 = "SHA512"
+
+        fileprivate var digest: OpaquePointer? {
+            OpenSSL.prepare()
+            return switch self {
+            case .md5: EVP_md5()
+            case .sha1: EVP_sha1()
+            case .sha256: EVP_sha256()
+            case .sha512: EVP_sha512()
+            }
+        }
+
+        fileprivate var size: Int {
+            switch self {
+            case .md5: 16
+            case .sha1: 20
+            case .sha256: 32
+            case .sha512: 64
+            }
+        }
+    }
+
+    package static func digest(_ function: Function, _ input: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: function.size)
+        _ = EVP_Digest(input, input.count, &output, nil, function.digest, nil)
+        return output
+    }
+
+    package static func hmac(_ function: Function, key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: function.size)
+        var length = UInt32(function.size)
+        // OpenSSL takes no pointer to nothing for a key.
+        let bytes = key.isEmpty ? [0] : key
+        _ = HMAC(function.digest, bytes, Int32(clamping: key.count), message, message.count, &output, &length)
+        return output
+    }
+
+    /// PBKDF2 (RFC 8018 §5.2). `nil` when the numbers can't be meant.
+    package static func pbkdf2(
+        _ function: Function, _ password: [UInt8], salt: [UInt8], rounds: Int, length: Int
+    ) -> [UInt8]? {
+        guard rounds > 0, (1...longest).contains(length), let rounds = Int32(exactly: rounds) else { return nil }
+        var output = [UInt8](repeating: 0, count: length)
+        let text = password.map { CChar(bitPattern: $0) }
+        let done = PKCS5_PBKDF2_HMAC(
+            text, Int32(clamping: text.count), salt, Int32(clamping: salt.count), rounds, function.digest,
+            Int32(length), &output)
+        return done == 1 ? output : nil
+    }
+
+    /// scrypt (RFC 7914). `nil` when the numbers can't be meant, or it would take more than 64 megabytes.
+    package static func scrypt(
+        _ password: [UInt8], salt: [UInt8], cost: Int, blockSize: Int, parallelization: Int, length: Int
+    ) -> [UInt8]? {
+        guard cost > 0, blockSize > 0, parallelization > 0, (1...longest).contains(length) else { return nil }
+        // What it costs grows with the product of these.
+        guard cost <= 1 << 20, blockSize <= 1 << 10, parallelization <= 1 << 10,
+            cost * blockSize * parallelization <= 1 << 19
+        else { return nil }
+        OpenSSL.prepare()
+        var output = [UInt8](repeating: 0, count: length)
+        let text = password.map { CChar(bitPattern: $0) }
+        let done = EVP_PBE_scrypt(
+            text, text.count, salt, salt.count, UInt64(cost), UInt64(blockSize), UInt64(parallelization), 80 << 20,
+            &output, length)
+        return done == 1 ? output : nil
+    }
+
+    /// AES-256 in counter mode from a counter of zero.
+    package static func aes256CTR(key: [UInt8], _ message: [UInt8]) -> [UInt8]? {
+        guard key.count == 32, message.count <= longest else { return nil }
+        OpenSSL.prepare()
+        guard let context = EVP_CIPHER_CTX_new() else { return nil }
+        defer { EVP_CIPHER_CTX_free(context) }
+        var output = [UInt8](repeating: 0, count: message.count + 16)
+        var length: Int32 = 0
+        let counter = [UInt8](repeating: 0, count: 16)
+        guard EVP_EncryptInit_ex(context, EVP_aes_256_ctr(), nil, key, counter) == 1,
+            EVP_EncryptUpdate(context, &output, &length, message, Int32(message.count)) == 1
+        else { return nil }
+        return Array(output.prefix(Int(length)))
+    }
+
+    /// More bytes than any hash has.
+    private static let longest = 4_096
+}
