@@ -13,10 +13,16 @@ import EmulatorCore
 // conformance/auth-federation-production.json.
 
 extension FirebaseProvider {
-    static func notConfigured(_ provider: String) -> FirebaseError {
-        FirebaseError(
-            "OPERATION_NOT_ALLOWED", "The identity provider configuration is not found.",
-            because: "the project has no provider \(Diagnosis.quote(provider)) in the seed")
+    static func notConfigured(_ provider: String, takesFakes: Bool = false) -> FirebaseError {
+        let isMissing = "the project has no provider \(Diagnosis.quote(provider)) in the seed"
+        // https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
+        let reason =
+            takesFakes
+            ? "the credential is none of the Emulator Suite's fake ones (unsigned, or claims as JSON), so it is judged, and for that "
+                + isMissing
+            : isMissing
+        return FirebaseError(
+            "OPERATION_NOT_ALLOWED", "The identity provider configuration is not found.", because: reason)
     }
 
     static func noCredential(_ credential: Credential) -> FirebaseError {

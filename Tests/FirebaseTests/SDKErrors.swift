@@ -1,4 +1,5 @@
 import Foundation
+import JOSE
 import TestSupport
 import Testing
 
@@ -28,6 +29,43 @@ enum SDKErrors {
 struct SDKErrorTableTests {
     /// A way to each message: what is sent, and what comes back.
     private static let ways: [String: @Sendable (FirebaseFixture) throws -> Answer] = [
+        "INVALID_CUSTOM_TOKEN": { try $0.v1("signInWithCustomToken", ["token": "x"]) },
+        "CREDENTIAL_MISMATCH": { fixture in
+            let now = Int(Date().timeIntervalSince1970)
+            let account = "firebase-adminsdk@other.iam.gserviceaccount.com"
+            let claims: [String: Any] = ["iss": account, "sub": account, "iat": now, "exp": now + 3600]
+            let parts = try [["alg": "RS256"], claims].map {
+                Base64URL.encode(Array(try JSONSerialization.data(withJSONObject: $0)))
+            }
+            return try fixture.hosted("signInWithCustomToken", ["token": "\(parts[0]).\(parts[1]).c2ln"])
+        },
+        "EXPIRED_OOB_CODE": { fixture in
+            let code = try reset(fixture)
+            try fixture.advance("61m")
+            return try fixture.v1("resetPassword", ["oobCode": code])
+        },
+        "INVALID_OOB_CODE": { fixture in
+            let body = ["oobCode": try reset(fixture), "newPassword": "another one"]
+            _ = try fixture.v1("resetPassword", body)
+            return try fixture.v1("resetPassword", body)
+        },
+        "UNAUTHORIZED_DOMAIN": { fixture in
+            let email = try fixture.signUp("a@example.org")["email"] ?? ""
+            return try fixture.v1(
+                "sendOobCode",
+                ["requestType": "PASSWORD_RESET", "email": email, "continueUrl": "https://unknown.example/"])
+        },
+        "INVALID_PHONE_NUMBER": { try $0.v1("sendVerificationCode", ["phoneNumber": "15555550100"]) },
+        "INVALID_CODE": { fixture in
+            try fixture.v1("signInWithPhoneNumber", ["sessionInfo": text(fixture), "code": "x"])
+        },
+        "INVALID_SESSION_INFO": { try $0.v1("signInWithPhoneNumber", ["sessionInfo": "x", "code": "123456"]) },
+        "SESSION_EXPIRED": { fixture in
+            let session = try text(fixture)
+            let body = ["sessionInfo": session, "code": try fixture.message("+15555550100")]
+            _ = try fixture.v1("signInWithPhoneNumber", body)
+            return try fixture.v1("signInWithPhoneNumber", body)
+        },
         "INVALID_IDP_RESPONSE": { try $0.assertion("providerId=apple.com&id_token=x") },
         "INVALID_PENDING_TOKEN": { try $0.assertion("providerId=apple.com", ["pendingToken": "x"]) },
         "INVALID_LOGIN_CREDENTIALS": { try $0.v1("signInWithPassword", ["email": "no@example.org", "password": "x"]) },
@@ -97,6 +135,18 @@ struct SDKErrorTableTests {
                 FirebaseFixture.postBody("apple.com", idToken: $0.apple("ada")["identityToken"], nonce: "wrong"))
         },
     ]
+
+    /// The code of a password reset.
+    private static func reset(_ fixture: FirebaseFixture) throws -> String {
+        _ = try fixture.signUp("reset@example.org")
+        _ = try fixture.v1("sendOobCode", ["requestType": "PASSWORD_RESET", "email": "reset@example.org"])
+        return try fixture.mail("reset@example.org")["oobCode"] as? String ?? ""
+    }
+
+    /// The session of a code in a text message.
+    private static func text(_ fixture: FirebaseFixture) throws -> String {
+        try fixture.v1("sendVerificationCode", ["phoneNumber": "+15555550100"])["sessionInfo"] ?? ""
+    }
 
     @Test("every row is sent as it says, and the SDK makes its number of it")
     func table() throws {

@@ -63,9 +63,15 @@ extension FirebaseProvider {
 
     private func reset(_ call: FirebaseCall, _ code: String?, _ form: Form) throws(FirebaseError) -> Response {
         let mail = try call.mail(code, [.passwordReset])
-        guard let password = form["newPassword"], !password.isEmpty else {
+        let wanted = form["newPassword"] ?? ""
+        let isPlaceholder = wanted == FirebaseProvider.placeholder && call.exchange.address.host == nil
+        guard !wanted.isEmpty, !isPlaceholder else {
+            if call.exchange.address.host == nil, !acceptsPages(call.exchange) {
+                return passwordTemplate(of: mail, isPlaceholder: isPlaceholder)
+            }
             return passwordPage(call.exchange, form, mail, fault: nil)
         }
+        let password = wanted
         do throws(FirebaseError) {
             _ = try resetPassword(
                 FirebaseCall(
@@ -81,6 +87,25 @@ extension FirebaseProvider {
 
     private func acceptsPages(_ exchange: Exchange) -> Bool {
         exchange.request.header("Accept")?.contains("text/html") ?? false
+    }
+
+    private static let placeholder = "NEW_PASSWORD_HERE"
+
+    /// How a program goes on, as the official emulator says it.
+    private func passwordTemplate(of mail: OutOfBandCode, isPlaceholder: Bool) -> Response {
+        let fault =
+            isPlaceholder
+            ? "newPassword must be something other than '\(FirebaseProvider.placeholder)'"
+            : "missing newPassword query parameter"
+        let body: JSONValue = [
+            "authEmulator": [
+                "error": .string(fault),
+                "instructions": .string(
+                    "To reset the password of \(mail.email), request urlTemplate with a password in it."),
+                "urlTemplate": .string("\(mail.link)&newPassword=\(FirebaseProvider.placeholder)"),
+            ]
+        ]
+        return FirebaseProvider.json(body, status: 400).diagnosed(Diagnosis("the link wants newPassword"))
     }
 
     private func passwordPage(_ exchange: Exchange, _ form: Form, _ mail: OutOfBandCode, fault: String?) -> Response {

@@ -33,6 +33,7 @@ extension FirebaseProvider {
                     "nobody has this address: with email enumeration protection Firebase answers as if somebody had, and sends "
                         + "nothing"))
         }
+        try checkLinkDomain(call)
         let continueURL = try checkContinueURL(call, kind)
         if let newEmail, call.read({ $0.user(email: newEmail, in: call.pool) != nil }) {
             // Whether an address is taken is nobody's business, then.
@@ -128,6 +129,17 @@ extension FirebaseProvider {
             throw FirebaseError(namesUser ? "USER_NOT_FOUND" : "EMAIL_NOT_FOUND", because: "nobody has this address")
         }
         return Recipient(email: email, user: nil, isKnown: false)
+    }
+
+    /// The domain of the link is one of the project's, to which Hosting leads. What is said beside the code isn't documented, and the
+    /// official emulator doesn't look. <https://firebase.google.com/docs/auth/web/passing-state-in-email-actions>
+    private func checkLinkDomain(_ call: FirebaseCall) throws(FirebaseError) {
+        guard !call.isInEmulatorMode, let domain = try call.text("linkDomain"),
+            !call.project.returnDomains.contains(domain.lowercased())
+        else { return }
+        throw FirebaseError(
+            "INVALID_HOSTING_LINK_DOMAIN",
+            because: "\(Diagnosis.quote(domain)) isn't among authorizedDomains of the project")
     }
 
     private func checkContinueURL(_ call: FirebaseCall, _ kind: OutOfBandCode.Kind) throws(FirebaseError) -> String? {

@@ -93,7 +93,7 @@ extension FirebaseProvider {
         throws(FirebaseError) -> any IdentitySource
     {
         guard let source = configuredSource(id, of: project, pool, in: exchange) else {
-            throw FirebaseProvider.notConfigured(id)
+            throw FirebaseProvider.notConfigured(id, takesFakes: project.takesFakes)
         }
         guard source.isEnabled else {
             throw FirebaseError(
