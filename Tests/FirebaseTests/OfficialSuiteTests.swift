@@ -52,18 +52,6 @@ struct OfficialSuiteTests {
         #expect(google.json["needConfirmation"] == nil)
     }
 
-    @Test("where fake credentials are taken, a signed one that can't be judged is said to be none")
-    func signedCredential() throws {
-        let answer = try fixture.v1(
-            "signInWithIdp",
-            [
-                "requestUri": "http://localhost",
-                "postBody": FirebaseFixture.postBody("google.com", idToken: fixture.google("ada")["idToken"]),
-            ], key: "demo-unseeded")
-        #expect(answer.errorCode == "OPERATION_NOT_ALLOWED")
-        #expect(answer.diagnosis.contains("none of the Emulator Suite's fake ones"))
-    }
-
     // firebase-tools, src/emulator/auth/handlers.ts
     @Test("a program is told how to go on from a link that resets a password")
     func passwordTemplate() throws {

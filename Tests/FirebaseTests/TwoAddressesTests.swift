@@ -63,7 +63,7 @@ struct TwoAddressesTests {
     }
 
     /// A way to each row, by its first column.
-    private static let ways: [String: @Sendable (Place) throws -> String] = [
+    static let ways: [String: @Sendable (Place) throws -> String] = [
         "the name of a tenant": { try $0.owner("GET", "v2/projects/demo-app/tenants/corp")["name"] ?? "" },
         "a new tenant without a `displayName`": { outcome(try $0.owner("POST", "v2/projects/demo-app/tenants", [:])) },
         "a tenant that was deleted": {
@@ -157,7 +157,10 @@ struct TwoAddressesTests {
         let section = try Repository.read("docs/firebase.md").components(separatedBy: "\n## ").first {
             $0.hasPrefix("Where the two differ")
         }
-        let rows = try #require(section).matches(of: /\n\| (.+) \| `([^`]+)` \| `([^`]+)` \|/)
+        // The rows about users, codes and tokens are walked by `AddressTableTests`.
+        let rows = try #require(section).matches(of: /\n\| (.+) \| `([^`]+)` \| `([^`]+)` \|/).filter {
+            AddressTableTests.ways[String($0.1)] == nil
+        }
         #expect(Set(rows.map { String($0.1) }) == Set(TwoAddressesTests.ways.keys))
         for row in rows {
             let way = try #require(TwoAddressesTests.ways[String(row.1)], "no way to \(row.1) is known to this test")

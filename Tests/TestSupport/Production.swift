@@ -12,7 +12,7 @@ package struct Production: Sendable {
             FirebaseFixture(
                 seed: """
                     {"firebase":{"projects":[{"id":"demo-app",\
-                    "providers":{"password":{},"anonymous":{},"phone":{"testNumbers":{"+16505550101":"123456"}}},\
+                    "providers":{"password":{},"emailLink":{},"anonymous":{},"phone":{"testNumbers":{"+16505550101":"123456"}}},\
                     \(seed.dropFirst().dropLast().isEmpty ? "" : seed.dropFirst().dropLast() + ",")\
                     "emailEnumerationProtection":true}]}}
                     """))
