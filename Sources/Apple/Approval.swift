@@ -44,12 +44,12 @@ struct Authorization: Sendable {
 }
 
 extension AppleProvider {
-    /// Records consent and makes a code.
+    /// Records consent and makes a code; `nil` when the person is gone.
     func authorize(
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?,
         challenge: CodeChallenge? = nil
-    ) -> Authorization {
-        let authorization = exchange.world.update { tables in
+    ) -> Authorization? {
+        let authorization = exchange.world.update(for: approval.account.id) { tables in
             let now = tables.now
             let consent = tables.consent(
                 approval.account.id, to: client, scopes: approval.scopes, sharesEmail: approval.sharesEmail)
@@ -63,7 +63,7 @@ extension AppleProvider {
                 grant: consent.grant, account: approval.account, name: approval.name, code: code,
                 isFirst: consent.isFirst, at: now)
         }
-        mailPerson(of: authorization, for: client, exchange)
+        if let authorization { mailPerson(of: authorization, for: client, exchange) }
         return authorization
     }
 }

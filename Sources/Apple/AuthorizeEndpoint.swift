@@ -81,6 +81,7 @@ extension AppleProvider {
         let authorization = authorize(
             exchange, client: request.client, approval: approval, redirectURI: request.redirectURI,
             nonce: request.nonce, challenge: request.challenge)
+        guard let authorization else { return SignInPage.choosePerson(exchange, request) }
         let code = authorization.code
         var idToken: String?
         if request.wantsIDToken {

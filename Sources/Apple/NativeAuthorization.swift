@@ -123,11 +123,14 @@ extension AppleProvider {
         case .cancel: return NativeError.canceled.response(Diagnosis("the person cancelled, as ordered"))
         case .error(let name, _):
             return (NativeError(rawValue: name) ?? .failed).response(Diagnosis("this error was ordered as an outcome"))
-        case .nobody, .ask:
-            let who = requested.map { "no account \(Diagnosis.quote($0))" } ?? "there is no account to sign in"
-            return ControlAnswer.error(404, "noSuchAccount", who, path: "$.account")
+        case .nobody, .ask: return AppleProvider.nobody(body)
         case .approve(let account, let outcome): return signIn(exchange, body, client, account, outcome)
         }
+    }
+
+    private static func nobody(_ body: NativeRequest) -> Response {
+        let who = body.account.map { "no account \(Diagnosis.quote($0))" } ?? "there is no account to sign in"
+        return ControlAnswer.error(404, "noSuchAccount", who, path: "$.account")
     }
 
     private func signIn(
@@ -141,6 +144,7 @@ extension AppleProvider {
         let nonce = body.nonce
         let authorization = authorize(
             exchange, client: client, approval: approval, redirectURI: nil, nonce: nonce)
+        guard let authorization else { return AppleProvider.nobody(body) }
         let status = authorization.isFirst ? account.apple.realUserStatus.rawNumber : 0
         let code = authorization.code
         let token = IDToken(

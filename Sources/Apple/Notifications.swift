@@ -135,7 +135,9 @@ extension AppleProvider {
             let reason = exchange.cause("the person removed \(Diagnosis.quote(found.client))")
             guard exchange.world.update({ $0.revoke(found, because: reason) }) else { return noConsent }
         case .accountDeleted:
-            endAllGrants(of: accountID, in: exchange, besides: found.key)
+            let reason = exchange.cause("the account was deleted")
+            let ended = exchange.world.update { $0.endAllGrants(of: accountID, because: reason) }
+            tell(of: ended.filter { $0.key != found.key }, in: exchange)
         }
         do throws(KeyError) {
             guard let notification = try notification(event, in: exchange) else {
@@ -152,20 +154,27 @@ extension AppleProvider {
     }
 
     /// Ends all grants of an account that is deleted, and notifies each client's team.
-    package func accountDeleted(_ account: String, in exchange: Exchange) {
-        endAllGrants(of: account, in: exchange, besides: nil)
+    package func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+        let ended = tables.endAllGrants(of: account, because: reason)
+        guard !ended.isEmpty else { return nil }
+        return { exchange in tell(of: ended, in: exchange) }
     }
 
-    private func endAllGrants(of account: String, in exchange: Exchange, besides told: String?) {
-        let reason = exchange.cause("the account was deleted")
-        let ended = exchange.world.update { tables in
-            let ended = tables.grants(AppleGrant.self, of: account)
-            for grant in ended { tables.revoke(grant, because: reason) }
-            return ended
-        }
-        for grant in ended where grant.key != told {
-            let event = AppleEvent(kind: .accountDeleted, account: account, client: grant.client, grant: grant)
+    /// Notifies the teams of accounts that are gone.
+    private func tell(of ended: [AppleGrant], in exchange: Exchange) {
+        for grant in ended {
+            let event = AppleEvent(kind: .accountDeleted, account: grant.account, client: grant.client, grant: grant)
             tell(of: event, in: exchange)
         }
+    }
+}
+
+extension Transaction {
+    fileprivate mutating func endAllGrants(of account: String, because reason: String) -> [AppleGrant] {
+        let ended = grants(AppleGrant.self, of: account)
+        for grant in ended { revoke(grant, because: reason) }
+        return ended
     }
 }

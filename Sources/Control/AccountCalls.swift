@@ -169,9 +169,16 @@ extension ControlAPI {
 
     private func removeAccount(_ exchange: Exchange) -> Response {
         guard let account = find(exchange) else { return noSuchAccount(exchange) }
-        // Before the account is removed, so that providers can still look it up.
-        for provider in providers { provider.accountDeleted(account.id, in: exchange) }
-        guard exchange.world.update({ $0.pop(Account.self, account.id) }) != nil else { return noSuchAccount(exchange) }
+        let reason = exchange.cause("the account was deleted")
+        let removed = exchange.world.update { tables -> [@Sendable (Exchange) -> Void]? in
+            guard tables.account(account.id) != nil else { return nil }
+            // Before the account is removed, so that providers can still look it up.
+            let following = providers.compactMap { $0.accountDeleted(account.id, because: reason, from: &tables) }
+            tables.remove(Account.self, account.id)
+            return following
+        }
+        guard let removed else { return noSuchAccount(exchange) }
+        for action in removed { action(exchange) }
         return Response(status: 204)
     }
 

@@ -171,7 +171,14 @@ extension FacebookProvider {
                 message: "The access token does not belong to application \(app.id)", code: 1,
                 diagnosis: Diagnosis("the token was given to the app \"\(caller.grant.app)\""))
         }
-        return exchange.world.update { $0.makeAccessToken(caller.grant, issuedAt: caller.token.details.issuedAt) }
+        let made = exchange.world.update { tables -> String? in
+            guard let token = tables.find(Token<FacebookGrant>.self, text),
+                let grant = tables.find(FacebookGrant.self, token.grant)
+            else { return nil }
+            return tables.makeAccessToken(grant, issuedAt: token.details.issuedAt)
+        }
+        guard let made else { throw .notAuthorized(app: app.id) }
+        return made
     }
 
     private func answer(_ accessToken: String, idToken: String? = nil) -> Response {

@@ -138,9 +138,11 @@ package struct FacebookProvider: Provider {
         return pages.problem(400, "This request can't be read", diagnosis)
     }
 
-    package func accountDeleted(_ account: String, in exchange: Exchange) {
-        let reason = exchange.cause("the account was deleted")
-        exchange.world.update { $0.endGrants(FacebookGrant.self, of: account, because: reason) }
+    package func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+        tables.endGrants(FacebookGrant.self, of: account, because: reason)
+        return nil
     }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {

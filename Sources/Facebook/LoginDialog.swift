@@ -173,8 +173,8 @@ extension FacebookProvider {
 
     private func approve(
         _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
-    ) -> Approved {
-        exchange.world.update { tables in
+    ) -> Approved? {
+        exchange.world.update(for: account.id) { tables in
             let now = tables.now
             let asked = FacebookProvider.asked(request, of: account.id, tables)
             let grant = tables.consent(account.id, to: request.app.id, asked: asked, approving: permissions)
@@ -201,7 +201,9 @@ extension FacebookProvider {
     private func approved(
         _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
     ) -> Response {
-        let approved = approve(exchange, request, by: account, permissions)
+        guard let approved = approve(exchange, request, by: account, permissions) else {
+            return choosePerson(exchange, request)
+        }
         var fields: [(String, String)] = []
         if let token = approved.accessToken {
             fields += [

@@ -69,7 +69,9 @@ extension FacebookProvider {
             let permissions = FacebookPermission.asked(body.scopes)
             let userID = JSONValue.string(account.facebook.id)
             guard body.tracking == .limited else {
-                let token = makeAccessToken(of: account, app: app.id, permissions, exchange)
+                guard let token = makeAccessToken(of: account, app: app.id, permissions, exchange) else {
+                    throw Decision.noSuchAccount
+                }
                 return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)])
             }
             let token = limitedLogin(
@@ -80,10 +82,11 @@ extension FacebookProvider {
         }
     }
 
+    /// `nil` when the person is gone.
     private func makeAccessToken(
         of account: Account, app: String, _ permissions: [String], _ exchange: Exchange
-    ) -> String {
-        exchange.world.update { tables in
+    ) -> String? {
+        exchange.world.update(for: account.id) { tables in
             let grant = tables.consent(account.id, to: app, asked: permissions, approving: permissions)
             return tables.makeAccessToken(grant, issuedAt: tables.now)
         }

@@ -81,7 +81,9 @@ package struct FirebaseProvider: Provider {
     }
 
     /// Deleting a seeded person changes nothing here: Firebase's users are separate from them.
-    package func accountDeleted(_ account: String, in exchange: Exchange) {}
+    package func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)? { nil }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(

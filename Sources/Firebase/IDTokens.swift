@@ -52,7 +52,8 @@ extension FirebaseCall {
             return .tokens(
                 try openSession(user, provider: provider, customClaims: customClaims, attributes: attributes))
         }
-        let pending = update { tables in
+        let pending = try update { (tables) throws(FirebaseError) in
+            _ = try tables.current(user)
             let pending = PendingSecondFactor(
                 token: Base64URL.encode(tables.random.bytes(96)), user: user.key, provider: provider,
                 begun: tables.now, attributes: attributes)
@@ -78,7 +79,7 @@ extension FirebaseCall {
     ) throws(FirebaseError) -> Tokens {
         let (session, user, now) = try update { (tables) throws(FirebaseError) -> (Session, User, Instant) in
             let now = tables.now
-            guard var user = tables.find(User.self, user.key) else { throw .userIsGone }
+            var user = try tables.current(user)
             if authTime == nil { user.lastLoginAt = now }
             user.lastRefreshAt = now
             tables.put(user)
@@ -211,6 +212,13 @@ extension FirebaseCall {
         let secondFactor: SecondFactorUse?
         /// What the provider said of the person, beside what Firebase knows itself.
         let attributes: CustomClaims
+
+        /// The user as they are now: whatever changes them asks for them again.
+        ///
+        /// - Throws: What a token of the sign-in meets now.
+        func user(in tables: borrowing Transaction) throws(FirebaseError) -> User {
+            try tables.user(user.key, signedInAt: authTime)
+        }
     }
 
     /// How long an ID token or a custom token is taken after its `exp`.
@@ -249,20 +257,12 @@ extension FirebaseCall {
         guard let localId = claims[isLegacy ? "user_id" : "sub"]?.string,
             let authTime = claims[isLegacy ? "iat" : "auth_time"]?.numericDate, let expires = claims["exp"]?.numericDate
         else { throw invalid("idToken lacks sub, auth_time or exp") }
-        let (user, now) = read { tables in (tables.user(localId, in: pool), tables.now) }
+        let key = User.Key(pool: pool, localId: localId)
+        let (user, now) = read { tables in
+            (Result { () throws(FirebaseError) in try tables.user(key, signedInAt: authTime) }, tables.now)
+        }
         guard expires + FirebaseCall.leeway > now else {
             throw invalid("idToken expired \((now - expires).inWords) ago: refresh it")
-        }
-        guard let user else {
-            throw FirebaseError("USER_NOT_FOUND", because: "the user \"\(localId)\" was deleted; was the world reset?")
-        }
-        guard !user.disabled else {
-            throw FirebaseError("USER_DISABLED", because: "the user \"\(localId)\" is disabled")
-        }
-        guard !user.hasEnded(sessionOf: authTime) else {
-            throw FirebaseError(
-                "TOKEN_EXPIRED",
-                because: "the sign-in is older than validSince: its tokens were revoked, or the password changed")
         }
         let firebase = claims["firebase"]
         var use: SecondFactorUse?
@@ -272,7 +272,7 @@ extension FirebaseCall {
             use = SecondFactorUse(claim: claim, id: id)
         }
         return SignedIn(
-            user: user, authTime: authTime,
+            user: try user.get(), authTime: authTime,
             provider: (isLegacy ? claims["sign_in_provider"] : firebase?["sign_in_provider"])?.string ?? "custom",
             secondFactor: use, attributes: CustomClaims(firebase?["sign_in_attributes"]?.object ?? JSONObject()))
     }
@@ -302,5 +302,43 @@ extension FirebaseCall {
             because:
                 "the sign-in was \(age.inWords) ago, and this change wants one within \(window.inWords): reauthenticate first"
         )
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// A user who signed in at `time`.
+    ///
+    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED`, `TOKEN_EXPIRED`.
+    fileprivate func user(_ key: User.Key, signedInAt time: Instant) throws(FirebaseError) -> User {
+        guard let user = find(User.self, key) else {
+            throw FirebaseError(
+                "USER_NOT_FOUND", because: "the user \"\(key.localId)\" was deleted; was the world reset?")
+        }
+        guard !user.disabled else {
+            throw FirebaseError("USER_DISABLED", because: "the user \"\(key.localId)\" is disabled")
+        }
+        guard !user.hasEnded(sessionOf: time) else {
+            throw FirebaseError(
+                "TOKEN_EXPIRED",
+                because: "the sign-in is older than validSince: its tokens were revoked, or the password changed")
+        }
+        return user
+    }
+
+    /// The user who was `seen` when a credential was checked, as they are now. What production answers to a sign-in in whose midst the
+    /// user changes isn't documented.
+    ///
+    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED` or `TOKEN_EXPIRED`, where what would end the session has happened since then.
+    func current(_ seen: User) throws(FirebaseError) -> User {
+        guard let user = find(User.self, seen.key) else { throw .userIsGone }
+        guard seen.disabled || !user.disabled else { throw .userIsDisabled(user) }
+        let isReplaced = seen.password != nil && user.password != nil && seen.password != user.password
+        let isEnded = user.validSince.map { time in seen.validSince.map { $0 < time } ?? true } ?? false
+        guard !isEnded, !isReplaced else {
+            throw FirebaseError(
+                "TOKEN_EXPIRED",
+                because: "while the sign-in was under way, the password changed or the user's sessions were ended")
+        }
+        return user
     }
 }

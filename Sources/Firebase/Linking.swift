@@ -23,7 +23,7 @@ struct IdpRequest: Sendable {
         let known = tables.user(
             User.Identity(pool: call.pool, providerId: identity.providerId, rawId: identity.rawId))
         if let known, known.disabled { return .refused(.userIsDisabled(known), pendingToken: nil) }
-        if let signedIn { return link(to: signedIn.user.key, known, &tables, call) }
+        if let signedIn { return link(to: signedIn, known, &tables, call) }
         if let known {
             let user = refreshed(known, &tables, call)
             return .done(user, isNew: false, pendingToken: keep(&tables, call))
@@ -117,9 +117,12 @@ struct IdpRequest: Sendable {
     // MARK: - Linking
 
     private func link(
-        to key: User.Key, _ known: User?, _ tables: inout Transaction, _ call: FirebaseCall
+        to signedIn: FirebaseCall.SignedIn, _ known: User?, _ tables: inout Transaction, _ call: FirebaseCall
     ) -> Decision {
-        guard var user = tables.find(User.self, key) else { return .refused(.userIsGone, pendingToken: nil) }
+        var user: User
+        do throws(FirebaseError) { user = try signedIn.user(in: tables) } catch {
+            return .refused(error, pendingToken: nil)
+        }
         let localId = user.localId
         // The official emulator doesn't ask whose identity it is.
         if let known, known.localId != localId || call.isInEmulatorMode {

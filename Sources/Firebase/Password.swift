@@ -5,7 +5,7 @@ import Time
 
 /// A user's password, in the form in which the official emulator keeps and exports it: `fakeHash:salt=…:password=…`. It
 /// hashes nothing, so that people see that no secret belongs here.
-struct Password: Codable, Sendable {
+struct Password: Codable, Equatable, Sendable {
     /// Base64 of REDACTED, which is what callers without administrator's rights get.
     static let redacted = "UkVEQUNURUQ="
     static let minimumLength = 6

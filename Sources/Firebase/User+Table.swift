@@ -131,13 +131,14 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Deletes a user, whose sessions are over with that.
+    /// Deletes a user, whose sessions are over with that, and whose codes work no more.
     mutating func delete(_ user: User) {
         remove(User.self, user.key)
         for session in rows(Session.byUser, user.key) {
             put(EndedSession(refreshToken: session.refreshToken, user: user.key))
         }
         remove(Session.byUser, user.key)
+        remove(OutOfBandCode.byUser, user.key)
         guard count(User.byPool, user.pool) == 0 else { return }
         change(UnseededPool.self, user.pool) { $0.mayBeEmpty = true }
     }

@@ -66,6 +66,12 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
+    /// Adds what belongs to a pool. What comes when its tenant has been deleted isn't kept, as if it had come before.
+    mutating func put<R: PoolRow>(_ row: R) {
+        guard row.pool.tenant == nil || find(Tenant.self, row.pool) != nil else { return }
+        tables.put(row)
+    }
+
     /// Removes what the token stands for in this pool and returns it, unless its time is over.
     mutating func pop<R: TokenRow>(_ type: R.Type, _ token: String, in pool: UserPool) -> R? {
         let now = self.now

@@ -151,11 +151,16 @@ package struct GitHubProvider: Provider {
     }
 
     /// Revokes all grants of an account that is deleted. Whether webhooks are sent then isn't documented; none are.
-    package func accountDeleted(_ account: String, in exchange: Exchange) {
-        exchange.world.update { tables in
-            for grant in tables.grants(GitHubGrant.self, of: account) {
-                tables.revoke(grant, because: "the account is gone")
-            }
+    package func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+        for grant in tables.grants(GitHubGrant.self, of: account) {
+            tables.revoke(grant, because: "the account is gone")
         }
+        tables.remove(Session.byAccount, account)
+        for device in tables.rows(Device.byAccount, account) {
+            tables.change(Device.self, device.key) { $0.decision = .denied }
+        }
+        return nil
     }
 }

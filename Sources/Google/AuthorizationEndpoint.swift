@@ -90,11 +90,11 @@ extension GoogleProvider {
         let at: Instant
     }
 
-    /// Records consent and makes a code and an access token.
+    /// Records consent and makes a code and an access token; `nil` when the person is gone.
     private func approve(
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account, _ scopes: GoogleScopes
-    ) -> Approved {
-        exchange.world.update { tables in
+    ) -> Approved? {
+        exchange.world.update(for: account.id) { tables in
             let now = tables.now
             let client = request.client.id
             let isConsent =
@@ -129,7 +129,9 @@ extension GoogleProvider {
         guard !scopes.names.isEmpty else {
             return failed(exchange, request, "access_denied", "the person granted none of the scopes")
         }
-        let approved = approve(exchange, request, by: account, scopes)
+        guard let approved = approve(exchange, request, by: account, scopes) else {
+            return choosePerson(exchange, request)
+        }
         var response = answer(exchange, request)
         response.append("state", exchange.redirectState(request.state)?.value)
         response.append("iss", issuer(exchange))

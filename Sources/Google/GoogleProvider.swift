@@ -144,9 +144,11 @@ package struct GoogleProvider: Provider {
         return pages.problem(400, "Error 400: invalid_request", diagnosis)
     }
 
-    package func accountDeleted(_ account: String, in exchange: Exchange) {
-        let reason = exchange.cause("the account was deleted")
-        exchange.world.update { $0.endGrants(GoogleGrant.self, of: account, because: reason) }
+    package func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+        tables.endGrants(GoogleGrant.self, of: account, because: reason)
+        return nil
     }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {

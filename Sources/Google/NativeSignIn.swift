@@ -72,7 +72,7 @@ extension GoogleProvider {
             let scopes = GoogleScopes(body.scopes).withSignIn
             let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: body.nonce, isOffline: false)
             let codeLifetime = settings.codeLifetime
-            let (accessToken, code, now) = exchange.world.update { tables in
+            let made = exchange.world.update(for: account.id) { tables in
                 let code = server.map { server in
                     tables.makeServerCode(
                         account, for: server, by: client, scopes, lifetime: codeLifetime, usedBy: exchange.spentBy)
@@ -80,6 +80,7 @@ extension GoogleProvider {
                 let grant = tables.consent(account.id, to: client.id, scopes: scopes)
                 return (tables.makeAccessToken(grant, details), code, tables.now)
             }
+            guard let (accessToken, code, now) = made else { throw Decision.noSuchAccount }
             let token = IDToken(
                 issuer: issuer(exchange), client: server?.id ?? client.id, app: client.id, account: account,
                 details: details, issuedAt: now, accessToken: accessToken)

@@ -21,9 +21,13 @@ extension Issuer {
         let (parameters, client) = (request.parameters, request.client)
         let acr = try parameters.acr(among: policy.acrValues)
         try check(account, request, in: exchange)
-        let approved = exchange.world.update { tables -> Approved? in
+        let approved = try exchange.world.update { (tables) throws(OAuthRefusal) -> Approved? in
+            guard tables.account(account.id) != nil else { throw .accountIsGone }
             if let pushed = request.pushed {
                 guard tables.pop(PushedRequest.self, pushed.key) != nil else { return nil }
+            }
+            guard known == nil || tables.session(withID: known?.id ?? "", at: realm) != nil else {
+                throw OAuthRefusal("login_required", Diagnosis("the session ended while the request was on its way"))
             }
             let session = known ?? tables.beginSession(of: account.id, at: realm, for: policy.lifetimes.session)
             tables.note(client.clientID, told: identifier(exchange), inSession: session.id, at: realm)

@@ -61,12 +61,12 @@ package struct OpenIDProvider: Provider {
         return issuer.response(to: .page(refusal))
     }
 
-    package func accountDeleted(_ account: String, in exchange: Exchange) {
-        let reason = exchange.cause("the account was deleted")
-        exchange.world.update { tables in
-            tables.endGrants(OpenIDGrant.self, of: account, because: reason)
-            tables.endSignIns(of: account)
-        }
+    package func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+        tables.endGrants(OpenIDGrant.self, of: account, because: reason)
+        tables.endSignIns(of: account)
+        return nil
     }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {

@@ -27,7 +27,8 @@ extension Issuer {
         let act = try actor.map { actor throws(OAuthRefusal) in
             try TokenExchange.act(self.subject(of: actor.account, for: client), after: subject.grant?.actor)
         }
-        return exchange.world.update { tables in
+        return try exchange.world.update { (tables) throws(OAuthRefusal) in
+            guard tables.account(subject.account.id) != nil else { throw .accountIsGone }
             let grant = tables.makeGrant(client, at: self, account: subject.account.id, scopes: granted) { grant in
                 (grant.actor, grant.audience) = (act ?? subject.grant?.actor, wanted.targets)
                 (grant.session, grant.authenticatedAt) = (subject.grant?.session, subject.grant?.authenticatedAt)

@@ -22,15 +22,17 @@ package struct ServerReply: Sendable, Equatable {
     }
 
     /// Puts a reply's lines together as they come. Its size is bounded.
-    struct Reader {
+    package struct Reader {
         /// Octets of a line, and lines of a reply: more than any server needs.
         private static let limit = (line: 2_048, lines: 128)
         private var code: Int?
         private var lines: [String] = []
         private var line: [UInt8] = []
 
+        package init() {}
+
         /// Takes what belongs to the reply from the begin of what came, and returns the reply when it is whole.
-        mutating func take(_ bytes: inout ArraySlice<UInt8>) throws(SMTPFailure) -> ServerReply? {
+        package mutating func take(_ bytes: inout ArraySlice<UInt8>) throws(SMTPFailure) -> ServerReply? {
             while let byte = bytes.popFirst() {
                 guard byte == 0x0A else {
                     line.append(byte)

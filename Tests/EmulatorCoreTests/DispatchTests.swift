@@ -13,7 +13,9 @@ private struct OpenProvider: Provider {
 
     init(seed: Seed) {}
 
-    func accountDeleted(_ account: String, in exchange: Exchange) {}
+    func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)? { nil }
 
     var operations: [Operation] {
         [

@@ -50,7 +50,9 @@ private struct IssuersProvider: Provider {
     let operations: [Operation] = []
 
     init(seed: Seed) {}
-    func accountDeleted(_ account: String, in exchange: Exchange) {}
+    func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)? { nil }
 }
 
 @Suite("Key rings from the seed")

@@ -39,7 +39,9 @@ private struct HostsProvider: Provider {
         ]
     }
 
-    func accountDeleted(_ account: String, in exchange: Exchange) {}
+    func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)? { nil }
 }
 
 @Suite("Hosts that a seed names")

@@ -13,6 +13,8 @@ final class FunctionSetup {
     /// What the function answers, by event.
     final class Answers: Sendable {
         let bodies = Mutex<[String: (status: Int, body: String)]>([:])
+        /// What happens while the function is asked, by event.
+        let meanwhile = Mutex<[String: @Sendable () -> Void]>([:])
     }
 
     init(_ events: [String] = ["beforeCreate", "beforeSignIn"], forwards: [String] = [], seed: String? = nil) throws {
@@ -20,6 +22,7 @@ final class FunctionSetup {
         self.answers = answers
         receiver = try Receiver { request in
             let event = FunctionSetup.claims(request)["event_type"] as? String ?? ""
+            answers.meanwhile.withLock { $0[event] }?()
             let (status, body) = answers.bodies.withLock { $0[event] } ?? (200, "{}")
             return .now(Response(status: status, contentType: "application/json", body: body))
         }
@@ -39,6 +42,16 @@ final class FunctionSetup {
     }
 
     func answer(_ event: String, status: Int, _ body: String) { answers.bodies.withLock { $0[event] = (status, body) } }
+
+    /// Something that happens once, while the function is asked.
+    func during(_ event: String, _ action: @escaping @Sendable () -> Void) {
+        answers.meanwhile.withLock { kept in
+            kept[event] = { [answers] in
+                answers.meanwhile.withLock { $0[event] = nil }
+                action()
+            }
+        }
+    }
 
     /// The claims of the tokens that the function got.
     var asked: [[String: Any]] { receiver.requests.map(FunctionSetup.claims) }

@@ -1,3 +1,4 @@
+import Control
 import EmulatorCore
 import Foundation
 import HTTPServer
@@ -38,7 +39,9 @@ struct ParserGrowthTests {
         }
     }
 
-    @Test("twice the input, at most 2.5 times the time", arguments: mails + addresses + seeds + others)
+    @Test(
+        "twice the input, at most 2.5 times the time",
+        arguments: mails + addresses + searches + seeds + others + replies)
     func growth(_ parser: Parser) {
         var size = 4 << 10
         // Below some milliseconds, what doesn't grow outweighs what does.
@@ -206,6 +209,33 @@ extension ParserGrowthTests {
         ]
 }
 
+// MARK: - Searches
+
+extension ParserGrowthTests {
+    /// What `GET mail?text=…` looks for, and where. Half of the input is the text that is looked for.
+    private static let searches: [Parser] =
+        [
+            ("ASCII", "", "a", "b"), ("one other character in the text", "é", "a", "b"),
+            ("one other character in what is wanted", "", "a", "é"), ("other characters", "é", "é", "b"),
+            ("marks", "a", marks, "b"), ("flags", "", flag, "b"), ("capitals", "", "ǅ", "ß"), ("pairs", "", "ab", "b"),
+        ].map { name, first, piece, last in
+            Parser("a search: \(name)") { size in
+                let text = String(repeating: piece, count: max(2, size / piece.utf8.count))
+                let wanted = String(repeating: piece, count: max(1, size / 2 / piece.utf8.count)) + last
+                return { _ = TextSearch(wanted).isFound(in: first + text) }
+            }
+        } + [
+            Parser("secrets in a text that are nearly there") { size in
+                let text = String(repeating: "a", count: size)
+                let secrets = (0..<4).map { String(repeating: "a", count: size / 2 - $0) + "b" }
+                return { _ = Mask(Set(secrets)).apply(to: text) }
+            },
+            Parser("short secrets in a text", "", "secret, ") { text in
+                _ = Mask(["secret", "secret, s"]).apply(to: String(decoding: text, as: UTF8.self))
+            },
+        ]
+}
+
 // MARK: - JSON and seeds
 
 extension ParserGrowthTests {
@@ -335,6 +365,55 @@ extension ParserGrowthTests {
         Parser("base64url", "", "_-_-") { _ = Base64URL.decode($0[...]) },
         Parser("hexadecimal", "", "aF") { _ = Hex.decode(String(decoding: $0, as: UTF8.self)) },
     ]
+
+    /// Headers that only some pages read.
+    private static func request(_ name: String, _ value: [UInt8]) -> Request {
+        let headers = [(name: "Host", value: "localhost"), (name: name, value: String(decoding: value, as: UTF8.self))]
+        return Request(method: "GET", target: page, headers: headers)
+    }
+
+    private static let page = "/github.com/login/oauth/authorize?client_id=Iv1.0123456789abcdef"
+    private static let token = ControlToken("0123456789abcdef0123456789abcdef")
+    private static let daemon = try? { () throws -> Dispatcher in
+        let seed = try SeedInput.load([.builtIn])
+        let worlds = WorldRegistry(seed: seed, generator: KeyGenerator())
+        return try Composition.dispatcher(seed, worlds, RunningServer.Options())
+    }()
+
+    private static let replies: [Parser] =
+        [
+            ("cookies", "a=b; "), ("semicolons", ";"), ("blanks", " "), ("equals signs", "="),
+            ("cookies of ours", "understudy_github_session=; "), ("marks", marks), ("a begun name", "understudy_"),
+        ].flatMap { name, piece in
+            [
+                Parser("cookies: \(name)", "", piece) { bytes in
+                    #expect(token?.isShown(by: request("Cookie", bytes)) == false)
+                },
+                Parser("a page's cookies: \(name)", "", piece) { bytes in
+                    guard case .now(let answer)? = daemon?.handle(request("Cookie", bytes)) else {
+                        Issue.record("the page isn't answered at once")
+                        return
+                    }
+                    #expect(answer.status < 500)
+                },
+            ]
+        } + [
+            Parser("SMTP: replies", "", "250-a\r\n250 b\r\n", "", reply),
+            Parser(
+                "SMTP: long replies", "",
+                String(repeating: "250-\(String(repeating: "a", count: 1_000))\r\n", count: 100)
+                    + "250 b\r\n", "", reply),
+            Parser("SMTP: a reply without end", "", "a", "", reply),
+            Parser("SMTP: marks in replies", "", "550 \(String(repeating: marks, count: 200))\r\n", "", reply),
+        ]
+
+    private static let reply: @Sendable ([UInt8]) -> Void = { bytes in
+        var (rest, reader) = (bytes[...], ServerReply.Reader())
+        while let reply = try? reader.take(&rest) {
+            #expect(reply.text.count <= 300)
+            reader = ServerReply.Reader()
+        }
+    }
 
     private static let commands: @Sendable ([UInt8]) -> Void = { bytes in
         var session = SMTPSession(host: "mail.test", offersTLS: true)

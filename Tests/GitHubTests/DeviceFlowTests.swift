@@ -47,6 +47,24 @@ struct DeviceFlowTests {
         #expect(hosted.form["verification_uri"] == "https://github.com/login/device")
     }
 
+    @Test("a device that somebody approved who is removed stays without a token, and the browser is signed out")
+    func removedPerson() throws {
+        let begun = try start(fixture)
+        let browser = TestBrowser(fixture)
+        try browser.signIn(as: "grace")
+        let page = try browser.get("\(GitHubFixture.web)/login/device")
+        let consent = try browser.submit(page, ["user_code": begun["user_code"] ?? ""])
+        #expect(try browser.submit(consent, ["authorize": "1"]).status == 200)
+        let account = "\(FirebaseFixture.control)/accounts/grace"
+        let grace = try fixture.client.get(account).json
+        #expect(try fixture.client.request("DELETE", account).status == 204)
+        // Somebody else with the ID is somebody else.
+        #expect(try fixture.client.post("\(FirebaseFixture.control)/accounts", json: grace).status == 201)
+        #expect(try browser.get("\(GitHubFixture.web)/login/device").text.contains("Sign in to GitHub"))
+        try fixture.advance("6s")
+        #expect(try poll(fixture, begun["device_code"])["error"] == "access_denied")
+    }
+
     @Test("a person enters the code; the device gets its token once")
     func approve() throws {
         let begun = try start(fixture, scope: "gist read:org")

@@ -1,8 +1,10 @@
-"""What works once, as `redeem` asks for it: each kind is made by one client, and used by fifty at once."""
+"""What works once, as `redeem` asks for it: each kind is made by one client, and used by fifty at once. Then what many change at
+once, and what is removed while others add to it."""
 import base64
 import hashlib
 import hmac
 import json
+import random
 import re
 import struct
 import subprocess
@@ -23,7 +25,10 @@ V1, V2 = "/identitytoolkit.googleapis.com/v1/accounts", "/identitytoolkit.google
 # A number of the built-in seed whose code is always the same.
 TEST_NUMBER, TEST_CODE = "+15555550100", "123456"
 MAC_SECRET = "a secret of 32 bytes and more...."
-SEED = {"openid": {"issuers": [{"id": "corp", "clients": [
+OWNER = {"Authorization": "Bearer owner"}
+# A project that doesn't make a tenant again when somebody names it.
+PLAIN = "plain-app"
+SEED = {"firebase": {"projects": [{"id": PLAIN, "apiKeys": ["plain-key"], "providers": {"password": {}, "anonymous": {}}}]}, "openid": {"issuers": [{"id": "corp", "clients": [
     {"clientID": "mac", "clientSecret": MAC_SECRET, "tokenEndpointAuthMethod": "client_secret_jwt",
      "redirectURIs": [CALLBACK]}]}]}}
 
@@ -416,6 +421,132 @@ def passkey_challenge(context):
         {"authenticatorAuthenticationResponse": context.passkey.signed(challenge)})
 
 
+# What many change at once: every change is left
+
+TEMPLATES = ["resetPasswordTemplate", "verifyEmailTemplate", "changeEmailTemplate", "revertSecondFactorAdditionTemplate"]
+EVENTS = ["beforeCreate", "beforeSignIn"]
+
+
+def settings(context):
+    """Each client sets one field of the project's configuration."""
+    value = f"v{context.next()}"
+    fields = [(f"notification.sendEmail.{template}.{field}", value)
+              for template in TEMPLATES for field in ("subject", "body", "senderLocalPart", "senderDisplayName", "replyTo")]
+    fields += [("notification.defaultLocale", value)]
+    fields += [(f"blockingFunctions.triggers.{event}", {"functionUri": f"http://localhost/{value}"}) for event in EVENTS]
+    fields += [("mfa.state", "ENABLED"), ("mfa.enabledProviders", ["PHONE_SMS"])]
+    context.value = value
+    config(context, "PATCH", "mfa,blockingFunctions", {})
+    return [("PATCH", CONFIG.format(path), json.dumps(nested(path.split("."), value)), OWNER) for path, value in fields]
+
+
+CONFIG = "/identitytoolkit.googleapis.com/v2/projects/demo-app/config?updateMask={}"
+
+
+def config(context, method, mask="", body=None):
+    status, _, text = context.connection.ask(method, CONFIG.format(mask), json.dumps(body) if body is not None else "", OWNER)
+    if status != 200:
+        raise SystemExit(f"{method} config: {status} {text}")
+    return json.loads(text)
+
+
+def nested(names, value):
+    return {names[0]: nested(names[1:], value) if names[1:] else value}
+
+
+def settings_left(context, requests, answers):
+    project = config(context, "GET")
+    mail = project["notification"]["sendEmail"]
+    made = [mail[template].get(field) == context.value for template in TEMPLATES
+            for field in ("subject", "body", "senderLocalPart", "senderDisplayName", "replyTo")]
+    made += [project["notification"].get("defaultLocale") == context.value]
+    triggers = project["blockingFunctions"].get("triggers", {})
+    made += [triggers.get(event, {}).get("functionUri") == f"http://localhost/{context.value}" for event in EVENTS]
+    made += [project["mfa"]["state"] == "ENABLED", project["mfa"].get("enabledProviders") == ["PHONE_SMS"]]
+    return sum(made)
+
+
+# What is removed while others add to it: nothing is left
+
+def removed_person(context):
+    """A person is removed while sign-ins by the person are under way."""
+    context.person = context.ask("GET", f"{CONTROL}/accounts/ada")[2]
+    context.ask("DELETE", f"{CONTROL}/outcomes")
+    asked = {
+        "github": f"/github.com/login/oauth/authorize?{form(client_id=GITHUB, redirect_uri=CALLBACK)}",
+        "google": "/accounts.google.com/o/oauth2/v2/auth?" + form(
+            client_id="example.apps.googleusercontent.com", redirect_uri=CALLBACK, response_type="code", scope="openid"),
+        "facebook": f"/www.facebook.com/v19.0/dialog/oauth?{form(client_id='1234567890', redirect_uri=CALLBACK)}",
+        "openid": f"/oidc/corp/authorize?{form(client_id='web', redirect_uri=CALLBACK, response_type='code', scope='openid')}"}
+    for provider in asked:
+        context.order(provider, times=12)
+    requests = [("GET", target) for target in asked.values() for _ in range(9)] + [("DELETE", f"{CONTROL}/accounts/ada")]
+    requests += [("POST", f"{CONTROL}/apple/authorizations", json.dumps({"client": "com.example.app", "account": "ada"}))] * 9
+    random.shuffle(requests)
+    return requests
+
+
+def person_left(context, requests, answers):
+    """How many of the codes work when the person comes back."""
+    status, _, text = context.ask("POST", f"{CONTROL}/accounts", context.person)
+    if status != 201:
+        raise SystemExit(f"the person isn't added again: {status} {text}")
+    worked = 0
+    for (_, target, *_), (status, headers, text) in zip(requests, answers):
+        native = target.endswith("/apple/authorizations")
+        code = json.loads(text).get("authorizationCode") if native else query(headers.get("location", "")).get("code")
+        if not code:
+            continue
+        sent = {"code": code, "redirect_uri": CALLBACK, "grant_type": "authorization_code"}
+        if target.startswith("/github.com"):
+            path, client = "/github.com/login/oauth/access_token", {"client_id": GITHUB, "client_secret": GITHUB_SECRET}
+        elif target.startswith("/accounts.google.com"):
+            path, client = "/oauth2.googleapis.com/token", {
+                "client_id": "example.apps.googleusercontent.com", "client_secret": "google-secret-for-tests"}
+        elif target.startswith("/www.facebook.com"):
+            path, client = "/graph.facebook.com/v19.0/oauth/access_token", {
+                "client_id": "1234567890", "client_secret": "facebook-secret-for-tests"}
+        elif native:
+            del sent["redirect_uri"]
+            path, client = "/appleid.apple.com/auth/token", {
+                "client_id": "com.example.app", "client_secret": context.secret}
+        else:
+            path, client = "/oidc/corp/token", CORP
+        worked += answered(*context.ask("POST", path, form(**sent, **client)))
+    return worked
+
+
+def removed_tenant(context):
+    """A tenant is deleted while users are made in it."""
+    status, _, text = context.connection.ask(
+        "POST", f"/identitytoolkit.googleapis.com/v2/projects/{PLAIN}/tenants",
+        json.dumps({"displayName": "corp", "allowPasswordSignup": True, "enableAnonymousUser": True}), OWNER)
+    if status != 200:
+        raise SystemExit(f"a tenant isn't made: {status} {text}")
+    context.tenant = json.loads(text)["name"].rsplit("/", 1)[1]
+    users = f"/identitytoolkit.googleapis.com/v1/projects/{PLAIN}/tenants/{context.tenant}"
+    requests = [("POST", f"{V1}:signUp?key=plain-key", json.dumps({
+        "tenantId": context.tenant, "email": f"person{number}@example.org", "password": "correct horse"})) for number in range(24)]
+    requests += [("POST", f"{V1}:signUp?key=plain-key", json.dumps({"tenantId": context.tenant}))] * 15
+    requests += [("POST", f"{users}/accounts:batchCreate", json.dumps({
+        "users": [{"localId": f"user{batch}-{number}"} for number in range(100)]}), OWNER) for batch in range(6)]
+    requests += [("POST", f"{users}/accounts:sendOobCode", json.dumps({
+        "requestType": "PASSWORD_RESET", "email": f"person{number}@example.org"}), OWNER) for number in range(4)]
+    random.shuffle(requests)
+    requests.insert(len(requests) // 2, (
+        "DELETE", f"/identitytoolkit.googleapis.com/v2/projects/{PLAIN}/tenants/{context.tenant}", "", OWNER))
+    return requests
+
+
+def tenant_left(context, requests, answers):
+    """How many rows of Firebase's are the tenant's. Mails to its users stay."""
+    status, _, text = context.ask("GET", f"{CONTROL}/snapshot")
+    if status != 200:
+        raise SystemExit(f"snapshot: {status} {text}")
+    tables = {name: rows for name, rows in json.loads(text)["tables"].items() if name.startswith("firebase.")}
+    return sum(context.tenant in json.dumps(row) for rows in tables.values() for row in rows)
+
+
 # What each kind looks like when it works
 
 def answered(status, _, text):
@@ -431,6 +562,8 @@ class Kind:
     prepare: Callable
     succeeds: Callable = answered
     expected: int = 1
+    # How many are left after the race, where that counts in place of the answers.
+    left: Callable | None = None
 
     @property
     def name(self):
@@ -445,6 +578,8 @@ KINDS = [
     Kind(passkey_challenge), Kind(web_sign_in),
     Kind(failed_sign_in, lambda status, _, text: status == 200 and "No such sign-in" not in text),
     Kind(kept_event, lambda status, _, text: status == 200 and 'data-kept=""' not in text),
+    Kind(settings, left=settings_left, expected=25), Kind(removed_person, left=person_left, expected=0),
+    Kind(removed_tenant, left=tenant_left, expected=0),
     # As in production, these work again until their time is over.
     Kind(pending_credential, expected=CLIENTS), Kind(pending_token, expected=CLIENTS),
 ]

@@ -9,10 +9,10 @@ struct MailQuery: Sendable {
     let recipient: String?
     /// The same for who it is from, by its header or its envelope.
     let sender: String?
-    /// In lower case.
-    let subject: String?
-    /// What the text or the HTML holds, in lower case.
-    let text: String?
+    /// What the subject holds.
+    let subject: TextSearch?
+    /// What the text or the HTML holds.
+    let text: TextSearch?
     let kind: SentMessage.Kind?
     /// The number of the message after which to begin.
     let after: Int?
@@ -58,8 +58,8 @@ struct MailQuery: Sendable {
         // A plus sign that isn't encoded comes as a space, and neither addresses nor numbers have spaces.
         recipient = parameters.to.map { $0.replacing(" ", with: "+").lowercased() }
         sender = parameters.from.map { $0.replacing(" ", with: "+").lowercased() }
-        subject = parameters.subject?.lowercased()
-        text = parameters.text?.lowercased()
+        subject = parameters.subject.map { TextSearch($0) }
+        text = parameters.text.map { TextSearch($0) }
         kind = parameters.kind
         limit = parameters.limit
         wait = parameters.wait
@@ -76,10 +76,10 @@ struct MailQuery: Sendable {
     /// Where a text is asked for, it reads the mail: not under a world's lock.
     func matches(_ row: InboxMessage, in world: World) -> Bool {
         if let kind, row.message.kind != kind { return false }
-        let mask = isMasked && (subject ?? text) != nil ? Mask(row.message) : nil
-        func holds(_ text: String?, _ wanted: String) -> Bool {
+        let mask = isMasked && (subject != nil || text != nil) ? Mask(row.message) : nil
+        func holds(_ text: String?, _ wanted: TextSearch) -> Bool {
             guard let text else { return false }
-            return (mask?.apply(to: text) ?? text).lowercased().contains(wanted)
+            return wanted.isFound(in: mask?.apply(to: text) ?? text)
         }
         if let subject, !holds(row.message.subject, subject) { return false }
         if let recipient, !row.recipients.contains(where: { Glob.matches(recipient, $0) }) { return false }

@@ -22,6 +22,13 @@ package struct Mask: Sendable {
     private struct Secret: Sendable {
         let bytes: [UInt8]
         let mark: [UInt8]
+        let hash: UInt64
+
+        init(_ text: String, mark: String) {
+            bytes = Array(text.utf8)
+            self.mark = Array(mark.utf8)
+            hash = PartHashes(bytes).hash(of: bytes.indices)
+        }
     }
 
     /// The secrets by their first four bytes, each with its replacement. The longest stands first, since one may be part of
@@ -49,7 +56,7 @@ package struct Mask: Sendable {
         names.contains(name.lowercased().filter { $0 != "_" && $0 != "-" })
     }
 
-    init(_ values: Set<String>) {
+    package init(_ values: Set<String>) {
         let values = values.filter { $0.utf8.count >= Mask.shortest }
         hidesAll = values.count > Mask.limit
         guard !hidesAll, !values.isEmpty else { return }
@@ -67,9 +74,9 @@ package struct Mask: Sendable {
         }
         beginnings = [Bool](repeating: false, count: 1 << 16)
         for secret in all.sorted(by: { $0.value.utf8.count > $1.value.utf8.count }) {
-            let bytes = Array(secret.value.utf8)
-            beginnings[Int(bytes[0]) << 8 | Int(bytes[1])] = true
-            secrets[Mask.word(bytes, at: 0), default: []].append(Secret(bytes: bytes, mark: Array(secret.mark.utf8)))
+            let secret = Secret(secret.value, mark: secret.mark)
+            beginnings[Int(secret.bytes[0]) << 8 | Int(secret.bytes[1])] = true
+            secrets[Mask.word(secret.bytes, at: 0), default: []].append(secret)
         }
     }
 
@@ -96,18 +103,22 @@ package struct Mask: Sendable {
         return apply(to: output.joined(separator: "&"))
     }
 
-    /// Masks all secrets in one pass over the text.
+    /// Masks all secrets in one pass over the text. What it takes doesn't grow with the secrets' length.
     package func apply(to text: String) -> String {
         guard !hidesAll else { return "masked-\(text.utf8.count)" }
         guard !secrets.isEmpty else { return text }
         let bytes = Array(text.utf8)
+        // Made when a secret's beginning is found.
+        lazy var hashes = PartHashes(bytes)
         var output: [UInt8] = []
         var copied = 0
         var place = 0
         while place + Mask.shortest <= bytes.count {
             guard beginnings[Int(bytes[place]) << 8 | Int(bytes[place + 1])],
-                let found = secrets[Mask.word(bytes, at: place)]?.first(where: {
-                    bytes[place...].starts(with: $0.bytes)
+                let found = secrets[Mask.word(bytes, at: place)]?.first(where: { secret in
+                    let end = place + secret.bytes.count
+                    return end <= bytes.count && hashes.hash(of: place..<end) == secret.hash
+                        && bytes[place..<end].elementsEqual(secret.bytes)
                 })
             else {
                 place += 1
@@ -120,5 +131,41 @@ package struct Mask: Sendable {
         }
         guard copied > 0 else { return text }
         return String(decoding: output + bytes[copied...], as: UTF8.self)
+    }
+}
+
+/// Tells in constant time, but for collisions, whether two parts of texts are the same, by Rabin and Karp.
+private struct PartHashes {
+    /// A Mersenne prime.
+    private static let modulus: UInt64 = (1 << 61) - 1
+    private static let base = UInt64.random(in: (1 << 32)..<modulus)
+
+    /// Of the first bytes, however many.
+    private var hashes: [UInt64] = [0]
+    private var powers: [UInt64] = [1]
+
+    init(_ bytes: [UInt8]) {
+        hashes.reserveCapacity(bytes.count + 1)
+        powers.reserveCapacity(bytes.count + 1)
+        for (place, byte) in bytes.enumerated() {
+            // A byte that is zero counts, too.
+            hashes.append(PartHashes.sum(PartHashes.product(hashes[place], PartHashes.base), UInt64(byte) + 1))
+            powers.append(PartHashes.product(powers[place], PartHashes.base))
+        }
+    }
+
+    func hash(of range: Range<Int>) -> UInt64 {
+        let before = PartHashes.product(hashes[range.lowerBound], powers[range.count])
+        return PartHashes.sum(hashes[range.upperBound], PartHashes.modulus - before)
+    }
+
+    private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let sum = left + right
+        return sum >= modulus ? sum - modulus : sum
+    }
+
+    private static func product(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let (high, low) = left.multipliedFullWidth(by: right)
+        return sum(low & modulus, high << 3 | low >> 61)
     }
 }

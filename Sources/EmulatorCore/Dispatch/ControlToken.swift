@@ -39,9 +39,9 @@ package struct ControlToken: Sendable {
         if let shown = ControlToken.bearer(of: request), matches(shown) { return true }
         return request.headers.contains { header in
             header.name.equalsIgnoringASCIICase("Cookie")
-                && ControlToken.cookies(header.value).contains { pair in
-                    pair.name == ControlToken.cookieName
-                        && constantTimeEquals(Digest.sha256(String(pair.value)), cookieDigest)
+                && Cookies(header.value).pairs.contains { pair in
+                    pair.name.elementsEqual(ControlToken.cookieName.utf8)
+                        && constantTimeEquals(Digest.sha256(String(Substring(pair.value))), cookieDigest)
                 }
         }
     }
@@ -54,14 +54,6 @@ package struct ControlToken: Sendable {
         return String(value[space...].drop { $0 == " " })
     }
 
-    private static func cookies(_ header: String) -> [(name: Substring, value: Substring)] {
-        header.split(separator: ";").compactMap { pair in
-            let pair = pair.drop { $0 == " " }
-            guard let mark = pair.firstIndex(of: "=") else { return nil }
-            return (name: pair[..<mark], value: pair[mark...].dropFirst())
-        }
-    }
-
     /// The request as it may be recorded: without the token, wherever it was sent.
     func withheld(from request: Request) -> Request {
         guard request.headers.contains(where: { isSecret($0) }) else { return request }
@@ -70,8 +62,9 @@ package struct ControlToken: Sendable {
             let header = request.headers[place]
             request.headers[place].value =
                 header.name.equalsIgnoringASCIICase("Cookie")
-                ? ControlToken.cookies(header.value).map { pair in
-                    "\(pair.name)=\(pair.name == ControlToken.cookieName ? "masked-\(pair.value.utf8.count)" : pair.value)"
+                ? Cookies(header.value).pairs.map { pair in
+                    let isOurs = pair.name.elementsEqual(ControlToken.cookieName.utf8)
+                    return Substring(pair.name) + "=" + (isOurs ? "masked-\(pair.value.count)" : Substring(pair.value))
                 }.joined(separator: "; ")
                 : "Bearer masked-\(max(0, header.value.utf8.count - ControlToken.scheme.utf8.count - 1))"
         }
@@ -79,7 +72,9 @@ package struct ControlToken: Sendable {
     }
 
     private func isSecret(_ header: (name: String, value: String)) -> Bool {
-        if header.name.equalsIgnoringASCIICase("Cookie") { return header.value.contains(ControlToken.cookieName) }
+        if header.name.equalsIgnoringASCIICase("Cookie") {
+            return Cookies(header.value).pairs.contains { $0.name.elementsEqual(ControlToken.cookieName.utf8) }
+        }
         guard header.name.equalsIgnoringASCIICase("Authorization") else { return false }
         let shown = header.value.split(separator: " ", maxSplits: 1)
         return shown.count == 2 && matches(String(shown[1].drop { $0 == " " }))

@@ -81,8 +81,11 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     /// The world's seed, from which this provider was made, extends `earlier`, and the world goes on with all that it has: brings
     /// to its tables what the provider had put there of the earlier seed.
     func seedExtended(in world: World, after earlier: Seed)
-    /// An account has just been removed from the exchange's world.
-    func accountDeleted(_ account: String, in exchange: Exchange)
+    /// Removes what an account has here, in the transaction that removes the account. `reason` is what refusals of its codes and tokens
+    /// say from then on. Returns what is to be done once that is so.
+    func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) -> Void)?
     /// What becomes of a mail to an address that it gave to somebody who hides the own one; `nil` when the address isn't one of the
     /// provider's relay.
     func relay(_ mail: MailInTransit) -> RelayVerdict?

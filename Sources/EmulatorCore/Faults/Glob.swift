@@ -12,30 +12,10 @@ package enum Glob {
         guard rest.count >= last.count, rest.suffix(last.count).elementsEqual(last) else { return false }
         rest = rest.dropLast(last.count)
         for part in parts.dropFirst().dropLast() where !part.isEmpty {
-            guard let end = end(of: part, in: rest) else { return false }
+            guard let end = TextSearch(exactly: part).end(in: rest) else { return false }
             rest = rest[end...]
         }
         return true
-    }
-
-    /// Where the first occurrence of `part` in `text` ends, by Knuth, Morris and Pratt.
-    private static func end(of part: ArraySlice<UInt8>, in text: ArraySlice<UInt8>) -> Int? {
-        let part = Array(part)
-        // borders[i]: how much of the first i + 1 bytes both begins and ends them.
-        var borders = [0]
-        var length = 0
-        for place in part.indices.dropFirst() {
-            while length > 0, part[place] != part[length] { length = borders[length - 1] }
-            if part[place] == part[length] { length += 1 }
-            borders.append(length)
-        }
-        length = 0
-        for place in text.indices {
-            while length > 0, text[place] != part[length] { length = borders[length - 1] }
-            if text[place] == part[length] { length += 1 }
-            if length == part.count { return place + 1 }
-        }
-        return nil
     }
 
     /// Whether some text matches both patterns. Takes time proportional to the product of their lengths, so they must be

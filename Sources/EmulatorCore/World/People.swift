@@ -48,6 +48,16 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
+extension World {
+    /// Changes what a person has, such as grants, codes and sessions: `nil` when the person is gone. Where a change begins with a
+    /// person who was looked up before, it looks again, so that nothing is left to somebody who gets the ID later.
+    package func update<Outcome: Sendable>(
+        for person: String, _ body: (inout Transaction) -> Outcome
+    ) -> Outcome? {
+        update { tables in tables.account(person) == nil ? nil : body(&tables) }
+    }
+}
+
 extension Exchange {
     /// "no account …", with a guess what was meant.
     package func noAccount(_ id: String) -> String {

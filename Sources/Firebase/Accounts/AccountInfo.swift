@@ -110,7 +110,7 @@ extension FirebaseProvider {
         let hash = change.password.map { call.hashed($0) }
         let needsTokens = change.password != nil || isNewEmail || change.endsSessions
         let changed = try call.update { (tables) throws(FirebaseError) -> User in
-            guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
+            var user = try signedIn.user(in: tables)
             if isNewEmail, let email = change.email, tables.user(email: email, in: call.pool) != nil {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has this address")
             }

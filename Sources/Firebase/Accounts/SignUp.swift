@@ -40,8 +40,7 @@ extension FirebaseProvider {
             guard owner == nil || owner?.localId == signedIn?.user.localId else {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address \(Diagnosis.quote(email))")
             }
-            let known = signedIn.flatMap { tables.find(User.self, $0.user.key) }
-            guard signedIn == nil || known != nil else { throw .userIsGone }
+            let known = try signedIn.map { (signedIn) throws(FirebaseError) in try signedIn.user(in: tables) }
             var user = known ?? creation.user(in: call.pool, &tables)
             if user.email != email.lowercased() { user.emailVerified = false }
             user.email = email.lowercased()

@@ -120,34 +120,36 @@ extension FirebaseProvider {
         let setsDuplicates = mask?.names("signIn.allowDuplicateEmails") ?? (duplicates != nil)
         let privacy = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
         let setsPrivacy = mask?.names("emailPrivacyConfig.enableImprovedEmailPrivacy") ?? (privacy != nil)
-        let mfa = try changedMFA(call, mask)
-        let functions = try changedFunctions(call, mask)
-        let notification = try changedNotification(call, mask)
-        var methods = call.project.signInSettings
-        try methods.change(signIn, mask)
         let domains = try changedDomains(call, mask)
         let tenants = try call.nested("multiTenant")?.flag("allowTenants")
         let setsTenants =
             mask.map { !$0.isFullUpdate && $0.names("multiTenant.allowTenants") } ?? false || tenants != nil
-        var others = call.project.otherSettings
         // Without a mask, what the body has.
         let paths = mask.map { $0.isFullUpdate ? UpdateMask(named: call.fields.names) : $0 }
-        try others.change(
-            call.fields.members, paths ?? UpdateMask(named: call.fields.names), fields: FirebaseProvider.otherFields,
-            now: call.exchange.world.now.textOfTimestamp)
-        let (changedMethods, changedOthers) = (methods, others)
-        return call.update { tables in
+        return try call.update { (tables) throws(FirebaseError) -> ProjectSettings in
             var settings =
                 tables.find(ProjectSettings.self, call.project.id) ?? ProjectSettings(project: call.project.id)
+            // What was set while the request was on its way is kept.
+            let project = settings.apply(to: call.project)
             if setsDuplicates { settings.oneAccountPerEmail = !(duplicates ?? false) }
             if setsPrivacy { settings.hidesEmails = privacy ?? false }
-            if let mfa { settings.mfa = mfa }
-            if let functions { settings.blockingFunctions = functions }
-            if let notification { settings.notification = notification }
-            settings.signIn = changedMethods
+            if let mfa = try changedMFA(of: project, call, mask) { settings.mfa = mfa }
+            if let functions = try changedFunctions(of: project, call, mask, at: tables.now) {
+                settings.blockingFunctions = functions
+            }
+            if let notification = try changedNotification(of: project, call, mask) {
+                settings.notification = notification
+            }
+            var methods = project.signInSettings
+            try methods.change(signIn, mask)
+            settings.signIn = methods
             if let domains { settings.domains = domains }
             if setsTenants { settings.allowsTenants = tenants ?? false }
-            settings.others = changedOthers
+            var others = project.otherSettings
+            try others.change(
+                call.fields.members, paths ?? UpdateMask(named: call.fields.names), fields: FirebaseProvider.otherFields,
+                now: tables.now.textOfTimestamp)
+            settings.others = others
             tables.put(settings)
             return settings
         }
@@ -167,16 +169,16 @@ extension FirebaseProvider {
 
     /// `nil` where nothing of `notification` is meant.
     private func changedNotification(
-        _ call: FirebaseCall, _ mask: UpdateMask?
+        of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?
     ) throws(FirebaseError) -> NotificationSettings? {
         let given = try call.nested("notification")
         guard given != nil || mask.map({ !$0.isFullUpdate && $0.touches("notification") }) ?? false else { return nil }
-        return try call.project.notification.changed(by: given, mask)
+        return try project.notification.changed(by: given, mask)
     }
 
     /// `nil` where nothing of `blockingFunctions` is meant. An update without a mask empties it in the official emulator.
     private func changedFunctions(
-        _ call: FirebaseCall, _ mask: UpdateMask?
+        of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?, at now: Instant
     ) throws(FirebaseError) -> BlockingFunctions? {
         let given = try call.nested("blockingFunctions")
         guard let mask, mask.touches("blockingFunctions"),
@@ -200,15 +202,17 @@ extension FirebaseProvider {
             error.statusName = "PERMISSION_DENIED"
             throw error
         }
-        return try call.project.blockingFunctions.changed(by: given, at: call.exchange.world.now) { mask.names($0) }
+        return try project.blockingFunctions.changed(by: given, at: now) { mask.names($0) }
     }
 
     /// `nil` where nothing of `mfa` is meant.
-    private func changedMFA(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> MFAConfig? {
+    private func changedMFA(
+        of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?
+    ) throws(FirebaseError) -> MFAConfig? {
         let given = try call.nested("mfa")
         let mask = mask ?? UpdateMask("")
         guard mask.touches("mfa"), given != nil || !mask.isFullUpdate else { return nil }
-        var config = call.project.mfaConfig
+        var config = project.mfaConfig
         try config.change(given, mask, at: "mfa", message: "config.mfa")
         return config
     }

@@ -6,8 +6,10 @@ import Time
 // accounts:resetPassword, the oobCode of accounts:update, accounts:signInWithEmailLink (emailLinkSignin)
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/resetPassword
 //
-// Quirks: resetPassword without a new password only says what a code is for. A code works once, ends with its user, and is used
-// up also when it can't be applied: a disabled user's.
+// Quirks: resetPassword without a new password only says what a code is for. A code works once, for the user for whom it was made, and is
+// used up also when it can't be applied: a disabled user's. When the user has another address by then, a code that changes the address
+// works, and the others don't: production's answers are recorded in https://github.com/t-k/fireemu,
+// conformance/auth-action-production.json (`password-reset`, `verify-email`, `change-email`).
 
 extension FirebaseCall {
     /// A code that works now.
@@ -51,6 +53,15 @@ extension OutOfBandCode.Kind {
     static let applied: [OutOfBandCode.Kind] = [
         .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
     ]
+
+    /// What production says to a code of a user who has got another address since; `nil` where the code works all the same.
+    fileprivate var errorAfterMove: String? {
+        switch self {
+        case .passwordReset: "USER_NOT_FOUND"
+        case .verifyEmail: "EMAIL_NOT_FOUND"
+        case .emailSignIn, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition: nil
+        }
+    }
 }
 
 extension TableReading where Self: ~Copyable {
@@ -94,18 +105,11 @@ extension FirebaseProvider {
         guard !password.isEmpty else { throw FirebaseError("WEAK_PASSWORD", because: "newPassword is empty") }
         try FirebaseProvider.checkStrength(password)
         let hash = call.hashed(password)
-        // A code that can't be applied is used up, too.
-        try call.update { (tables) throws(FirebaseError) in try tables.use(mail.code, mail.kind, in: call.pool) }
-        try call.update { (tables) throws(FirebaseError) in
-            guard var user = tables.user(email: mail.email, in: call.pool) else {
-                throw FirebaseError("USER_NOT_FOUND", because: "nobody has \(Diagnosis.quote(mail.email)) by now")
-            }
-            guard !user.disabled else { throw .userIsDisabled(user) }
+        _ = try apply(mail, call) { (user, tables) throws(FirebaseError) in
             user.password = hash
             // The code was sent to the address, so it proves that the address is the user's.
             user.emailVerified = true
             user.validSince = tables.now.wholeSecond
-            tables.put(user)
         }
         return FirebaseAnswer(body: body)
     }
@@ -113,24 +117,14 @@ extension FirebaseProvider {
     /// `accounts:update` with a code and nothing else: it verifies, changes or recovers the address, or removes a second factor.
     func applyCode(_ call: FirebaseCall, _ code: String) throws(FirebaseError) -> FirebaseAnswer {
         let mail = try call.mail(code, OutOfBandCode.Kind.applied)
-        // A code that can't be applied is used up, too.
-        try call.update { (tables) throws(FirebaseError) in try tables.use(mail.code, mail.kind, in: call.pool) }
-        let user = try call.update { (tables) throws(FirebaseError) -> User in
-            let owner =
-                mail.localId.map { tables.user($0, in: call.pool) } ?? tables.user(email: mail.email, in: call.pool)
-            guard var user = owner else { throw FirebaseError("INVALID_OOB_CODE", because: "the user is gone") }
-            guard !user.disabled || call.isInEmulatorMode else { throw .userIsDisabled(user) }
-            guard mail.kind != .verifyEmail || user.email == mail.email else {
-                throw FirebaseError("EMAIL_NOT_FOUND", because: "the user has another address by now")
-            }
-            if mail.kind == .revertSecondFactorAddition {
+        let user = try apply(mail, call) { (user, tables) throws(FirebaseError) in
+            switch mail.kind {
+            case .revertSecondFactorAddition:
                 user.factors.removeAll { $0.id == mail.factor }
                 // Whoever added it is signed out. What production does isn't documented.
                 user.validSince = tables.now.wholeSecond
-                tables.put(user)
-                return user
-            }
-            if mail.kind != .verifyEmail {
+                return
+            case .verifyAndChangeEmail, .recoverEmail:
                 let wanted = mail.kind == .recoverEmail ? mail.email : mail.newEmail ?? mail.email
                 let other = tables.user(email: wanted, in: call.pool)
                 guard other == nil || other?.key == user.key else {
@@ -139,14 +133,36 @@ extension FirebaseProvider {
                 if mail.kind == .verifyAndChangeEmail, user.initialEmail == nil { user.initialEmail = user.email }
                 user.email = wanted
                 user.validSince = tables.now.wholeSecond
+            case .passwordReset, .verifyEmail, .emailSignIn: break
             }
             user.emailVerified = true
-            tables.put(user)
-            return user
         }
         var body = user.changed
         if mail.kind == .verifyAndChangeEmail { body["newEmail"] = user.email.map { .string($0) } }
         return FirebaseAnswer(body: body)
+    }
+
+    /// Uses a code up, and does for its user what it is for. A code that can't be applied is used up, too.
+    private func apply(
+        _ mail: OutOfBandCode, _ call: FirebaseCall,
+        _ change: (inout User, borrowing Transaction) throws(FirebaseError) -> Void
+    ) throws(FirebaseError) -> User {
+        try call.update { (tables) throws(FirebaseError) in try tables.use(mail.code, mail.kind, in: call.pool) }
+        return try call.update { (tables) throws(FirebaseError) -> User in
+            guard var user = mail.localId.flatMap({ tables.user($0, in: call.pool) }) else {
+                throw FirebaseError("INVALID_OOB_CODE", because: "the user is gone")
+            }
+            // The official emulator does what the code is for.
+            guard !user.disabled || call.isInEmulatorMode else { throw .userIsDisabled(user) }
+            if let code = mail.kind.errorAfterMove, user.email != mail.email {
+                throw FirebaseError(
+                    call.isInEmulatorMode ? "INVALID_OOB_CODE" : code,
+                    because: "the user has another address than the one to which the code was sent")
+            }
+            try change(&user, tables)
+            tables.put(user)
+            return user
+        }
     }
 
     /// The first address that the user had is told how to undo a change.
@@ -206,8 +222,8 @@ extension FirebaseProvider {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
             }
             if let owner, owner.disabled { throw .userIsDisabled(owner) }
-            let known = owner ?? signedIn.flatMap { tables.find(User.self, $0.user.key) }
-            guard signedIn == nil || known != nil else { throw .userIsGone }
+            let linked = try signedIn.map { (signedIn) throws(FirebaseError) in try signedIn.user(in: tables) }
+            let known = owner ?? linked
             var user = known ?? creation.user(in: call.pool, &tables)
             // The official emulator leaves the password alone; nothing public says what production does.
             if owner != nil, !user.emailVerified, !call.isInEmulatorMode {

@@ -7,8 +7,11 @@ import Time
 /// A code that an e-mail would have carried, in a link.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode>
 struct OutOfBandCode: PoolRow {
-    static let table = Table<OutOfBandCode>("firebase.outOfBandCode", indexes: [byPool])
+    static let table = Table<OutOfBandCode>("firebase.outOfBandCode", indexes: [byPool, byUser])
     static let byPool = Index<OutOfBandCode, UserPool>("pool") { $0.pool }
+    static let byUser = Index<OutOfBandCode, User.Key>("user") { code in
+        code.localId.map { User.Key(pool: code.pool, localId: $0) }
+    }
 
     enum Kind: String, CaseIterable, Codable, Sendable {
         case passwordReset = "PASSWORD_RESET"
@@ -60,8 +63,8 @@ struct OutOfBandCode: PoolRow {
     let kind: Kind
     let email: String
     var newEmail: String?
-    /// Whose code it is: the user may have another address by then. `nil` where nobody had the address, or the code is its
-    /// present owner's, as at the official emulator.
+    /// The user for whom the code was made, who may have another address by the time that it is used. `nil` for a link that signs in:
+    /// that is whoever has the address.
     var localId: String?
     /// The second factor that is to be removed.
     var factor: String?

@@ -180,7 +180,7 @@ private struct PhoneSignIn: Sendable {
                 tables.put(proof)
                 return .numberIsTaken(proof: proof.token)
             }
-            guard var user = tables.find(User.self, signedIn.user.key) else { throw unknown }
+            var user = try signedIn.user(in: tables)
             try PhoneSignIn.check(user)
             user.phoneNumber = phoneNumber
             tables.put(user)

@@ -107,7 +107,7 @@ extension FirebaseCall {
     private func agreed(_ user: User, _ change: FunctionChange?) throws(FirebaseError) -> AgreedSignIn {
         guard let change else { return AgreedSignIn(user: user) }
         let changed = try update { (tables) throws(FirebaseError) -> User in
-            guard var user = tables.find(User.self, user.key) else { throw .userIsGone }
+            var user = try tables.current(user)
             change.apply(to: &user)
             tables.put(user)
             return user

@@ -55,7 +55,7 @@ extension FirebaseProvider {
         let response = try PasskeyResponse(fields)
         let passkey = try passkey(response, name, of: signedIn.user, at: party, call)
         let user = try call.update { (tables) throws(FirebaseError) -> User in
-            guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
+            var user = try signedIn.user(in: tables)
             guard tables.user(passkey: passkey.id, in: call.pool) == nil else { throw call.passkeyExists() }
             guard user.passkeys.count < Passkey.limit else {
                 throw FirebaseError(

@@ -74,7 +74,7 @@ extension FirebaseProvider {
             throw call.missing("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
         let (user, factor) = try call.update { (tables) throws(FirebaseError) -> (User, SecondFactor) in
-            guard var user = tables.find(User.self, signedIn.user.key) else { throw .userIsGone }
+            var user = try signedIn.user(in: tables)
             if case .phone(let number) = enrolled.kind { try checkFree(number, user) }
             if let session = enrolled.session {
                 var pending = try FirebaseProvider.pendingSecret(session, call, tables)
@@ -108,8 +108,8 @@ extension FirebaseProvider {
         let signedIn = try call.signedIn(call.text("idToken"), missing: "INVALID_ID_TOKEN")
         let id = try call.text("mfaEnrollmentId") ?? ""
         let user = try call.update { (tables) throws(FirebaseError) -> User in
-            guard var user = tables.find(User.self, signedIn.user.key), user.factors.contains(where: { $0.id == id })
-            else {
+            var user = try signedIn.user(in: tables)
+            guard user.factors.contains(where: { $0.id == id }) else {
                 throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")
             }
             user.factors.removeAll { $0.id == id }

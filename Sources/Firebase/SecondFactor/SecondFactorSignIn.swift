@@ -106,6 +106,10 @@ extension FirebaseProvider {
         }
         let agreed = try await call.agreeing(
             user, SignInEvent(method: pending.provider, secondFactor: factor.claim))
+        // Production signs in a user who was disabled, or got another password, after the first factor:
+        // https://github.com/t-k/fireemu, conformance/auth-mfa-production.json, `interactions#finalize-x-disabled` and
+        // `#finalize-x-after-password-change`. The official emulator looks again.
+        if call.isInEmulatorMode, agreed.user.disabled { throw .userIsDisabled(agreed.user) }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
         let tokens = try call.openSession(
             agreed.user, provider: pending.provider, secondFactor: use, customClaims: agreed.claims,

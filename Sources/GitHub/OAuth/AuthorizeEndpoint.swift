@@ -106,9 +106,10 @@ extension GitHubProvider {
     private func approved(
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil
     ) -> Response {
-        let code = exchange.world.update { tables in
+        let code = exchange.world.update(for: account) { tables in
             issueCode(for: request, by: account, granting: granting, exchange, &tables)
         }
+        guard let code else { return Pages.redirectToSignIn(exchange, request) }
         return approved(exchange, request, with: code)
     }
 

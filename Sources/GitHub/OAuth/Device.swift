@@ -12,10 +12,14 @@ struct Device: Row {
     static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     /// Kept for a while after they expire, so that polls are answered `expired_token`.
-    static let table = Table<Device>("github.device", limit: 100_000, indexes: [byUserCode]) {
+    static let table = Table<Device>("github.device", limit: 100_000, indexes: [byUserCode, byAccount]) {
         $0.expires + .minutes(15)
     }
     static let byUserCode = Index<Device, String>("userCode") { $0.userCode }
+    /// By the person who has approved it.
+    static let byAccount = Index<Device, String>("account") { device in
+        if case .approved(let account, _, _) = device.decision { account } else { nil }
+    }
 
     /// The device code.
     let key: String

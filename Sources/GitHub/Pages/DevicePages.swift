@@ -82,7 +82,7 @@ extension GitHubProvider {
         let isApproved = answer["authorize"] == "1"
         let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
         let code = GitHubProvider.normalize(answer["user_code"] ?? "")
-        let isDecided = exchange.world.update { tables -> Bool in
+        let isDecided = exchange.world.update(for: session.account.id) { tables -> Bool in
             guard var device = tables.device(showing: code) else { return false }
             let scopes = device.scopes.intersection(GitHubScopes(kept))
             device.decision =
@@ -90,6 +90,7 @@ extension GitHubProvider {
             tables.put(device)
             return true
         }
+        guard let isDecided else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
         guard isDecided else {
             let issue = Diagnosis("no device waits with this code any longer: it has expired or was answered already")
             return devicePage(exchange, session, typed: "", issue: issue)

@@ -38,10 +38,7 @@ extension GitHubProvider {
     private static let sessionLifetime = TimeSpan.days(14)
 
     func session(_ exchange: Exchange) -> SignedIn? {
-        let pairs = (exchange.request.header("Cookie") ?? "").split(separator: ";")
-        let start = "\(GitHubProvider.cookie)="
-        guard let pair = pairs.first(where: { $0.drop { $0 == " " }.hasPrefix(start) }) else { return nil }
-        let id = String(pair.drop { $0 == " " }.dropFirst(start.count))
+        guard let id = Cookies(exchange.request.header("Cookie") ?? "")[GitHubProvider.cookie] else { return nil }
         return exchange.world.read { tables in
             guard let session = tables.find(Session.self, id), session.expires > tables.now,
                 let account = tables.account(session.account)
@@ -53,13 +50,17 @@ extension GitHubProvider {
 
     /// Signs `account` in and goes to `path` on github.com.
     func signIn(_ account: String, _ exchange: Exchange, then path: String) -> Response {
-        let id = exchange.world.update { tables in
+        let id = exchange.world.update(for: account) { tables in
             let session = Session(
                 key: Hex.encode(tables.random.bytes(16)), account: account,
                 expires: tables.now + GitHubProvider.sessionLifetime,
                 authenticityToken: Hex.encode(tables.random.bytes(16)))
             tables.put(session)
             return session.key
+        }
+        guard let id else {
+            return Pages.problem(
+                exchange, 422, "Nobody by that name", Diagnosis("there is \(exchange.noAccount(account))"))
         }
         var response = Response.redirect(to: Pages.base(exchange) + GitHubProvider.local(path))
         response.headers.append(

@@ -73,12 +73,7 @@ extension GitHubProvider {
 
     func startSession(_ exchange: Exchange) -> Response {
         let answer = exchange.request.bodyForm
-        let id = answer["account"] ?? ""
-        guard exchange.world.read({ $0.account(id) }) != nil else {
-            return Pages.problem(
-                exchange, 422, "Nobody by that name", Diagnosis("there is \(exchange.noAccount(id))"))
-        }
-        return signIn(id, exchange, then: answer["return_to"] ?? "/")
+        return signIn(answer["account"] ?? "", exchange, then: answer["return_to"] ?? "/")
     }
 
     func endSession(_ exchange: Exchange) -> Response {
@@ -124,16 +119,15 @@ extension GitHubProvider {
         guard TextRule.identifier.holds(login), login.utf8.count <= 39 else {
             return refuseSignUp(exchange, form, "A user name is 1 to 39 letters, digits, \"-\", \"_\" and \".\".")
         }
-        guard exchange.world.read({ $0.account(gitHubLogin: login) }) == nil else {
-            return refuseSignUp(exchange, form, "The user name \"\(login)\" is taken.")
-        }
         var members = JSONObject()
         if let name = form["name"], !name.isEmpty {
             let words = name.split(separator: " ", maxSplits: 1).map { JSONValue.string(String($0)) }
             members["name"] = ["given": words.first ?? "", "family": words.count > 1 ? words[1] : ""]
         }
         do throws(NewPerson.Refusal) {
-            _ = try NewPerson.make(id: login, members: members, email: email, in: exchange)
+            _ = try NewPerson.make(id: login, members: members, email: email, in: exchange) { tables in
+                tables.account(gitHubLogin: login) == nil ? nil : "The user name \"\(login)\" is taken."
+            }
         } catch {
             return refuseSignUp(exchange, form, error.sentence)
         }

@@ -42,24 +42,22 @@ struct InboxQuery: Sendable {
     /// Looks at each message: not on a worker.
     func find(in world: World) -> Found {
         let (rows, inbox) = world.read { ($0.messages(), $0.inbox) }
-        let wanted = search.lowercased()
+        let wanted = TextSearch(search)
         var found: [InboxMessage] = []
         for row in rows.reversed() where found.count <= InboxQuery.pageSize {
             guard before.map({ row.number < $0 }) ?? true, kind.map({ $0 == row.message.kind }) ?? true else {
                 continue
             }
-            if wanted.isEmpty || contains(wanted, row) { found.append(row) }
+            if search.isEmpty || holds(wanted, row) { found.append(row) }
         }
         return Found(
             messages: Array(found.prefix(InboxQuery.pageSize)), hasMore: found.count > InboxQuery.pageSize,
             all: rows.count, last: inbox.last, dropped: inbox.dropped)
     }
 
-    private func contains(_ wanted: String, _ row: InboxMessage) -> Bool {
+    private func holds(_ wanted: TextSearch, _ row: InboxMessage) -> Bool {
         let message = row.message
-        let texts =
-            row.recipients
-            + [message.from.display, message.envelope.from, message.subject ?? ""].map { $0.lowercased() }
-        return texts.contains { $0.contains(wanted) }
+        let texts = row.recipients + [message.from.display, message.envelope.from, message.subject ?? ""]
+        return texts.contains { wanted.isFound(in: $0) }
     }
 }

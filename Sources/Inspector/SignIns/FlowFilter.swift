@@ -40,14 +40,16 @@ struct FlowFilter: Sendable {
         if flow.isQuiet, !showsQuiet { return false }
         if isRefused, flow.failure == nil { return false }
         if isUnfinished, flow.ending != .underWay { return false }
-        if !client.isEmpty, !(flow.client?.lowercased().contains(client.lowercased()) ?? false) { return false }
+        if !client.isEmpty, !(flow.client.map { TextSearch(client).isFound(in: $0) } ?? false) { return false }
         if !provider.isEmpty {
             let isThere = flow.providers.contains { party in
                 if case .provider(provider, _, _) = party { true } else { false }
             }
             guard isThere else { return false }
         }
-        return text.isEmpty || texts(of: flow, reader).contains { $0.lowercased().contains(text.lowercased()) }
+        guard !text.isEmpty else { return true }
+        let wanted = TextSearch(text)
+        return texts(of: flow, reader).contains { wanted.isFound(in: $0) }
     }
 
     /// What a search looks at.

@@ -21,6 +21,9 @@ package struct OAuthRefusal: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
+    /// The person was removed while the request was on its way.
+    package static var accountIsGone: OAuthRefusal { OAuthRefusal("access_denied", Diagnosis("the account is gone")) }
+
     package var response: Response {
         var response = OAuthRefusal.json(
             ["error": .string(name), "error_description": .string(description)], status: status)

@@ -63,9 +63,12 @@ extension Decision {
         case .cancel: throw Decision.refusal(409, "canceled", "this was ordered as an outcome")
         case .error(let name, _):
             throw Decision.refusal(409, name.isEmpty ? "canceled" : name, "this was ordered as an outcome")
-        case .nobody, .ask:
-            throw Decision.refusal(404, "noSuchAccount", "there is no such account to sign in", path: "$.account")
+        case .nobody, .ask: throw Decision.noSuchAccount
         }
+    }
+
+    package static var noSuchAccount: ControlRefusal {
+        refusal(404, "noSuchAccount", "there is no such account to sign in", path: "$.account")
     }
 
     private static func refusal(

@@ -12,10 +12,16 @@ package struct DeviceAuthorization: Row {
     package static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     /// Remembered for a while after they expire, so that polls can be told so.
-    package static let table = Table<DeviceAuthorization>("oauth.device", limit: 100_000, indexes: [byUserCode]) {
+    package static let table = Table<DeviceAuthorization>(
+        "oauth.device", limit: 100_000, indexes: [byUserCode, byAccount]
+    ) {
         $0.expires + .minutes(15)
     }
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
+    /// By the person who has approved it.
+    static let byAccount = Index<DeviceAuthorization, String>("account") { device in
+        if case .approved(let account, _) = device.decision { account } else { nil }
+    }
 
     /// The device code.
     package let key: String
@@ -97,7 +103,7 @@ extension Transaction {
                 OAuthRefusal("access_denied", Diagnosis("the person cancelled; this device code is of no more use")))
         case .approved(let id, let scopes):
             guard let account = account(id) else {
-                return .failure(OAuthRefusal("access_denied", Diagnosis("the account is gone")))
+                return .failure(.accountIsGone)
             }
             device.isRedeemed = true
             return .success((account, scopes))

@@ -58,6 +58,7 @@ package struct DevicePages: Sendable {
         let (key, decided) = (device.key, decision)
         let isDecided = exchange.world.update { tables in
             guard tables.device(showing: code, at: realm)?.key == key else { return false }
+            if case .approved(let account, _) = decided, tables.account(account) == nil { return false }
             return tables.change(DeviceAuthorization.self, key) { $0.decision = decided }
         }
         guard isDecided else { return pages.enterCode(exchange, code, problem: problem) }

@@ -29,9 +29,12 @@ package struct NewPerson: Sendable {
 
     /// Adds the person to the exchange's world.
     ///
-    /// - Parameter id: How the control API is to name the person; made from the address by default.
+    /// - Parameters:
+    ///   - id: How the control API is to name the person; made from the address by default.
+    ///   - obstacle: Why the provider can't have the person, in a sentence for the page.
     package static func make(
-        id: String? = nil, members: JSONObject, email: String, in exchange: Exchange
+        id: String? = nil, members: JSONObject, email: String, in exchange: Exchange,
+        unless obstacle: (borrowing Transaction) -> String? = { _ in nil }
     ) throws(Refusal) -> Account {
         guard TextRule.email.holds(email) else { throw Refusal("\"\(email)\" isn't an e-mail address.") }
         let (free, owner) = exchange.world.update { tables in
@@ -47,7 +50,8 @@ package struct NewPerson: Sendable {
         } catch {
             throw Refusal("\(error)")
         }
-        let obstacle = exchange.world.update { tables -> String? in
+        let met = exchange.world.update { tables -> String? in
+            if let obstacle = obstacle(tables) { return obstacle }
             guard tables.account(free) == nil, tables.first(Account.byEmail, email.lowercased()) == nil else {
                 return "Somebody else was quicker with \"\(free)\" or \(email): try again."
             }
@@ -57,7 +61,7 @@ package struct NewPerson: Sendable {
             tables.put(account)
             return nil
         }
-        if let obstacle { throw Refusal(obstacle) }
+        if let met { throw Refusal(met) }
         return account
     }
 

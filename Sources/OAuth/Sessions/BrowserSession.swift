@@ -34,11 +34,9 @@ package struct BrowserSession: Row {
 extension Exchange {
     /// The session of the request's browser at `issuer`, if it has one.
     package func session(at issuer: String) -> BrowserSession? {
-        let start = "\(BrowserSession.cookie(issuer))="
-        let pairs = (request.header("Cookie") ?? "").split(separator: ";").map { $0.drop { $0 == " " } }
-        guard let pair = pairs.first(where: { $0.hasPrefix(start) }) else { return nil }
+        guard let key = Cookies(request.header("Cookie") ?? "")[BrowserSession.cookie(issuer)] else { return nil }
         return world.read { tables in
-            guard let session = tables.find(BrowserSession.self, String(pair.dropFirst(start.count))),
+            guard let session = tables.find(BrowserSession.self, key),
                 session.issuer == issuer, session.expires > tables.now, tables.account(session.account) != nil
             else { return nil }
             return session
@@ -105,8 +103,11 @@ extension Transaction {
     /// Ends a session; as it was when it ended, or `nil` when it had ended before.
     package mutating func end(_ session: BrowserSession) -> BrowserSession? { pop(BrowserSession.self, session.key) }
 
-    /// Ends all sessions of a person, and forgets what the person has consented to.
+    /// Ends all sessions of a person, forgets what the person has consented to, and refuses the devices that the person has connected.
     package mutating func endSignIns(of account: String) {
+        for device in rows(DeviceAuthorization.byAccount, account) {
+            change(DeviceAuthorization.self, device.key) { $0.decision = .denied }
+        }
         remove(BrowserSession.byAccount, account)
         remove(Consent.byAccount, account)
     }

@@ -1,0 +1,44 @@
+/// A text that others are searched for, byte by byte in UTF-8. A search takes time in proportion to the length of both, whatever they
+/// are: it is Knuth, Morris and Pratt's. `String.contains` takes the product of the lengths where one of them isn't ASCII.
+package struct TextSearch: Sendable {
+    private let wanted: [UInt8]
+    /// How much of the first `i + 1` bytes of `wanted` both begins and ends them.
+    private let borders: [Int]
+
+    /// Upper and lower case are the same. Characters that Unicode can write in two ways are found as they are written.
+    package init(_ wanted: String) { self.init(exactly: wanted.lowercased().utf8) }
+
+    init(exactly wanted: some Sequence<UInt8>) {
+        let wanted = Array(wanted)
+        var borders: [Int] = []
+        borders.reserveCapacity(wanted.count)
+        for place in wanted.indices {
+            guard place > 0 else {
+                borders.append(0)
+                continue
+            }
+            var length = borders[place - 1]
+            while length > 0, wanted[place] != wanted[length] { length = borders[length - 1] }
+            borders.append(wanted[place] == wanted[length] ? length + 1 : 0)
+        }
+        self.wanted = wanted
+        self.borders = borders
+    }
+
+    package func isFound(in text: String) -> Bool { end(in: text.lowercased().utf8) != nil }
+
+    /// Where the first occurrence ends.
+    func end<Bytes: Collection<UInt8>>(in bytes: Bytes) -> Bytes.Index? {
+        guard !wanted.isEmpty else { return bytes.startIndex }
+        var length = 0
+        var place = bytes.startIndex
+        while place < bytes.endIndex {
+            let byte = bytes[place]
+            while length > 0, byte != wanted[length] { length = borders[length - 1] }
+            if byte == wanted[length] { length += 1 }
+            bytes.formIndex(after: &place)
+            if length == wanted.count { return place }
+        }
+        return nil
+    }
+}
