@@ -9,7 +9,7 @@ import JSON
 // What salt and password are hashed in, where the order isn't given, isn't documented: either will do. Nobody signs in with
 // BCRYPT and ARGON2, which OpenSSL doesn't have.
 
-struct ImportedHash: Codable, Sendable {
+struct ImportedHash: Codable, Equatable, Sendable {
     enum Algorithm: String, Codable, Sendable {
         case hmacSHA512 = "HMAC_SHA512"
         case hmacSHA256 = "HMAC_SHA256"

@@ -2,6 +2,7 @@ import EmulatorCore
 import JOSE
 import JSON
 import OAuth
+import Time
 
 // v2 and admin/v2 projects/P/config; emulator/v1/projects/P/config
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects/getConfig
@@ -147,7 +148,8 @@ extension FirebaseProvider {
             if setsTenants { settings.allowsTenants = tenants ?? false }
             var others = project.otherSettings
             try others.change(
-                call.fields.members, paths ?? UpdateMask(named: call.fields.names), fields: FirebaseProvider.otherFields,
+                call.fields.members, paths ?? UpdateMask(named: call.fields.names),
+                fields: FirebaseProvider.otherFields,
                 now: tables.now.textOfTimestamp)
             settings.others = others
             tables.put(settings)
