@@ -130,12 +130,11 @@ test-kills: build
 	UNDERSTUDY_STORE=sqlite:#temporary Tests/Stress/redeem $(BINARY) 10
 
 # Two daemons on one PostgreSQL: fifty clients use one thing at both, for each kind of thing that works once; one daemon is ended by
-# SIGKILL, KILLS times under load; one begins while another is alone, was killed or stands still; PostgreSQL is stopped and started; both
-# daemons are restarted in turn behind haproxy. A quarter of an hour, and with SHORT=1 a minute and a half.
+# SIGKILL, KILLS times under load; PostgreSQL is stopped and started; both daemons are restarted in turn behind haproxy. Ten minutes,
+# and with SHORT=1 a minute.
 test-replicas: build stores
 	Tests/Stress/redeem $(BINARY) $(if $(SHORT),10,200) replicas
 	Tests/Stress/kills $(BINARY) $(if $(SHORT),10,$(KILLS)) postgresql
-	Tests/Stress/owner $(BINARY) $(if $(SHORT),9,90)
 	Tests/Stress/outage $(BINARY) $(if $(SHORT),2,10)
 	Tests/Stress/rolling $(BINARY) $(if $(SHORT),1,10)
 

@@ -65,16 +65,46 @@ struct PostgreSQLFailureTests {
         }
     }
 
-    @Test("a world that somebody else keeps locked is refused in time, and used again")
+    @Test("what version 1 left is brought up to this version")
+    func upgrade() async throws {
+        let seed = try seed()
+        try await TestDatabase.withSchema { url in
+            try PostgreSQLStores(url).close()
+            try TestDatabase.execute(
+                "ALTER TABLE understudy_worlds ADD owner bigint NOT NULL DEFAULT 0, ADD wanted timestamptz", at: url)
+            try TestDatabase.execute("UPDATE understudy_meta SET value = '1' WHERE name = 'schema'", at: url)
+            #expect(attempt(try PostgreSQLStores(url).store(of: "w", seed: seed), "a") == nil)
+            let version = try TestDatabase.execute("SELECT value FROM understudy_meta WHERE name = 'schema'", at: url)
+            #expect(version == ["\(PostgreSQLSchema.version)"])
+            let columns =
+                "SELECT attname::text FROM pg_attribute WHERE attrelid = 'understudy_worlds'::regclass AND attnum > 0"
+            #expect(
+                try TestDatabase.execute("\(columns) AND NOT attisdropped ORDER BY attnum", at: url)
+                    == ["id", "name", "version", "beginning", "used"])
+        }
+    }
+
+    @Test("a world that somebody else keeps locked is refused in time, and used again; others are used meanwhile")
     func slow() async throws {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
-            let store = try PostgreSQLStores(url).store(of: "w", seed: seed)
+            let stores = try PostgreSQLStores(url)
+            let (store, free) = (stores.store(of: "w", seed: seed), stores.store(of: "free", seed: seed))
             let other = try PostgreSQLConnection(PostgreSQLAddress(url), until: .now + .seconds(5))
-            let statements = ["BEGIN", "SELECT * FROM understudy_worlds FOR UPDATE"]
+            let statements = ["BEGIN", "SELECT * FROM understudy_worlds WHERE name = 'w' FOR UPDATE"]
             try other.run(statements.map { PostgreSQLStatement($0, $0)() }, until: .now + .seconds(5))
-            #expect(attempt(store, "a") == .slow)
-            // Looking doesn't wait.
+            let isRefused = Atomic<Bool>(false)
+            Thread {
+                #expect(attempt(store, "a") == .slow)
+                isRefused.store(true, ordering: .releasing)
+            }.start()
+            var count = 0
+            while !isRefused.load(ordering: .acquiring) {
+                #expect(attempt(free, "\(count)") == nil)
+                count += 1
+            }
+            #expect(count > 1)
+            // What wasn't written isn't there, and looking takes no lock.
             #expect(try keys(store).isEmpty)
             try other.run([PostgreSQLStatement("ROLLBACK", "ROLLBACK")()], until: .now + .seconds(5))
             #expect(attempt(store, "b") == nil)
@@ -152,7 +182,7 @@ struct PostgreSQLFailureTests {
                 ("ALTER ROLE \(role) NOLOGIN", "ALTER ROLE \(role) LOGIN", .gone),
                 (
                     "UPDATE understudy_meta SET value = '99' WHERE name = 'schema'",
-                    "UPDATE understudy_meta SET value = '1' WHERE name = 'schema'", .newer
+                    "UPDATE understudy_meta SET value = '\(PostgreSQLSchema.version)' WHERE name = 'schema'", .newer
                 ),
             ]
             var expected = ["a"]

@@ -80,11 +80,7 @@ package final class Dispatcher: Sendable {
         count()
         let stores = worlds.stores
         guard stores.canFail else { return handle(request, from: nil) }
-        if !stores.waits {
-            let call = StoreCall(mayWait: false)
-            let reply = StoreCall.within(call) { handle(request, from: nil) }
-            if !call.beginsAgain { return reply }
-        }
+        if !stores.waits { return StoreCall.within(StoreCall(mayWait: false)) { handle(request, from: nil) } }
         return .later { [self] done in
             worlds.stores.threads.run { [self] in
                 StoreCall.within(StoreCall()) { handle(request, from: nil).deliver(done) }
@@ -97,23 +93,15 @@ package final class Dispatcher: Sendable {
         let began = MachineClock.microseconds
         let named: NamedWorld
         do throws(Refusal) { named = try namedWorld(of: request) } catch {
-            if beginsAgain { return Dispatcher.nothing }
             let nowhere = NamedWorld(unreadable: request, unnamed: worlds.unnamed)
             return .now(identified(error.response, request, at: Address(request, in: nowhere) { _ in false }, id: id))
         }
         let found = worlds.world(named.name)
-        if beginsAgain { return Dispatcher.nothing }
         let operations = self.operations(of: found)
         let address = Address(
             request, in: named, alias: { operations.alias(of: $0) }, knows: { operations.serves($0) })
         guard let world = found else {
             return .now(identified(noWorld(named.name), request, at: address, id: id))
-        }
-        if worlds.stores.isShared, let call = StoreCall.current {
-            // What the daemon's own calls ask of other worlds may take a while; so may the scenarios of a world that begins.
-            let isWaiting = address.host == nil || !scenarios.isEmpty && parent == nil && !world.isPrepared
-            if isWaiting, call.beginAgain() { return Dispatcher.nothing }
-            call.noteBegun()
         }
         if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
         let context = RequestContext(
@@ -124,12 +112,6 @@ package final class Dispatcher: Sendable {
         guard !scenarios.isEmpty, parent == nil, !world.isPrepared else { return answer(context) }
         return prepared(context)
     }
-
-    /// Whether the request is begun again on a thread that may wait, before anything was done for it.
-    private var beginsAgain: Bool { worlds.stores.isShared && StoreCall.current?.beginsAgain == true }
-
-    /// What becomes of a request that is begun again.
-    private static var nothing: Reply { .now(Response(status: 503)) }
 
     private struct Refusal: Error {
         let response: Response

@@ -65,7 +65,7 @@ extension RateStatus {
 
 /// The requests of one person or app in the running hour.
 struct RequestCount: Row {
-    static let table = Table<RequestCount>("github.requestCount", limit: 100_000, isWrittenBehind: true) { $0.resetsAt }
+    static let table = Table<RequestCount>("github.requestCount", limit: 100_000) { $0.resetsAt }
 
     let key: String
     var used = 0

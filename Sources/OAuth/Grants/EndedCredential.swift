@@ -1,7 +1,6 @@
 import EmulatorCore
 
-/// Why a code or token stopped working before its time, for diagnoses. That it has is written at once; this may be lost with a
-/// daemon that is killed.
+/// Why a code or token stopped working before its time, for diagnoses.
 package struct EndedCredential<Grant: OAuthGrant>: Row {
     package static var table: Table<Self> { Grant.tables.ended }
 

@@ -39,7 +39,7 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
         codesByGrant = Index("grant") { $0.grant }
         codes = Table("\(provider).code", indexes: [codesByGrant]) { $0.expires + codeMemory }
         tokensByGrant = Index("grant") { $0.grant }
-        ended = Table("\(provider).ended", limit: 1_000, isWrittenBehind: true)
+        ended = Table("\(provider).ended", limit: 1_000)
         tokens = Table("\(provider).token", limit: 1 << 21, indexes: [tokensByGrant] + tokenIndexes) { token in
             token.expires.map { $0 + tokenMemory }
         }

@@ -7,12 +7,9 @@ import PostgreSQL
 /// learn what others did. Its rows are for those that don't hold it yet. Rows are in the order of their places: the version that
 /// added them, and their number in it. Values that a world has one of are rows of a table without a name. Keys and values are
 /// bytes: a text of PostgreSQL's can't hold U+0000.
-///
-/// A world may have an owner: a daemon that is alone, and as long as it owns the world, nobody else changes it (`WorldOwnership`).
-/// `wanted` says since when others ask the owner to let go of it.
 enum PostgreSQLSchema {
     /// Changes with the layout. What declarations of tables say of their rows isn't part of it.
-    static let version = 1
+    static let version = 2
 
     /// What makes each version from the one before it.
     static let upgrades: [[String]] = [
@@ -39,7 +36,12 @@ enum PostgreSQLSchema {
             "CREATE INDEX understudy_changes_by_time ON understudy_changes(at)",
             "INSERT INTO understudy_meta VALUES ('schema', '1')",
             "INSERT INTO understudy_meta VALUES ('replicas', '')",
-        ] + RecordingSchema.tables
+        ] + RecordingSchema.tables,
+        [
+            // Worlds had owners.
+            "ALTER TABLE understudy_worlds DROP COLUMN owner, DROP COLUMN wanted",
+            "UPDATE understudy_meta SET value = '2' WHERE name = 'schema'",
+        ],
     ]
 
     /// The kind of a row that holds a value of the world.
@@ -82,8 +84,7 @@ enum PostgreSQLSchema {
         INSERT INTO understudy_worlds(name, version, beginning) VALUES ($1, 1, 1)
         ON CONFLICT (name) DO NOTHING RETURNING id
         """)
-    static let lock = statement(
-        "lock", "SELECT version, owner FROM understudy_worlds WHERE id = $1 FOR UPDATE")
+    static let lock = statement("lock", "SELECT version FROM understudy_worlds WHERE id = $1 FOR UPDATE")
     static let remove = statement("remove", "DELETE FROM understudy_worlds WHERE id = $1")
     static let removeRows = statement("remove_rows", "DELETE FROM understudy_rows WHERE world = $1")
     static let removeChanges = statement("remove_changes", "DELETE FROM understudy_changes WHERE world = $1")
@@ -127,25 +128,21 @@ enum PostgreSQLSchema {
     static let addChange = statement("add_change", "INSERT INTO understudy_changes VALUES ($1, $2, $3, $4, now(), $5)")
     static let change = statement(
         "change", "SELECT 1 FROM understudy_changes WHERE world = $1 AND version = $2 AND writer = $3")
-    static let setVersion = statement(
-        "set_version", "UPDATE understudy_worlds SET version = $2, used = now() WHERE id = $1")
-    /// Fails with the state below where the world isn't as of the version $2, or another daemon owns it, and so takes all that is sent
-    /// together with it along.
+    /// Fails with the state below where the world hasn't the version $2, and so takes all that is sent together with it along.
     static let compareAndSetVersion = statement(
         "compare_and_set_version",
         """
         WITH done AS (
-            UPDATE understudy_worlds SET version = $3, used = now() WHERE id = $1 AND version = $2 AND owner IN (0, $4)
-            RETURNING 1)
+            UPDATE understudy_worlds SET version = $3, used = now() WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
-    /// The same for the owner of a world that began afresh.
+    /// The same for a world that begins anew.
     static let compareAndSetBeginning = statement(
         "compare_and_set_beginning",
         """
         WITH done AS (
             UPDATE understudy_worlds SET version = $3, beginning = $3, used = now()
-            WHERE id = $1 AND version = $2 AND owner IN (0, $4) RETURNING 1)
+            WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
     /// Division by zero.
@@ -157,40 +154,9 @@ enum PostgreSQLSchema {
     /// Whoever would change the world from the version that it had can't any more.
     static let skipVersion = statement(
         "skip_version", "UPDATE understudy_worlds SET version = version + 1 WHERE id = $1")
-    static let setBeginning = statement(
-        "set_beginning", "UPDATE understudy_worlds SET version = $2, beginning = $2, used = now() WHERE id = $1")
     /// Whoever misses one of those that go loads the world anew.
     static let trim = statement(
         "trim", "DELETE FROM understudy_changes WHERE at < now() - interval '\(changeLife)'")
-
-    // MARK: - Owners
-
-    /// Owns a world, unless another daemon does, or may want to change it.
-    static let own = statement(
-        "own",
-        """
-        UPDATE understudy_worlds SET owner = $2, wanted = NULL WHERE id = $1 AND owner IN (0, $2) AND NOT EXISTS (
-            SELECT 1 FROM understudy_replicas WHERE token <> $2 AND seen > now() - interval '30 seconds')
-        """)
-    /// The worlds that a daemon owns, and that nobody else wants.
-    static let owned = statement("owned", "SELECT id FROM understudy_worlds WHERE owner = $1 AND wanted IS NULL")
-    static let letGo = statement(
-        "let_go", "UPDATE understudy_worlds SET owner = 0, wanted = NULL WHERE id = $1 AND owner = $2")
-    static let letGoOfAll = statement(
-        "let_go_of_all", "UPDATE understudy_worlds SET owner = 0, wanted = NULL WHERE owner = $1")
-    /// Asks the owners of all worlds that others own to let go of them.
-    static let want = statement(
-        "want", "UPDATE understudy_worlds SET wanted = now() WHERE owner NOT IN (0, $1) AND wanted IS NULL")
-    /// Takes away what was wanted for longer than its owner may have gone on without having seen it
-    /// (`PostgreSQLOwnership.lease`, and what the two clocks may differ meanwhile).
-    static let takeAway = statement(
-        "take_away",
-        """
-        UPDATE understudy_worlds SET owner = 0, wanted = NULL
-        WHERE owner NOT IN (0, $1) AND wanted < now() - interval '1200 milliseconds'
-        """)
-    static let ownedByOthers = statement(
-        "owned_by_others", "SELECT count(*) FROM understudy_worlds WHERE owner NOT IN (0, $1)")
 
     // MARK: - Rows
 

@@ -3,79 +3,35 @@ import Synchronization
 
 // What other daemons have changed.
 
-typealias PostgreSQLRefresher = Batches<PostgreSQLRefresh>
-
-/// A wish to know what others have changed in some worlds.
-final class PostgreSQLRefresh: BatchItem, @unchecked Sendable {
-    let stores: [PostgreSQLStore]
-    var news: [ObjectIdentifier: StoreNews] = [:]
-    var failure: StoreFailure?
-
-    init(_ stores: [PostgreSQLStore]) { self.stores = stores }
-}
-
-extension PostgreSQLStores {
-    /// Looks for changes by others in several worlds, in one round trip together with whoever looks at the same time.
-    package func refresh(_ stores: [any Store]) -> [StoreNews] {
-        var asked = stores.compactMap { $0 as? PostgreSQLStore }.filter { !$0.isCurrent }
-        if asked.contains(where: { $0.isOwned.load(ordering: .acquiring) }) {
-            do throws(StoreFailure) { try ownership.look() } catch { StoreCall.current?.note(error) }
-            asked.removeAll { $0.isCurrent }
-        }
-        guard !asked.isEmpty else { return stores.map { _ in .same } }
-        let refresh = PostgreSQLRefresh(asked)
-        refresher.run(refresh, atMost: .max) { batch in
-            do throws(StoreFailure) {
-                let news = try news(of: batch)
-                for refresh in batch { refresh.news = news }
-            } catch {
-                for refresh in batch { refresh.failure = error }
-            }
-        }
-        if let failure = refresh.failure { StoreCall.current?.note(failure) }
-        return stores.map { store in
-            guard let store = store as? PostgreSQLStore else { return store.refresh() }
-            return refresh.news[ObjectIdentifier(store)] ?? .same
-        }
-    }
-
-    private func news(of batch: [PostgreSQLRefresh]) throws(StoreFailure) -> [ObjectIdentifier: StoreNews] {
-        var left: [ObjectIdentifier: PostgreSQLStore] = [:]
-        for store in batch.lazy.flatMap(\.stores) { left[ObjectIdentifier(store)] = store }
-        var news: [ObjectIdentifier: StoreNews] = [:]
-        while !left.isEmpty {
-            var asked: [(store: PostgreSQLStore, id: Int64, version: Int64)] = []
-            for (key, store) in left {
-                switch try store.place() {
-                case nil: (news[key], left[key]) = (.gone, nil)
-                case (let id, let version)?: asked.append((store: store, id: id, version: version))
-                }
-            }
-            let calls = asked.map { PostgreSQLSchema.news(.integer($0.id), .integer($0.version)) }
-            guard !calls.isEmpty else { break }
-            let results = try pool.use { connection throws(PostgreSQLError) in
-                try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
-            }
-            for (asked, result) in zip(asked, results) {
-                let key = ObjectIdentifier(asked.store)
-                let (found, isAll) = try asked.store.take(result, asked.id)
-                if found != .same || news[key] == nil { news[key] = found }
-                if isAll { left[key] = nil }
-            }
-        }
-        return news
-    }
-}
-
 extension PostgreSQLStore {
+    func refresh() -> StoreNews {
+        var news = StoreNews.same
+        do throws(StoreFailure) {
+            while true {
+                guard let (id, version) = try place() else { return .gone }
+                let result = try stores.pool.use { connection throws(PostgreSQLError) in
+                    try connection.run(
+                        [PostgreSQLSchema.news(.integer(id), .integer(version))],
+                        until: .now + PostgreSQLPool.answerLimit)[0]
+                }
+                let (found, isAll) = try take(result, id)
+                if found != .same { news = found }
+                if isAll { return news }
+            }
+        } catch {
+            note(error)
+            return news
+        }
+    }
+
     /// The world's number and version, once it is loaded; `nil` when it has gone.
-    fileprivate func place() throws(StoreFailure) -> (Int64, Int64)? {
+    private func place() throws(StoreFailure) -> (Int64, Int64)? {
         try load()
         return state.withLock { state in state.held.map { ($0.id, $0.version) } }
     }
 
     /// Takes over what was found. `isAll` is `false` where there may be more.
-    fileprivate func take(
+    private func take(
         _ result: PostgreSQLResult, _ id: Int64
     ) throws(StoreFailure) -> (news: StoreNews, isAll: Bool) {
         guard result.count > 0 else {

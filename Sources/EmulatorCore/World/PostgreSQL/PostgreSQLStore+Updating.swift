@@ -2,205 +2,281 @@ import Platform
 import PostgreSQL
 import Synchronization
 
-// How a world is changed. Updates that come at the same time are written together, in one transaction.
-//
-// As long as nobody else changes the world, that is one round trip: each closure runs in turn on the world in memory, all that they did
-// is undone, and it is sent with the world's version, which must be the same in PostgreSQL. Then it is done again in memory.
-//
-// When somebody else does, it is two round trips. The first locks the world's row and
-// brings what others have changed: then the world in memory is as it is in PostgreSQL, and stays so for everybody until the
-// transaction ends. Each closure runs in turn, and all that they did is undone in memory. The second round trip writes it and commits.
-// Then it is done again in memory.
+// How a world is changed. The closure runs on the world in memory, and what it did is sent to PostgreSQL before anybody else sees it:
+// in one transaction, with the version from which it began. Where another daemon has changed the world since, all of it is undone, and
+// done again on what the other has left; this time the world's row is locked first, so that nobody comes in between.
 
 extension PostgreSQLStore {
-    private static let batchLimit = 128
-
     func update<Result: Sendable, Failure: Error>(
         _ body: (inout Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if let outcome = updateOwned(body) { return try outcome.get() }
-        return try withoutActuallyEscaping(body) { (body) throws(Failure) -> Result in
-            let update = ClosureUpdate(body)
-            // What has failed already is refused: nobody waits for its changes.
-            if StoreCall.current?.failure == nil { run(update) }
-            update.body = nil
-            switch update.outcome {
-            case .success(let result): return result
-            case .failure(let error): throw error
-            case nil:
-                var transaction = Transaction(tables: MemoryTables(state.withLock { $0.seed }))
-                return try body(&transaction)
+        var outcome: Swift.Result<Result, Failure>?
+        // A request whose store has failed is refused: it changes nothing more.
+        if StoreCall.current?.failure == nil {
+            commit { tables in
+                var transaction = Transaction(tables: tables)
+                do throws(Failure) {
+                    outcome = .success(try body(&transaction))
+                    return true
+                } catch {
+                    outcome = .failure(error)
+                    return false
+                }
             }
         }
+        if let outcome { return try outcome.get() }
+        var transaction = Transaction(tables: MemoryTables(state.withLock { $0.seed }))
+        return try body(&transaction)
     }
 
     func reset(to seed: Seed, putting: (inout Transaction) -> Void, also: () -> Void) {
-        withoutActuallyEscaping(putting) { putting in
-            withoutActuallyEscaping(also) { also in
-                let update = ResetUpdate(seed, putting, also)
-                if !resetOwned(update) { run(update) }
-                (update.putting, update.also) = (nil, nil)
-            }
-        }
-    }
-
-    func run(_ update: PostgreSQLUpdate) {
-        updates.run(update, atMost: PostgreSQLStore.batchLimit) { batch in
-            // Whatever isn't a closure's is alone.
-            for part in batch.split(maxSplits: batch.count, whereSeparator: { !$0.isClosure }) {
-                process(Array(part))
-            }
-            for update in batch where !update.isClosure { process([update]) }
-        }
-        if let failure = update.failure { note(failure) }
-        stores.changes.note(update.position)
-    }
-
-    private func process(_ batch: [PostgreSQLUpdate]) {
-        do throws(StoreFailure) {
-            if let transfer = batch.first as? OwnershipUpdate { return try transfer.change() }
-            // What came while the world was about to be owned.
-            if changeOwned(batch) { return }
-            try change(batch)
-        } catch {
-            if error.kind == .undeclared, batch.count > 1 {
-                // One of them can't be written.
-                for update in batch { process([update]) }
-            } else {
-                for update in batch { update.failure = error }
-            }
-        }
-    }
-
-    // MARK: - Transactions
-
-    /// After a conflict, so many batches take two round trips.
-    private static let caution = 8
-
-    /// Changes the world in one round trip. `false` when it must be done in two.
-    private func changeAtOnce(_ batch: [PostgreSQLUpdate]) throws(StoreFailure) -> Bool {
-        guard !(batch.first is ResetUpdate) else { return false }
-        guard caution.load(ordering: .relaxed) == 0 else {
-            caution.subtract(1, ordering: .relaxed)
-            return false
-        }
-        try load()
-        let ready = state.withLock { state -> (id: Int64, version: Int64, change: SharedChange)? in
-            guard let held = state.held else { return nil }
-            let change = PostgreSQLStore.run(batch, held)
-            // What can't be read is told where the world is loaded anew.
-            guard held.shared.failure == nil else {
-                state.held = nil
-                return nil
-            }
-            return (id: held.id, version: held.version, change: change)
-        }
-        guard let (id, version, change) = ready else { return false }
-        let written = try change.written()
-        if written.isEmpty {
-            // A generator has moved on, though that isn't written.
-            state.withLock { _ in change.settle(but: written) }
-            return batch.allSatisfy(\.isRefreshed)
-        }
-        let write = SharedWrite(id, version, change, written)
-        let result = try stores.pool.useOnce { connection throws(PostgreSQLError) in
-            try connection.run(write.callsAtOnce(stores.writer), until: .now + PostgreSQLPool.answerLimit)
-        }
-        switch result {
-        case .success:
-            finish(write)
+        commit(from: seed) { tables in
+            var transaction = Transaction(tables: tables)
+            transaction.clock = WorldClock(seed)
+            transaction[RandomSource.self] = RandomSource(seed)
+            putting(&transaction)
             return true
-        case .failure(let error) where error.isConflict || error.state == PostgreSQLSchema.otherVersionState:
-            caution.store(PostgreSQLStore.caution, ordering: .relaxed)
-            return false
-        case .failure(let error) where error.kind == .closed: return false
-        case .failure(let error) where error.isUncertain:
-            guard try hasHappened(write) else { return false }
-            finish(write)
-            return true
-        case .failure(let error): throw StoreFailure(error)
+        } then: { state in
+            (state.seed, state.rowSeed) = (seed, seed)
+            state.seedings += 1
+            also()
         }
-    }
-
-    /// What has become of a transaction.
-    private enum Outcome {
-        case done
-        case again
-        case failed(StoreFailure)
-        /// Another daemon owns the world.
-        case owned
-        /// The connection was lost while it was being committed.
-        case unknown(SharedWrite)
     }
 
     private static let attempts = 8
 
-    private func change(_ batch: [PostgreSQLUpdate]) throws(StoreFailure) {
+    /// Runs a change and writes what it did. `run` returns `false` where all of that is to be undone, and may run several times; `then` is
+    /// part of what has been written. With `seed`, the world begins anew from it. A failure is told to `StoreCall`.
+    private func commit(
+        from seed: Seed? = nil, _ run: (MemoryTables) -> Bool, then: (inout State) -> Void = { _ in }
+    ) {
         var news = StoreChange()
         defer { tell(news) }
-        if try changeAtOnce(batch) { return }
-        var isLost = false
-        for _ in 0..<PostgreSQLStore.attempts {
-            try load()
-            guard let (id, version) = state.withLock({ state in state.held.map { ($0.id, $0.version) } }) else {
-                return
+        do throws(StoreFailure) {
+            for attempt in 0..<PostgreSQLStore.attempts {
+                try load()
+                let outcome = state.withLock { state -> Swift.Result<Bool, StoreFailure> in
+                    do throws(StoreFailure) {
+                        return .success(
+                            try attempt == 0
+                                ? change(&state, from: seed, run, then)
+                                : changeLocked(&state, from: seed, run, then, &news))
+                    } catch { return .failure(error) }
+                }
+                if try outcome.get() { return }
             }
-            let result = try stores.pool.useOnce { connection throws(PostgreSQLError) in
-                try transact(batch, connection, id, version, &news)
-            }
-            switch result {
-            case .success(.done): return
-            case .success(.again): continue
-            case .success(.failed(let failure)): throw failure
-            case .success(.owned): try stores.ownership.claimAll()
-            case .success(.unknown(let write)):
-                if try hasHappened(write) { return finish(write) }
-            case .failure(let error) where error.isConflict: continue
-            case .failure(let error):
-                guard !isLost, error.isEnd else { throw StoreFailure(error) }
-                isLost = true
-            }
-        }
-        throw StoreFailure(.slow, "PostgreSQL: others change the world all the time")
+            throw StoreFailure(.slow, "PostgreSQL: others change the world all the time")
+        } catch { note(error) }
     }
 
-    /// - Throws: When nothing can have been written.
-    private func transact(
-        _ batch: [PostgreSQLUpdate], _ connection: PostgreSQLConnection, _ id: Int64, _ version: Int64,
-        _ news: inout StoreChange
-    ) throws(PostgreSQLError) -> Outcome {
-        let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
-        let results = try connection.run(
-            [
-                PostgreSQLSchema.begin(), PostgreSQLSchema.lock(.integer(id)),
-                PostgreSQLSchema.changes(.integer(id), .integer(version)),
-            ], until: deadline)
-        guard results[1].count == 0 || [0, stores.writer].contains(results[1].integer(0, 1)) else {
-            try connection.run([PostgreSQLSchema.rollback()], until: deadline)
-            return .owned
+    // MARK: - Attempts
+
+    /// Changes the world in one round trip. `false` when another daemon came in between, or may have.
+    private func change(
+        _ state: inout State, from seed: Seed?, _ run: (MemoryTables) -> Bool, _ then: (inout State) -> Void
+    ) throws(StoreFailure) -> Bool {
+        guard state.held != nil else { return state.isGone }
+        guard let pending = try prepare(&state, from: seed, run) else {
+            // Whoever hasn't looked for what other daemons did may have changed nothing because of something old.
+            return StoreCall.current?.hasRefreshed(self) == true
         }
-        let outcome: Outcome
-        let write: SharedWrite
-        switch prepare(batch, id, results[1], results[2], &news) {
-        case .write(let prepared): write = prepared
-        case .nothing:
-            try connection.run([PostgreSQLSchema.rollback()], until: deadline)
-            return .done
-        case .again:
-            try connection.run([PostgreSQLSchema.rollback()], until: deadline)
-            return .again
-        case .failed(let failure):
-            try connection.run([PostgreSQLSchema.rollback()], until: deadline)
-            return .failed(failure)
-        }
-        do throws(PostgreSQLError) {
-            try connection.run(write.calls(stores.writer), until: deadline)
-            finish(write)
-            outcome = .done
+        let sent: Swift.Result<Void, PostgreSQLError>
+        do throws(StoreFailure) {
+            sent = try stores.pool.useOnce { connection throws(PostgreSQLError) -> Void in
+                _ = try connection.run(pending.calls(stores.writer), until: .now + PostgreSQLPool.answerLimit)
+            }
         } catch {
-            guard error.isUncertain else { throw error }
-            outcome = .unknown(write)
+            pending.undo()
+            throw error
         }
-        return outcome
+        return try settle(sent, pending, &state, then)
+    }
+
+    /// Changes the world in two round trips, of which the first locks its row and brings what others have changed. `false` when that has
+    /// to be done again.
+    private func changeLocked(
+        _ state: inout State, from seed: Seed?, _ run: (MemoryTables) -> Bool, _ then: (inout State) -> Void,
+        _ news: inout StoreChange
+    ) throws(StoreFailure) -> Bool {
+        guard let held = state.held else { return state.isGone }
+        var pending: Pending?
+        var (isDone, failure): (Bool, StoreFailure?) = (false, nil)
+        let sent = try stores.pool.useOnce { connection throws(PostgreSQLError) -> Void in
+            let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
+            let results = try connection.run(
+                [
+                    PostgreSQLSchema.begin(), PostgreSQLSchema.lock(.integer(held.id)),
+                    PostgreSQLSchema.changes(.integer(held.id), .integer(held.version)),
+                ], until: deadline)
+            do throws(StoreFailure) {
+                if try catchUp(&state, results[1], results[2], &news) {
+                    pending = try prepare(&state, from: seed, run)
+                    isDone = pending == nil
+                } else {
+                    isDone = state.isGone
+                }
+            } catch { failure = error }
+            let calls = pending?.calls(stores.writer) ?? []
+            try connection.run(
+                calls + [pending == nil ? PostgreSQLSchema.rollback() : PostgreSQLSchema.commit()], until: deadline)
+        }
+        if let failure { throw failure }
+        if isDone { return true }
+        return try settle(sent, pending, &state, then)
+    }
+
+    /// Takes over what others have changed until the world's row was locked. `false` when the world has gone, or must be loaded anew.
+    private func catchUp(
+        _ state: inout State, _ world: PostgreSQLResult, _ changes: PostgreSQLResult, _ news: inout StoreChange
+    ) throws(StoreFailure) -> Bool {
+        guard world.count > 0 else {
+            (state.held, state.isGone) = (nil, true)
+            return false
+        }
+        do throws(StoreFailure) {
+            for row in 0..<changes.count {
+                // One that comes between is gone.
+                guard let held = state.held, changes.integer(row, 1) == held.version else { break }
+                try PostgreSQLStore.apply(changes.bytes(row, 2), as: changes.integer(row, 0), to: &state, &news)
+            }
+        } catch {
+            state.held = nil
+            throw error
+        }
+        if state.held?.version != world.integer(0, 0) { state.held = nil }
+        return state.held != nil
+    }
+
+    // MARK: - What was changed
+
+    /// What a change has done to the tables in memory, until it is known whether it is written.
+    private struct Pending {
+        /// The world as it is once it is written.
+        let held: Held
+        let before: Int64
+        let change: SharedChange
+        let written: SharedChange.Written
+
+        func undo() { held.tables.undo() }
+
+        /// All that is sent. The first call fails unless the world has the version from which the change began.
+        func calls(_ writer: Int64) -> [PostgreSQLCall] {
+            let (world, version) = (PostgreSQLValue.integer(held.id), PostgreSQLValue.integer(held.version))
+            let set =
+                change.isReset ? PostgreSQLSchema.compareAndSetBeginning : PostgreSQLSchema.compareAndSetVersion
+            var calls = [
+                set(world, .integer(before), version),
+                PostgreSQLSchema.addChange(
+                    world, version, .integer(before), .integer(writer), .bytes(written.change.bytes)),
+            ]
+            if change.isReset { calls.append(PostgreSQLSchema.removeRows(world)) }
+            calls += written.rows.map { PostgreSQLSchema.put($0, of: held.id) }
+            calls += written.values.map { name, value in PostgreSQLSchema.put(name, value, of: held.id) }
+            return calls
+        }
+    }
+
+    /// Runs a change on the tables in memory. `nil` when nothing is to be written.
+    private func prepare(
+        _ state: inout State, from seed: Seed?, _ run: (MemoryTables) -> Bool
+    ) throws(StoreFailure) -> Pending? {
+        guard var held = state.held else { return nil }
+        let before = held.version
+        if let seed {
+            held.shared = SharedTables(StoredCoder(profiles: seed.format.profiles))
+            held.tables = MemoryTables(seed, shared: held.shared)
+        }
+        let (tables, shared) = (held.tables, held.shared)
+        tables.begin()
+        shared.journal.isOpen = true
+        let isWanted = run(tables)
+        shared.journal.isOpen = false
+        let change = SharedChange(
+            of: tables, shared, at: (before + 1) * PostgreSQLSchema.placesOfVersion, isReset: seed != nil)
+        if let failure = shared.failure {
+            state.held = nil
+            throw failure
+        }
+        guard isWanted else {
+            tables.undo()
+            return nil
+        }
+        do throws(StoreFailure) {
+            let written = try change.written()
+            guard !written.isEmpty else {
+                tables.commit()
+                return nil
+            }
+            held.version = try PostgreSQLSchema.checked(
+                before + 1 + Int64(change.count) / PostgreSQLSchema.placesOfVersion)
+            if change.isReset { held.beginning = held.version }
+            return Pending(held: held, before: before, change: change, written: written)
+        } catch {
+            tables.undo()
+            throw error
+        }
+    }
+
+    /// Keeps or undoes what was sent. `false` when it is to be done again.
+    private func settle(
+        _ sent: Swift.Result<Void, PostgreSQLError>, _ pending: Pending?, _ state: inout State,
+        _ then: (inout State) -> Void
+    ) throws(StoreFailure) -> Bool {
+        guard case .failure(let error) = sent else {
+            if let pending { finish(pending, &state, then) }
+            return pending != nil
+        }
+        if let pending {
+            do throws(StoreFailure) {
+                if error.isUncertain, try hasWritten(pending.held.id, pending.held.version) {
+                    finish(pending, &state, then)
+                    return true
+                }
+            } catch {
+                // What the world is now isn't known.
+                state.held = nil
+                throw error
+            }
+            pending.undo()
+        }
+        let isOld = error.isConflict || error.state == PostgreSQLSchema.otherVersionState
+        guard isOld || error.isEnd || pending != nil && error.isUncertain else { throw StoreFailure(error) }
+        return false
+    }
+
+    private func finish(_ pending: Pending, _ state: inout State, _ then: (inout State) -> Void) {
+        pending.held.tables.commit()
+        pending.change.settle()
+        for (name, value) in pending.written.values { pending.held.shared.noteWritten(name, value) }
+        state.held = pending.held
+        then(&state)
+    }
+
+    /// Looks whether a change was committed whose connection was lost meanwhile. As long as the transaction may still be committed, it
+    /// has a lock, for which this waits.
+    ///
+    /// - Throws: `unknown` when that can't be found out.
+    private func hasWritten(_ id: Int64, _ version: Int64) throws(StoreFailure) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(2)
+        while true {
+            do throws(StoreFailure) {
+                return try stores.pool.use { connection throws(PostgreSQLError) in
+                    let limit = ContinuousClock.now + PostgreSQLPool.answerLimit
+                    let found =
+                        try connection.run(
+                            [
+                                PostgreSQLSchema.begin(), PostgreSQLSchema.lock(.integer(id)),
+                                PostgreSQLSchema.change(.integer(id), .integer(version), .integer(stores.writer)),
+                            ], until: limit)[2].count > 0
+                    // What was sent may still arrive, and then finds another version.
+                    let calls = found ? [] : [PostgreSQLSchema.skipVersion(.integer(id))]
+                    try connection.run(calls + [PostgreSQLSchema.commit()], until: limit)
+                    return found
+                }
+            } catch {
+                guard ContinuousClock.now < deadline else { throw StoreFailure(.unknown, error.detail) }
+                usleep(200_000)
+            }
+        }
     }
 }

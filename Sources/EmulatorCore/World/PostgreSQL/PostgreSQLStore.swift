@@ -3,18 +3,12 @@ import Synchronization
 
 /// Keeps the tables of one world in memory, as of a version of what PostgreSQL has.
 ///
-/// Readers see what is committed, and never wait for PostgreSQL: what an update changes in memory is undone before it is written, and
-/// done again once it is committed. `PostgreSQLStore+Updating` says how. While this daemon owns the world, it changes it in memory
-/// first, and writes that a moment later: `PostgreSQLStore+Owning`.
+/// A request begins with what others have changed (`refresh`). An update is committed before it returns, and holds the world's lock
+/// until then, so that readers see what is committed: `PostgreSQLStore+Updating`.
 final class PostgreSQLStore: Store {
     let name: String
     let stores: PostgreSQLStores
     let state: Mutex<State>
-    let updates = PostgreSQLUpdates()
-    /// Whether requests can be answered from memory, as long as what the daemon owns is valid.
-    let isOwned = Atomic<Bool>(false)
-    /// So many batches of updates take two round trips, since others change the world, too.
-    let caution = Atomic<Int>(0)
     private let listeners = Mutex<[@Sendable (StoreChange) -> Void]>([])
     /// Held by whoever loads the world.
     private let loading = Mutex<Void>(())
@@ -26,26 +20,11 @@ final class PostgreSQLStore: Store {
         var seed: Seed
         /// Whose rows aren't written while they are as there.
         var rowSeed: Seed
-        var earlierSeeds = EarlierSeeds()
         var held: Held?
         /// Whether it was removed: what is changed now is lost.
         var isGone = false
         /// How often the seeds were changed.
         var seedings = 0
-        /// Whether this daemon owns the world, and what is changed is in memory first.
-        var isOwned = false
-        /// Whether it is about to let go of it: what is written still has to be, and nothing more is changed so.
-        var isLettingGo = false
-        /// Whether the world that is owned has begun afresh since it was last written.
-        var isReset = false
-        /// Whether the queue knows that there is something to write.
-        var isQueued = false
-        /// Whether it knows that there is something to write for which nobody waits.
-        var isQueuedBehind = false
-        /// Of the last change in the queue.
-        var position = 0
-        /// Why something that was to be written can't be; `nil` when there is no such thing.
-        var lost: StoreFailure?
     }
 
     struct Held {
@@ -97,7 +76,6 @@ final class PostgreSQLStore: Store {
             if let failure = shared.failure { throw failure }
             let isTaken = state.withLock { state in
                 guard state.seedings == before.seedings else { return false }
-                if state.isOwned { return true }
                 if let held = state.held, held.id == written.id, held.version > written.version { return true }
                 state.held = Held(
                     id: written.id, version: written.version, beginning: written.beginning, tables: tables,
@@ -109,7 +87,6 @@ final class PostgreSQLStore: Store {
     }
 
     func resume(_ seed: Seed, rows: Seed) {
-        letGo()
         state.withLock { state in
             (state.seed, state.rowSeed, state.held) = (seed, rows, nil)
             state.seedings += 1
@@ -122,36 +99,39 @@ final class PostgreSQLStore: Store {
     func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        prepare()
-        return try state.withLock { (state) throws(Failure) -> Result in
-            let tables = state.held?.tables ?? MemoryTables(state.seed)
-            tables.look()
-            defer {
-                stores.changes.note(state.held == nil ? state.position : tables.seen)
-                if let failure = state.held?.shared.failure { fail(failure, &state) }
+        while true {
+            let isLoaded = prepare()
+            let outcome = state.withLock { state -> Swift.Result<Result, Failure>? in
+                // Whoever had the lock before may have found that the world must be loaded anew.
+                guard state.held != nil || state.isGone || !isLoaded else { return nil }
+                let held = state.held
+                defer {
+                    if let failure = held?.shared.failure {
+                        state.held = nil
+                        note(failure)
+                    }
+                }
+                do throws(Failure) {
+                    return .success(try body(Snapshot(tables: held?.tables ?? MemoryTables(state.seed))))
+                } catch { return .failure(error) }
             }
-            return try body(Snapshot(tables: tables))
+            if let outcome { return try outcome.get() }
         }
     }
 
-    /// Has the world in memory, unless that fails.
-    private func prepare() {
-        guard state.withLock({ $0.held == nil && !$0.isGone }) else { return }
-        do throws(StoreFailure) { try load() } catch { note(error) }
-    }
-
-    /// What is in memory can't be used, and is loaded anew when it is next asked for.
-    func fail(_ failure: StoreFailure, _ state: inout State) {
-        if state.isQueued { state.lost = failure }
-        forget(&state)
-        note(failure)
+    /// Has the world in memory. `false` when that fails, of which `StoreCall` is told.
+    private func prepare() -> Bool {
+        guard state.withLock({ $0.held == nil && !$0.isGone }) else { return true }
+        do throws(StoreFailure) {
+            try load()
+            return true
+        } catch {
+            note(error)
+            return false
+        }
     }
 
     // MARK: - Changes by others
-
-    func refresh() -> StoreNews {
-        stores.refresh([self])[0]
-    }
 
     func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void) {
         listeners.withLock { $0.append(body) }
@@ -172,16 +152,12 @@ final class PostgreSQLStore: Store {
         }
         guard StoreCall.current?.failure == nil else { return }
         state.withLock { state in
-            state.earlierSeeds.add(
-                state.seed, rows: state.rowSeed, before: state.position, isSettled: stores.changes.isSettled)
             state.seed = seed
             state.held?.tables.goOn(with: seed)
-            state.held?.tables.beganAt = state.position
         }
     }
 
     func remove() {
-        guard !removeOwned() else { return }
         let id = state.withLock { state -> Int64? in
             defer { (state.isGone, state.held) = (true, nil) }
             return state.isGone ? nil : state.held?.id

@@ -7,16 +7,11 @@ import Time
 /// Keeps worlds in a database of PostgreSQL's, for any number of daemons.
 ///
 /// Each daemon holds the worlds that it serves in memory, as of a version, and asks before each request for what others have
-/// changed since. So looking costs no SQL, and nothing costs more with more rows. A daemon that is alone needn't even ask
-/// (`PostgreSQLOwnership`).
+/// changed since. So looking costs no SQL, and nothing costs more with more rows.
 package final class PostgreSQLStores: WorldStores {
     let pool: PostgreSQLPool
-    let refresher = PostgreSQLRefresher()
     /// Tells this daemon's changes from others'.
     let writer: Int64
-    let ownership: PostgreSQLOwnership
-    /// What is changed in worlds that this daemon owns.
-    let changes = WriteQueue<PostgreSQLWriter.Work>()
     private let membership: Mutex<Membership>
     /// Whether the schema goes with this.
     private let isTemporary: Bool
@@ -30,9 +25,6 @@ package final class PostgreSQLStores: WorldStores {
 
     package let canFail = true
     package let isShared = true
-
-    /// Unless what this daemon owns can be answered from memory.
-    package var waits: Bool { !ownership.isValid }
 
     /// Connects, and makes what isn't there yet.
     ///
@@ -51,15 +43,11 @@ package final class PostgreSQLStores: WorldStores {
             throw PostgreSQLStartFailure(error.message)
         }
         pool = PostgreSQLPool(address, schema: schema)
-        ownership = PostgreSQLOwnership(pool, writer)
         membership = Mutex(Membership(number: 0))
         do throws(StoreFailure) {
             try PostgreSQLLayout(pool).prepare()
             try join()
         } catch { throw PostgreSQLStartFailure("\(address.title): \(error.detail)") }
-        guard changes.begin(PostgreSQLWriter(pool, writer)) else {
-            throw PostgreSQLStartFailure("the system gives no thread")
-        }
         startUpkeep()
     }
 
@@ -135,11 +123,7 @@ package final class PostgreSQLStores: WorldStores {
     /// Nothing is served any more.
     package func close() {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        ownership.close()
-        changes.close()
-        let (number, writer) = (replica, writer)
-        var calls = [PostgreSQLSchema.letGoOfAll(.integer(writer))]
-        calls.append(PostgreSQLSchema.removeReplica(.integer(Int64(number)), .integer(writer)))
+        var calls = [PostgreSQLSchema.removeReplica(.integer(Int64(replica)), .integer(writer))]
         if isTemporary, let schema = pool.schema {
             calls.append(PostgreSQLSchema.statement("drop", #"DROP SCHEMA "\#(schema)" CASCADE"#)())
         }
@@ -154,7 +138,7 @@ package final class PostgreSQLStores: WorldStores {
     /// Takes the least number that is free.
     private func join() throws(StoreFailure) {
         let name = "\(PostgreSQLStores.hostName):\(getpid())"
-        let (number, isAlone) = try pool.use { connection throws(PostgreSQLError) in
+        let number = try pool.use { connection throws(PostgreSQLError) in
             let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
             let results = try connection.run(
                 [
@@ -170,10 +154,8 @@ package final class PostgreSQLStores: WorldStores {
                     PostgreSQLSchema.addReplica(.integer(Int64(free)), .text(name), .integer(writer)),
                     PostgreSQLSchema.commit(),
                 ], until: deadline)
-            return (free, taken.isEmpty)
+            return free
         }
-        ownership.note(isAlone: isAlone)
-        try ownership.claimAll()
         let own = StoreHealth.Replica(number: number, name: name)
         membership.withLock { $0 = Membership(number: number, replicas: [own]) }
     }
@@ -215,7 +197,6 @@ package final class PostgreSQLStores: WorldStores {
             StoreHealth.Replica(number: Int(results[1].integer(row, 0)), name: results[1].text(row, 1))
         }
         membership.withLock { $0.replicas = replicas }
-        ownership.note(isAlone: replicas.count == 1)
         // One of them does it for all.
         guard replicas.first?.number == number else { return }
         _ = try pool.use { connection throws(PostgreSQLError) in

@@ -51,23 +51,20 @@ extension SQLiteQueue: ChangeWriter {
     /// The file's lock is held, so that nobody reads a world again before it is known what failed.
     func exclusively<Result>(_ body: () -> Result) -> Result { file.withLock { _ in body() } }
 
-    func write(_ works: [Work], due: [Work]) throws(StoreFailure) {
-        try file.whileHeld { (file) throws(StoreFailure) in try write(works, due: due, file) }
+    func write(_ works: [Work]) throws(StoreFailure) {
+        try file.whileHeld { (file) throws(StoreFailure) in try write(works, file) }
     }
 
-    private func write(_ works: [Work], due: [Work], _ file: SQLiteFile) throws(StoreFailure) {
+    private func write(_ works: [Work], _ file: SQLiteFile) throws(StoreFailure) {
         var writings: [SQLiteWorld.Writing] = []
         var removed: [SQLiteWorld] = []
         var texts: [(name: String, text: String)] = []
-        // A world that is in both is taken once: what is done meanwhile comes next time.
-        var taken: Set<ObjectIdentifier> = []
-        for (work, isDue) in due.map({ ($0, true) }) + works.map({ ($0, false) }) {
+        for work in works {
             switch work {
             case .remove(let world): removed.append(world)
             case .keep(let name, let text): texts.append((name: name, text: text))
             case .change(let store):
-                guard due.isEmpty || taken.insert(ObjectIdentifier(store)).inserted else { continue }
-                guard let (world, change, nextPlace) = store.takeChange(isDue: isDue) else { continue }
+                guard let (world, change, nextPlace) = store.takeChange() else { continue }
                 let outcome = try change.summary()
                 guard change.isReset || world.isNews(outcome) else { continue }
                 writings.append(

@@ -28,8 +28,6 @@ final class SQLiteStore: Store {
         var isReset = false
         /// Whether the queue knows that there is something to write.
         var isQueued = false
-        /// Whether it knows that there is something to write for which nobody waits.
-        var isQueuedBehind = false
         /// Of the last change.
         var position = 0
     }
@@ -104,7 +102,7 @@ final class SQLiteStore: Store {
     private func letGo(_ state: inout State) {
         if state.held != nil { queue.noteUnread(1) }
         lastClock?.forget()
-        (state.held, state.isQueued, state.isQueuedBehind, state.isReset) = (nil, false, false, false)
+        (state.held, state.isQueued, state.isReset) = (nil, false, false)
         isHeld.store(false, ordering: .releasing)
     }
 
@@ -165,9 +163,6 @@ final class SQLiteStore: Store {
     private func note(_ effect: SharedTables.Effect, from count: Int, _ held: Held, _ state: inout State) {
         switch effect {
         case .none, .refused: queue.changes.note(held.tables.seen)
-        case .changedBehind:
-            enqueueBehind(&state)
-            queue.changes.note(held.tables.seen)
         case .changed:
             held.tables.noteClock(in: lastClock)
             enqueue(&state)
@@ -179,12 +174,6 @@ final class SQLiteStore: Store {
     private func enqueue(_ state: inout State) {
         state.position = queue.changes.add(state.isQueued ? nil : .change(self))
         state.isQueued = true
-    }
-
-    private func enqueueBehind(_ state: inout State) {
-        guard !state.isQueuedBehind else { return }
-        queue.changes.addBehind(.change(self))
-        state.isQueuedBehind = true
     }
 
     /// What is in memory can't be used, and is read again when it is next asked for.
@@ -253,21 +242,19 @@ final class SQLiteStore: Store {
 
     // MARK: - Writing
 
-    /// What was changed since this was last asked; what nobody waits for only if it is due. Only the queue asks, which has the file's lock.
-    func takeChange(isDue: Bool) -> (world: SQLiteWorld, change: SharedChange, nextPlace: Int64)? {
+    /// What was changed since this was last asked. Only the queue asks, which has the file's lock.
+    func takeChange() -> (world: SQLiteWorld, change: SharedChange, nextPlace: Int64)? {
         state.withLock { state in
             guard let held = state.held else { return nil }
             state.isQueued = false
-            if isDue { state.isQueuedBehind = false }
             if held.world.id == nil || state.isReset {
                 // A clock that the seed sets goes on from now, also after the daemon's next start.
                 held.shared.note(held.tables.box(WorldClock.self))
                 held.shared.note(held.tables.box(RandomSource.self))
             }
             let change = SharedChange(
-                of: held.tables, held.shared, at: held.world.nextPlace, isReset: state.isReset, isDue: isDue)
+                of: held.tables, held.shared, at: held.world.nextPlace, isReset: state.isReset)
             change.settle()
-            if !held.shared.journal.behind.isEmpty { enqueueBehind(&state) }
             state.isReset = false
             return (held.world, change, held.world.nextPlace + Int64(change.count) + 1)
         }

@@ -53,9 +53,8 @@ extension WorldRegistry {
     /// Sees what others have done in worlds that somebody listens to.
     func refreshListened() {
         guard budget.listeners.count > 0 else { return }
-        let worlds = state.withLock { Array($0.worlds.values) }.filter(\.isListenedTo)
-        guard !worlds.isEmpty else { return }
-        for (world, news) in zip(worlds, stores.refresh(worlds.map(\.state.store))) where news == .gone {
+        for world in state.withLock({ Array($0.worlds.values) })
+        where world.isListenedTo && world.state.store.refresh() == .gone {
             letGo(world)
         }
     }
@@ -81,10 +80,10 @@ extension WorldRegistry {
             state.sharing.count = there.count
             return state.worlds.values.filter { !there.contains($0.name) }
         }
-        guard !missing.isEmpty else { return }
         // One may have been made meanwhile.
-        let news = try StoreCall.checked { stores.refresh(missing.map(\.state.store)) }
-        for (world, news) in zip(missing, news) where news == .gone { letGo(world) }
+        try StoreCall.checked {
+            for world in missing where world.state.store.refresh() == .gone { letGo(world) }
+        }
     }
 
     /// Lets worlds go from memory that nobody has used here for an hour, and with `forAll` those that nobody has used anywhere.

@@ -40,24 +40,18 @@ extension WorldRegistry {
 
     func shared(_ name: String, makes: Bool) -> World? {
         let call = StoreCall.current
-        if let world = held(name), world.state.store.isCurrent {
-            state.withLock { $0.use(world, now()) }
-            return world
-        }
-        if call?.beginAgain() == true { return nil }
         for _ in 0..<WorldRegistry.attempts {
             guard let world = held(name) ?? takeUp(name, makes: makes) else { return nil }
             // A request from outside, with those that the daemon sends itself for it, refreshes a world once.
-            if call?.hasRefreshed(world.state) != true {
+            if call?.hasRefreshed(world.state.store) != true {
                 guard world.state.store.refresh() != .gone else {
                     letGo(world)
                     continue
                 }
-                call?.noteRefreshed(world.state)
+                call?.noteRefreshed(world.state.store)
             }
             do throws(StoreFailure) {
                 guard let current = try withItsSeed(world) else { continue }
-                current.state.store.own()
                 state.withLock { $0.use(current, now()) }
                 return current
             } catch {

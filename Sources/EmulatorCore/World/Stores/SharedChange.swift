@@ -1,5 +1,4 @@
-/// What an update did to a world's tables in memory: taken while the store's lock is held, written without it, and done again under
-/// it once it is written.
+/// What was done to a world's tables in memory: taken while the store's lock is held, to be written.
 struct SharedChange: @unchecked Sendable {
     private enum Step {
         case put(StoredRow, in: MemoryTable)
@@ -47,31 +46,19 @@ struct SharedChange: @unchecked Sendable {
     private var values: [(captured: MemoryTables.CapturedValue, written: [UInt8]?)] = []
     private var outcomes: [Outcome] = []
 
-    /// What is in the journal, which is emptied. What nobody waits for is left there unless it `isDue`, or part of a new beginning.
-    init(
-        of tables: MemoryTables, _ shared: SharedTables, at firstPlace: Int64, isReset: Bool = false, isDue: Bool = true
-    ) {
+    /// What is in the journal, which is emptied.
+    init(of tables: MemoryTables, _ shared: SharedTables, at firstPlace: Int64, isReset: Bool = false) {
         self.tables = tables
         coder = shared.coder
         self.isReset = isReset
         self.firstPlace = firstPlace
         number = shared.journal.nextChange()
         var known: [OutcomeKey: Int] = [:]
-        let leavesBehind = !isDue && !isReset && !shared.journal.leavesTooMuch
-        let left = leavesBehind ? [] : shared.journal.behind
-        let count = left.count + shared.journal.entries.count
+        let count = shared.journal.entries.count
         outcomes.reserveCapacity(count)
         steps.reserveCapacity(count)
-        for entry in left { note(entry, shared, &known) }
-        for entry in shared.journal.entries {
-            if leavesBehind, entry.isWrittenBehind {
-                shared.journal.leaveBehind(entry)
-            } else {
-                note(entry, shared, &known)
-            }
-        }
+        for entry in shared.journal.entries { note(entry, shared, &known) }
         shared.journal.clear()
-        if !leavesBehind { shared.journal.clearBehind() }
         for place in outcomes.indices { outcomes[place].settleKind() }
     }
 
@@ -188,12 +175,9 @@ struct SharedChange: @unchecked Sendable {
     struct Summary {
         var rows: [Row] = []
         var values: [(name: String, value: [UInt8])] = []
-
-        var isEmpty: Bool { rows.isEmpty && values.isEmpty }
     }
 
-    /// `butWritten` leaves out values that were the same before.
-    func summary(butWritten: Bool = false) throws(StoreFailure) -> Summary {
+    func summary() throws(StoreFailure) -> Summary {
         var summary = Summary()
         for outcome in outcomes {
             var value: [UInt8] = []
@@ -202,10 +186,8 @@ struct SharedChange: @unchecked Sendable {
             }
             summary.rows.append(try row(outcome, value))
         }
-        for (captured, before) in values where !captured.isAsWritten {
-            let value = try captured.encode()
-            if butWritten, value == before { continue }
-            summary.values.append((name: captured.name, value: value))
+        for (captured, _) in values where !captured.isAsWritten {
+            summary.values.append((name: captured.name, value: try captured.encode()))
         }
         return summary
     }
@@ -223,28 +205,9 @@ struct SharedChange: @unchecked Sendable {
         return outcome.addedAt.map { firstPlace + Int64($0) }
     }
 
-    // MARK: - Doing it again
-
-    /// Does to the tables what was done before, which was undone meanwhile.
-    func doAgain() {
-        for step in steps {
-            switch step {
-            case .put(let row, let table): table.put(row, now: .first)
-            case .removed(let key, let table): _ = table.remove(key)
-            }
-        }
-        settle()
-    }
-
-    /// Puts values back that differ from what is written in nothing that is written.
-    func settle(but written: Written) {
-        let names = Set(written.values.map(\.name))
-        for (captured, _) in values where !names.contains(captured.name) { captured.putBack() }
-    }
-
-    /// Takes note of what is written, where it wasn't undone.
+    /// Takes note of what is written.
     func settle() {
-        for (captured, _) in values { captured.putBack() }
+        for (captured, _) in values { captured.noteWritten() }
         for outcome in outcomes where !outcome.moved.isEmpty || !outcome.table.moved.isEmpty {
             outcome.table.moved[outcome.key] = outcome.moved.isEmpty ? nil : outcome.moved
         }

@@ -102,8 +102,6 @@ final class SharedTables {
     enum Effect {
         case none
         case changed
-        /// Nothing but what is written behind.
-        case changedBehind
         /// It would have changed something, which mustn't be.
         case refused
     }
@@ -122,13 +120,13 @@ final class SharedTables {
         if Failure.self == Never.self, !isRefused {
             tables.beginSurely()
             let result = try body(&transaction)
-            effect = journal.effect(from: count)
+            if journal.entries.count > count { effect = .changed }
             return result
         }
         tables.begin()
         do throws(Failure) {
             let result = try body(&transaction)
-            effect = journal.effect(from: count)
+            if journal.entries.count > count { effect = .changed }
             if effect == .none || !isRefused {
                 tables.commit()
             } else {

@@ -5,7 +5,7 @@ import Time
 ///
 /// Whatever the store does, closures see and leave the same. When it fails, a closure runs to its end all the same, finds nothing,
 /// and changes nothing; `StoreCall` is told, so that whoever asked is refused (`StoreFailure`).
-package protocol Store: Sendable {
+package protocol Store: AnyObject, Sendable {
     func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result
@@ -38,12 +38,6 @@ package protocol Store: Sendable {
     /// What other daemons have changed before this call is seen by whatever reads the world afterwards. A failure is told to
     /// `StoreCall`. Only stores that are shared have anything to do here, and may wait.
     func refresh() -> StoreNews
-
-    /// Whether the world is in memory, and nobody else changes it now: then it needn't be refreshed.
-    var isCurrent: Bool { get }
-
-    /// Sees to it, if it can, that nobody else changes the world for a while. May wait. The world has just been refreshed.
-    func own()
 
     /// Calls `body` each time after changes by other daemons were taken over, on the thread that did so, under no lock of a world's
     /// tables: it may look at them, but neither refresh nor change them.
@@ -84,10 +78,6 @@ extension Store {
 
     package func refresh() -> StoreNews { .same }
 
-    package var isCurrent: Bool { false }
-
-    package func own() {}
-
     package func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void) {}
 }
 
@@ -126,9 +116,6 @@ package protocol WorldStores: Sendable {
 
     /// What there is to know of worlds that this daemon doesn't hold; `nil` where it holds all.
     var directory: (any WorldDirectory)? { get }
-
-    /// Refreshes several at once.
-    func refresh(_ stores: [any Store]) -> [StoreNews]
 
     /// Where it has failed, finds out whether it works again. May wait.
     func tryAgain()
@@ -181,8 +168,6 @@ extension WorldStores {
     package var replica: Int { 0 }
     package var sharedTexts: (any SharedTexts)? { nil }
     package var directory: (any WorldDirectory)? { nil }
-
-    package func refresh(_ stores: [any Store]) -> [StoreNews] { stores.map { $0.refresh() } }
 
     package func tryAgain() {}
 

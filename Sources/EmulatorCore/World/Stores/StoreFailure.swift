@@ -70,26 +70,19 @@ package final class StoreCall: Sendable {
 
     private struct State {
         var failure: StoreFailure?
-        /// Worlds of which is known what happened before the call: a few.
+        /// Stores of worlds of which is known what happened before the call: a few.
         var refreshed: [ObjectIdentifier] = []
-        /// Whether it can be begun again on a thread that may wait.
-        var mayBeginAgain: Bool
-        /// Whether it is to be begun again there.
-        var beginsAgain = false
         /// The last change that the call has made or seen and that may not be written yet.
         var unwritten: (changes: any UnwrittenChanges, position: Int)?
         /// Whether its answer waits for nothing that is changed from now on.
         var isAnswered = false
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     /// Whether its thread may wait for the store. Those of libmicrohttpd may not.
     let mayWait: Bool
 
-    init(mayWait: Bool = true) {
-        self.mayWait = mayWait
-        state = Mutex(State(mayBeginAgain: !mayWait))
-    }
+    init(mayWait: Bool = true) { self.mayWait = mayWait }
 
     /// The first failure.
     var failure: StoreFailure? { state.withLock { $0.failure } }
@@ -97,26 +90,11 @@ package final class StoreCall: Sendable {
     func note(_ failure: StoreFailure) { state.withLock { if $0.failure == nil { $0.failure = failure } } }
 
     /// Whether it is known here what others had done in the world before the call.
-    func hasRefreshed(_ world: WorldState) -> Bool {
-        state.withLock { $0.refreshed.contains(ObjectIdentifier(world)) }
+    func hasRefreshed(_ store: any Store) -> Bool {
+        state.withLock { $0.refreshed.contains(ObjectIdentifier(store)) }
     }
 
-    func noteRefreshed(_ world: WorldState) { state.withLock { $0.refreshed.append(ObjectIdentifier(world)) } }
-
-    // MARK: - Calls that turn out to have to wait
-
-    /// The call would have to wait now. `true` when it is begun again where it may: nothing has been done for it.
-    func beginAgain() -> Bool {
-        state.withLock { state in
-            if state.mayBeginAgain { state.beginsAgain = true }
-            return state.mayBeginAgain
-        }
-    }
-
-    var beginsAgain: Bool { state.withLock { $0.beginsAgain } }
-
-    /// Something is done for it now.
-    func noteBegun() { state.withLock { $0.mayBeginAgain = false } }
+    func noteRefreshed(_ store: any Store) { state.withLock { $0.refreshed.append(ObjectIdentifier(store)) } }
 
     // MARK: - Changes that aren't written yet
 

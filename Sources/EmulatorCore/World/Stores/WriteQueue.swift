@@ -11,10 +11,10 @@ protocol ChangeWriter<Work>: AnyObject, Sendable {
     /// Runs `body` while nobody reads what is written.
     func exclusively<Result>(_ body: () -> Result) -> Result
 
-    /// All of it or nothing. `due` is what is written behind, and is to be written now.
-    func write(_ works: [Work], due: [Work]) throws(StoreFailure)
+    /// All of it or nothing.
+    func write(_ works: [Work]) throws(StoreFailure)
 
-    /// Nothing of this is written, nor will be. Returns what is to be done all the same.
+    /// Nothing of this is written, nor will be. Returns what is to be done all the same, with the next change.
     func giveUp(_ works: [Work]) -> [Work]
 
     /// Nothing is written any more.
@@ -39,12 +39,6 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         var works: [Work] = []
         /// The position with which the first of `works` came.
         var firstPosition: Int?
-        /// Work for which nobody waits.
-        var later: [Work] = []
-        /// When that is due; `nil` when there is none.
-        var laterIsDue: DispatchTime?
-        /// Whether it is due at once.
-        var isFlushed = false
         /// Whether the thread that writes was told to look for work, and hasn't yet.
         var isTold = false
         var waiters: [Waiter] = []
@@ -99,13 +93,6 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         return position
     }
 
-    /// Something has been changed for which nobody will wait. It is written within a second, with all that has gathered meanwhile.
-    func addBehind(_ work: Work) {
-        let isNews = state.withLock { $0.add(later: [work]) }
-        // It has to know when it is due.
-        if isNews { tell() }
-    }
-
     /// The thread that writes is to look for work.
     private func tell() {
         let isNews = state.withLock { state in
@@ -153,10 +140,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
     }
 
     /// Waits until all that was changed before is written, or has failed.
-    func flush() {
-        state.withLock { $0.isFlushed = true }
-        _ = waitUntilWritten(add(nil))
-    }
+    func flush() { _ = waitUntilWritten(add(nil)) }
 
     /// Writes what is left, and then nothing more.
     func close() {
@@ -183,10 +167,10 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
 
     private func run(_ writer: some ChangeWriter<Work>) {
         while true {
-            let deadline = state.withLock { $0.laterIsDue } ?? .distantFuture
-            if wake.wait(timeout: deadline) == .success { gather() }
-            let (batch, isClosed) = state.withLock { (batch: $0.take(at: .now()), isClosed: $0.isClosed) }
-            if let batch { process(batch, writer) }
+            wake.wait()
+            gather()
+            let (works, isClosed) = state.withLock { (works: $0.take(), isClosed: $0.isClosed) }
+            if let works { process(works, writer) }
             if isClosed { break }
         }
         writer.end()
@@ -202,12 +186,12 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
         ended.signal()
     }
 
-    private func process(_ batch: State.Batch, _ writer: some ChangeWriter<Work>) {
+    private func process(_ works: [Work], _ writer: some ChangeWriter<Work>) {
         let (done, failure) = writer.exclusively { () -> ([Waiter], StoreFailure?) in
             do throws(StoreFailure) {
-                try writer.write(batch.works, due: batch.due)
+                try writer.write(works)
                 return (settle(), nil)
-            } catch { return (fail(batch.works + batch.due, error, writer), error) }
+            } catch { return (fail(works, error, writer), error) }
         }
         guard let failure else {
             ResumedConnections.together { for waiter in done { waiter.done(nil) } }
@@ -242,7 +226,7 @@ final class WriteQueue<Work: Sendable>: UnwrittenChanges {
                     return nil
                 }
                 state.fail(failure)
-                _ = state.add(later: left)
+                state.works = left
                 settled.store(state.settled, ordering: .releasing)
                 return state.takeWaiters()
             }
@@ -280,30 +264,12 @@ extension WriteQueue.State {
         pauseLeft = pause
     }
 
-    /// What is written at once.
-    fileprivate struct Batch {
-        let works: [Work]
-        let due: [Work]
-    }
-
     /// What is to be written now; `nil` for nothing.
-    fileprivate mutating func take(at time: DispatchTime) -> Batch? {
+    fileprivate mutating func take() -> [Work]? {
         isTold = false
-        let isDue = isClosed || isFlushed || laterIsDue.map { $0 <= time } ?? false
-        guard position > settled || isDue && !later.isEmpty else { return nil }
-        defer {
-            (works, firstPosition) = ([], nil)
-            if isDue { (later, laterIsDue, isFlushed) = ([], nil, false) }
-        }
-        return Batch(works: works, due: isDue ? later : [])
-    }
-
-    /// Work for which nobody waits. Returns whether it is the first.
-    fileprivate mutating func add(later works: [Work]) -> Bool {
-        later += works
-        guard laterIsDue == nil, !works.isEmpty else { return false }
-        laterIsDue = .now() + .seconds(1)
-        return true
+        guard position > settled || isClosed && !works.isEmpty else { return nil }
+        defer { (works, firstPosition) = ([], nil) }
+        return works
     }
 
     private static var failedLimit: Int { 1_000 }

@@ -148,22 +148,15 @@ final class MemoryIndex: @unchecked Sendable {
         keepsSteps = false
     }
 
-    /// How much has been done since `begin`.
-    var stepCount: Int { steps.count }
-
+    /// Back to what was there at `begin`.
     func undo() {
-        undo(to: 0)
-        keepsSteps = false
-    }
-
-    /// Back to what was there when so much had been done.
-    func undo(to count: Int) {
-        while steps.count > count, let step = steps.popLast() {
+        while let step = steps.popLast() {
             switch step {
             case .added(let place, let isNew): undoAdding(place, isNew)
             case .taken(let place, let node, let before): undoTaking(place, node, before)
             }
         }
+        keepsSteps = false
     }
 
     private func undoAdding(_ place: Int32, _ isNew: Bool) {

@@ -251,30 +251,12 @@ final class MemoryTable {
 
     /// Back to what was there at `begin`.
     func undo() {
-        undoChanges(to: 0)
-        for index in indexes { index.undo() }
-        keepsChanges = false
-    }
-
-    /// How much has been done since `begin`.
-    struct Mark {
-        fileprivate let changes: Int
-        fileprivate let steps: [Int]
-    }
-
-    var mark: Mark { Mark(changes: changes.count, steps: indexes.map(\.stepCount)) }
-
-    /// Back to what was there when so much had been done.
-    func undo(to mark: Mark) {
-        undoChanges(to: mark.changes)
-        for (index, steps) in zip(indexes, mark.steps) { index.undo(to: steps) }
-    }
-
-    private func undoChanges(to count: Int) {
         isUndoing = true
         // A row that was removed gets the slot back that it had: slots are given out in the reverse of the order in which they
         // became free.
-        while changes.count > count, let change = changes.popLast() { undo(change) }
+        while let change = changes.popLast() { undo(change) }
         isUndoing = false
+        for index in indexes { index.undo() }
+        keepsChanges = false
     }
 }

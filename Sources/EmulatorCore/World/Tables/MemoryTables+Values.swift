@@ -9,7 +9,7 @@ extension MemoryTables {
         /// The last `SharedChange` of which it is a part, by its number.
         var change = 0
 
-        /// The value as it is now, to be written or to be put back.
+        /// The value as it is now, to be written.
         func captured(by coder: StoredCoder) -> CapturedValue? { nil }
 
         func putBack(_ kept: Kept) {}
@@ -23,7 +23,7 @@ extension MemoryTables {
         init(_ value: V) { self.value = value }
     }
 
-    /// A value as it was when a transaction, or the part of one that is being made, touched it first.
+    /// A value as it was when a transaction touched it first.
     struct Restoring {
         let box: AnyBox
         let kept: Kept
@@ -36,7 +36,7 @@ extension MemoryTables {
         /// Whether it is written already, as far as that can be said without writing it.
         let isAsWritten: Bool
         let encode: () throws(StoreFailure) -> [UInt8]
-        let putBack: () -> Void
+        let noteWritten: () -> Void
     }
 
     final class Box<V: WorldValue>: AnyBox {
@@ -51,7 +51,7 @@ extension MemoryTables {
             return CapturedValue(
                 name: V.name, isAsWritten: written.map { value.isWritten(as: $0) } ?? false,
                 encode: { () throws(StoreFailure) in try coder.encode(value) },
-                putBack: { (self.value, self.written) = (value, value) })
+                noteWritten: { self.written = value })
         }
 
         override func putBack(_ kept: Kept) { value = unsafeDowncast(kept, to: KeptValue<V>.self).value }

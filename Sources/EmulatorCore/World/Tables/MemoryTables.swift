@@ -102,34 +102,6 @@ final class MemoryTables: Tables, @unchecked Sendable {
         canFail = false
     }
 
-    // MARK: - Parts of a transaction
-
-    /// A place in a transaction to which it can be taken back.
-    struct Savepoint {
-        fileprivate let marks: [MemoryTable.Mark]
-        fileprivate let restoring: [Restoring]
-    }
-
-    func savepoint() -> Savepoint {
-        defer { restoring = [] }
-        return Savepoint(marks: changed.map { $0.mark }, restoring: restoring)
-    }
-
-    /// What has been done since stays, as a part of the transaction.
-    func release(_ savepoint: Savepoint) {
-        let since = restoring.filter { value in !savepoint.restoring.contains { $0.box === value.box } }
-        restoring = savepoint.restoring + since
-    }
-
-    /// What has been done since is undone.
-    func undo(to savepoint: Savepoint) {
-        for table in changed.dropFirst(savepoint.marks.count) { table.undo() }
-        changed.removeLast(changed.count - savepoint.marks.count)
-        for (table, mark) in zip(changed, savepoint.marks) { table.undo(to: mark) }
-        for value in restoring { value.restore() }
-        restoring = savepoint.restoring
-    }
-
     private func tableToChange<R: Row>(_ type: R.Type) -> MemoryTable {
         let table = table(type)
         if canFail, table.begin() { changed.append(table) }

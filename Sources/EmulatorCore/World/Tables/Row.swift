@@ -19,22 +19,17 @@ package struct Table<R: Row>: Sendable {
     package let name: String
     /// There are never more rows: then the oldest go. A million sign-ins fit, unless another limit is given.
     package let limit: Int
-    let isWrittenBehind: Bool
     let indexes: [AnyIndex<R>]
     let order: SortedIndex<R>?
     let droppedAt: (@Sendable (R) -> Instant?)?
 
     /// `droppedAt` says from when on the table may let a row go without being asked; `nil` is never.
-    ///
-    /// `isWrittenBehind` is for rows that may be as they were a moment ago after a daemon was killed: a store that writes what is in
-    /// memory need not have written them when an answer goes out, but writes them within about a second.
     package init(
-        _ name: String, limit: Int = 1 << 20, isWrittenBehind: Bool = false, indexes: [AnyIndex<R>] = [],
-        sortedBy order: SortedIndex<R>? = nil, droppedAt: (@Sendable (R) -> Instant?)? = nil
+        _ name: String, limit: Int = 1 << 20, indexes: [AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
+        droppedAt: (@Sendable (R) -> Instant?)? = nil
     ) {
         self.name = name
         self.limit = limit
-        self.isWrittenBehind = isWrittenBehind
         self.indexes = indexes
         self.order = order
         self.droppedAt = droppedAt

@@ -58,7 +58,6 @@ struct StoredRowRules {
 
     let name: String
     let limit: Int
-    let isWrittenBehind: Bool
     /// The declared indexes, in their order.
     let indexes: [(id: ObjectIdentifier, name: String, values: Values)]
     let order: ((StoredRow) -> [String])?
@@ -68,7 +67,6 @@ struct StoredRowRules {
         let table = R.table
         name = table.name
         limit = table.limit
-        isWrittenBehind = table.isWrittenBehind
         indexes = table.indexes.map { (id: ObjectIdentifier($0), name: $0.name, values: $0.storedValues) }
         order = table.order.map { index in { index.texts($0.row(R.self)) } }
         droppedAt = table.droppedAt.map { droppedAt in { droppedAt($0.row(R.self)) } }

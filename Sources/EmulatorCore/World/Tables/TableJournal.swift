@@ -6,13 +6,6 @@ final class TableJournal {
         case removed(String, KeptRow?, from: MemoryTable)
         /// A value may have changed.
         case touched(MemoryTables.AnyBox)
-
-        var isWrittenBehind: Bool {
-            switch self {
-            case .put(_, let table, _), .removed(_, _, let table): table.rules.isWrittenBehind
-            case .touched: false
-            }
-        }
     }
 
     /// What a row that is put becomes.
@@ -24,8 +17,6 @@ final class TableJournal {
     }
 
     private(set) var entries: [Entry] = []
-    /// What was left when the rest was written, since nobody waits for it.
-    private(set) var behind: [Entry] = []
     /// Whether anything is noted.
     var isOpen = false
     /// Counts what was made of the entries.
@@ -79,20 +70,6 @@ final class TableJournal {
         }
     }
 
-    /// What was noted after the first `count` comes to.
-    func effect(from count: Int) -> SharedTables.Effect {
-        guard entries.count > count else { return .none }
-        return entries[count...].allSatisfy(\.isWrittenBehind) ? .changedBehind : .changed
-    }
-
-    /// Leaves an entry for which nobody waits to a later time.
-    func leaveBehind(_ entry: Entry) { behind.append(entry) }
-
-    /// Whether so much would be left that it has to be written now.
-    var leavesTooMuch: Bool { behind.count + entries.count > TableJournal.behindLimit }
-
-    private static let behindLimit = 16_384
-
     /// Forgets all but the first ones.
     func cut(to count: Int) { entries.removeLast(entries.count - count) }
 
@@ -102,10 +79,7 @@ final class TableJournal {
         return changes
     }
 
-    /// Forgets what was left behind.
-    func clearBehind() { behind = [] }
-
-    /// Forgets all but what was left behind. The room for some entries is kept, in each world: the next change needs as much.
+    /// Forgets all. The room for some entries is kept, in each world: the next change needs as much.
     func clear() {
         if entries.capacity > TableJournal.keptCapacity {
             entries = []

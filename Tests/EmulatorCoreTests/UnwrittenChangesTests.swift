@@ -7,21 +7,13 @@ import Understudy
 
 @testable import EmulatorCore
 
-@Suite("what answers wait for, where changes are written behind the world in memory")
-struct WrittenBehindTests {
+@Suite("what answers wait for, where changes are in memory before they are in a file")
+struct UnwrittenChangesTests {
     private typealias Note = TableTests.Note
-
-    /// A row for which nobody waits.
-    private struct Tally: Row, Equatable {
-        static let table = Table<Tally>("test.tally", limit: 100, isWrittenBehind: true)
-
-        let key: String
-        var count = 0
-    }
 
     /// A world in a file of SQLite's, with the queue of its changes.
     private final class World {
-        let path = FileManager.default.temporaryDirectory.appending(path: "behind-\(UUID().uuidString)").path
+        let path = FileManager.default.temporaryDirectory.appending(path: "unwritten-\(UUID().uuidString)").path
         let queue: SQLiteQueue
         let store: SQLiteStore
 
@@ -58,7 +50,6 @@ struct WrittenBehindTests {
     func looking() throws {
         let world = try World(try seed())
         world.store.update { for key in ["a", "b", "c"] { $0.put(Note(key: key, topic: "x")) } }
-        world.store.update { $0.put(Tally(key: "t")) }
         world.queue.changes.flush()
         world.whileNothingIsWritten {
             #expect(!world.waits { $0.read { _ = $0.all(Note.self) } })
@@ -130,32 +121,12 @@ struct WrittenBehindTests {
         }
     }
 
-    @Test("nobody waits for what is written behind, unless more has changed")
-    func behind() throws {
-        let world = try World(try seed())
-        world.store.update { $0.put(Note(key: "a")) }
-        world.queue.changes.flush()
-        world.whileNothingIsWritten {
-            #expect(!world.waits { $0.update { $0.put(Tally(key: "t", count: 1)) } })
-            #expect(!world.waits { $0.update { _ = $0.change(Tally.self, "t") { $0.count += 1 } } })
-            #expect(!world.waits { $0.read { _ = ($0.all(Tally.self), $0.find(Tally.self, "t")) } })
-            #expect(
-                world.waits { store in
-                    store.update { tables in
-                        tables.put(Tally(key: "u"))
-                        tables.change(Note.self, "a") { $0.topic = "x" }
-                    }
-                })
-            #expect(!world.waits { $0.update { $0.remove(Tally.self, "u") } })
-        }
-    }
-
     /// Writes nothing, and counts how often.
     private final class Counter: ChangeWriter {
         let writes = Mutex<[[Int]]>([])
 
         func exclusively<Result>(_ body: () -> Result) -> Result { body() }
-        func write(_ works: [Int], due: [Int]) { writes.withLock { $0.append(works + due) } }
+        func write(_ works: [Int]) { writes.withLock { $0.append(works) } }
         func giveUp(_ works: [Int]) -> [Int] { [] }
         func end() {}
     }
@@ -191,7 +162,7 @@ struct WrittenBehindTests {
         let late = Mutex<Int?>(nil)
 
         func exclusively<Result>(_ body: () -> Result) -> Result { body() }
-        func write(_ works: [Int], due: [Int]) throws(StoreFailure) {
+        func write(_ works: [Int]) throws(StoreFailure) {
             guard late.withLock({ $0 }) == nil else { throw StoreFailure(.full, "no room") }
             let position = queue.add(nil)
             late.withLock { $0 = position }
@@ -212,102 +183,17 @@ struct WrittenBehindTests {
         queue.close()
     }
 
-    private func tallies(_ path: String) throws -> [Tally] {
-        let stores = try SQLiteStores(path)
-        defer { stores.close() }
-        return stores.store(of: "w", seed: try seed()).read { $0.all(Tally.self) }
-    }
-
-    @Test("what is written behind is written soon, by itself")
-    func soon() throws {
-        let world = try World(try seed())
-        // In a call that is never answered, so that nothing else has it written.
-        let call = StoreCall()
-        for count in 1...3 {
-            StoreCall.within(call) { world.store.update { $0.put(Tally(key: "t", count: count)) } }
-            var written = 0
-            while written < count {
-                usleep(10_000)
-                written =
-                    try world.queue.load("w").rows["test.tally"].map { rows in
-                        try JSONDecoder().decode(Tally.self, from: Data(try #require(rows.first).value)).count
-                    } ?? 0
-            }
-        }
-        #expect(!call.endsUnwritten())
-    }
-
-    @Test("what is written behind is written also while other changes keep coming")
-    func meanwhile() throws {
-        let world = try World(try seed())
-        world.store.update { $0.put(Tally(key: "t", count: 1)) }
-        var number = 0
-        var written: [SharedTables.WrittenRow] = []
-        repeat {
-            number += 1
-            try StoreCall.checked { world.store.update { $0.put(Note(key: "\(number)")) } }
-            written = try world.queue.load("w").rows["test.tally"] ?? []
-        } while written.isEmpty
-        #expect(written.map(\.key) == ["t"])
-    }
-
-    @Test("what is written behind is left out until it is due, and then written as it is at last")
-    func due() throws {
-        let world = try World(try seed())
-        world.store.update { tables in
-            tables.put(Note(key: "a"))
-            tables.put(Tally(key: "kept", count: 1))
-        }
-        world.queue.changes.flush()
-        try world.queue.file.withLock { _ in
-            for count in 2...4 {
-                world.store.update { tables in
-                    tables.put(Note(key: "b", topic: "\(count)"))
-                    tables.put(Tally(key: "kept", count: count))
-                    tables.put(Tally(key: "short", count: count))
-                }
-                world.store.update { tables in tables.remove(Tally.self, "short") }
-                let rows = try #require(world.store.takeChange(isDue: false)).change.summary().rows
-                #expect(rows.map(\.key) == ["b"])
-            }
-            let rows = try #require(world.store.takeChange(isDue: true)).change.summary().rows
-            #expect(rows.filter { $0.kind != nil }.map(\.key) == ["kept"])
-            let kept = try #require(rows.first { $0.key == "kept" })
-            #expect(try JSONDecoder().decode(Tally.self, from: Data(kept.value)).count == 4)
-            #expect(try #require(world.store.takeChange(isDue: true)).change.summary().rows.isEmpty)
-        }
-    }
-
-    @Test("with what a world begins afresh, all of it is written at once")
-    func beginningWithAll() throws {
-        let (world, seed) = (try World(try seed()), try seed())
-        try world.queue.file.withLock { _ in
-            world.store.reset(to: seed, putting: { $0.put(Tally(key: "t", count: 1)) }, also: {})
-            let rows = try #require(world.store.takeChange(isDue: false)).change.summary().rows
-            #expect(rows.map(\.key) == ["t"])
-        }
-    }
-
-    @Test("what is written behind isn't kept without a bound")
-    func bound() throws {
-        let world = try World(try seed())
-        try world.queue.file.withLock { _ in
-            world.store.update { tables in for count in 1...20_000 { tables.put(Tally(key: "t", count: count)) } }
-            let rows = try #require(world.store.takeChange(isDue: false)).change.summary().rows
-            #expect(rows.map(\.key) == ["t"])
-        }
-    }
-
-    @Test("what is written behind is there after a proper end")
+    @Test("what was changed is there after a proper end, though nobody has waited for it")
     func end() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "behind-\(UUID().uuidString)").path
+        let folder = FileManager.default.temporaryDirectory.appending(path: "unwritten-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         for count in 1...3 {
             let stores = try SQLiteStores("\(folder)/w")
-            stores.store(of: "w", seed: try seed()).update { $0.put(Tally(key: "t", count: count)) }
+            let store = stores.store(of: "w", seed: try seed())
+            #expect(store.read { $0.count(Note.self) } == count - 1)
+            store.update { $0.put(Note(key: "\(count)")) }
             stores.close()
-            #expect(try tallies("\(folder)/w") == [Tally(key: "t", count: count)])
         }
     }
 
@@ -362,26 +248,6 @@ struct WrittenBehindTests {
                 #expect(tables.all(Note.self).isEmpty)
                 #expect(tables.all(Account.self).map(\.id) == ["zoe"])
             }
-        }
-    }
-
-    @Test("who lets go of a world has written all of it", .enabled(if: TestDatabase.isAtHand))
-    func lettingGo() async throws {
-        try await TestDatabase.withSchema { url in
-            let one = try PostgreSQLStores(url)
-            let store = try #require(one.store(of: "w", seed: try seed()) as? PostgreSQLStore)
-            store.own()
-            try #require(store.isCurrent)
-            try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
-            let call = StoreCall()
-            StoreCall.within(call) { store.update { $0.put(Tally(key: "t", count: 7)) } }
-            #expect(!call.endsUnwritten())
-            store.letGo()
-            let other = try PostgreSQLStores(url)
-            let second = other.store(of: "w", seed: try seed())
-            #expect(try StoreCall.checked { second.read { $0.all(Tally.self) } } == [Tally(key: "t", count: 7)])
-            other.close()
-            one.close()
         }
     }
 }
