@@ -167,11 +167,11 @@ struct OtherSignInTests {
     func google() async throws {
         let client = "example.apps.googleusercontent.com"
         let credential = try await world.google.authorize(client: client, nonce: "n1", account: "ada")
+        #expect(try await world.requests().last?.tokens?.first?.claims["nonce"] == "n1")
         #expect(credential.serverAuthCode == nil)
         let popup = try await world.google.authorize(client: client, serverClient: client, account: "ada")
         #expect(popup.serverAuthCode?.hasPrefix("4/0A") ?? false)
         #expect(credential.idToken.hasPrefix("eyJ"))
-        #expect(try await world.requests().last?.tokens?.first?.claims["nonce"] == "n1")
         let info = "/tokeninfo?access_token=\(credential.accessToken)"
         #expect(try fixture.ask("oauth2.googleapis.com", info).status == 200)
         try await world.google.revoke(account: "ada", client: client)
