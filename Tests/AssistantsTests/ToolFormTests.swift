@@ -78,7 +78,7 @@ struct ToolFormTests {
         let properties = schema["properties"]?.object
         #expect(
             Set(properties?.keys ?? []) == [
-                "provider", "client", "scopes", "nonce", "state", "account", "tracking", "world",
+                "provider", "client", "serverClient", "scopes", "nonce", "state", "account", "tracking", "world",
             ])
         #expect(properties?["tracking"]?["description"]?.string?.hasPrefix("Facebook: ") == true)
         #expect(properties?["state"]?["description"]?.string?.hasPrefix("Apple: ") == true)

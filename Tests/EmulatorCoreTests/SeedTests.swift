@@ -26,7 +26,11 @@ struct SeedTests {
             $0.components(separatedBy: "```").first
         }
         #expect(!seeds.isEmpty)
-        for seed in seeds { #expect(faults(seed) == []) }
+        // Orders name clients and people of the built-in seed.
+        let others: [SeedInput] = page == "orders" ? [.builtIn] : []
+        for seed in seeds {
+            #expect(SeedInput.faults(in: others + [.json(seed, directory: SeedTests.directory)]) == [])
+        }
     }
 
     @Test("the committed JSON Schema is the one that is printed")
