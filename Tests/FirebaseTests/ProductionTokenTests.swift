@@ -3,6 +3,24 @@ import JOSE
 import TestSupport
 import Testing
 
+/// Custom tokens as an Admin SDK makes them, signed by nobody that the daemon knows: no service account's key is known to it.
+enum CustomToken {
+    static let header = ["alg": "RS256", "typ": "JWT"]
+    private static let audience =
+        "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
+
+    static func signedByNobody(_ changes: [String: Any?], header: [String: Any] = header) throws -> String {
+        let now = Int(Date().timeIntervalSince1970)
+        let account = "firebase-adminsdk@demo-app.iam.gserviceaccount.com"
+        var claims: [String: Any] = ["iss": account, "sub": account, "aud": audience, "iat": now, "exp": now + 3600]
+        for (name, value) in changes { claims[name] = value }
+        let parts = try [header, claims].map {
+            Base64URL.encode(Array(try JSONSerialization.data(withJSONObject: $0)))
+        }
+        return parts.joined(separator: ".") + ".c2lnbmF0dXJl"
+    }
+}
+
 /// Answers that somebody recorded at production Identity Toolkit in September 2026: the public repository t-k/fireemu,
 /// `conformance/auth-credential-production.json`. Beside each one stand the program and the step there.
 @Suite("Firebase as production: tokens")
@@ -11,24 +29,8 @@ struct ProductionTokenTests {
 
     init() throws { production = try Production() }
 
-    private static let audience =
-        "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
-
-    /// A custom token, signed by nobody that the daemon knows: no service account's key is known to it.
-    private func token(_ changes: [String: Any?] = [:], header: [String: Any] = ["alg": "RS256", "typ": "JWT"]) throws
-        -> String
-    {
-        let now = Int(Date().timeIntervalSince1970)
-        let account = "firebase-adminsdk@demo-app.iam.gserviceaccount.com"
-        var claims: [String: Any] = [
-            "iss": account, "sub": account, "aud": ProductionTokenTests.audience, "iat": now, "exp": now + 3600,
-            "uid": "custom",
-        ]
-        for (name, value) in changes { claims[name] = value }
-        let parts = try [header, claims].map {
-            Base64URL.encode(Array(try JSONSerialization.data(withJSONObject: $0)))
-        }
-        return parts.joined(separator: ".") + ".c2lnbmF0dXJl"
+    private func token(_ changes: [String: Any?] = [:], header: [String: Any] = CustomToken.header) throws -> String {
+        try CustomToken.signedByNobody(["uid": "custom"].merging(changes) { $1 }, header: header)
     }
 
     private func signIn(_ token: String, _ more: [String: Any] = ["returnSecureToken": true]) throws -> Answer {

@@ -194,15 +194,15 @@ struct RecordedTenantTests {
         let users = try fixture.accounts("lookup", ["localId": ["z"]], tenant: a).json["users"] as? [[String: Any]]
         #expect(users?.first?["tenantId"] as? String == a)
         // tenant/custom-token
-        func custom(_ claims: String, _ tenant: String?) throws -> Answer {
-            var body: [String: Any] = ["token": claims]
+        func custom(_ claims: [String: Any], _ tenant: String?) throws -> Answer {
+            var body: [String: Any] = ["token": try CustomToken.signedByNobody(claims)]
             body["tenantId"] = tenant
             return try fixture.app("v1/accounts:signInWithCustomToken", body)
         }
         let other = "TENANT_ID_MISMATCH : Specified tenant ID does not match the custom token."
-        #expect(try custom(#"{"uid":"c","tenant_id":"\#(a)"}"#, b).message == other)
-        #expect(try custom(#"{"uid":"c","tenant_id":"\#(a)"}"#, nil).message == other)
-        let plain = try custom(#"{"uid":"c"}"#, a)
+        #expect(try custom(["uid": "c", "tenant_id": a], b).message == other)
+        #expect(try custom(["uid": "c", "tenant_id": a], nil).message == other)
+        let plain = try custom(["uid": "c"], a)
         #expect(plain.status == 500 && plain.message == "Internal error encountered.", "\(plain)")
         #expect(plain.errorStatus == "INTERNAL")
     }

@@ -50,8 +50,8 @@ extension FirebaseProvider {
                 .beforeSendEmail,
                 aboutMessage: JSONObject([("email", .string(email)), ("email_type", .string(type))]))
         }
-        // A link that signs in is for whoever has the address.
-        let owner = kind == .emailSignIn ? nil : recipient.user?.localId
+        // A link that signs in is for whoever has the address, but in production it ends with the user who had it.
+        let owner = kind == .emailSignIn && call.isInEmulatorMode ? nil : recipient.user?.localId
         let mail = make(call, kind, email: email, newEmail: newEmail, owner: owner, continueURL: continueURL)
         call.exchange.log(
             "a \(kind.rawValue) message for \(email) is in the outbox: GET /emulator/v1/projects/\(call.project.id)/oobCodes",
