@@ -62,7 +62,7 @@ assert call("signUp", email="b@example.org", password="secret!", tenantId=other.
     "message"] == "OPERATION_NOT_ALLOWED"
 users.delete_user(user.uid)
 tenant_mgt.delete_tenant(tenant)
-assert call("lookup", idToken=signed_in["idToken"]).json()["error"]["message"] == "INVALID_TENANT_ID"
+assert call("lookup", idToken=signed_in["idToken"]).json()["error"]["message"] == "TENANT_DELETED"
 try:
     tenant_mgt.get_tenant(tenant)
     raise SystemExit("a deleted tenant was found")

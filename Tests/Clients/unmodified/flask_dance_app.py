@@ -37,7 +37,7 @@ PEOPLE = {
 }
 
 for name, blueprint in BLUEPRINTS.items():
-    app = flask.Flask(name)
+    app = flask.Flask(__name__)
     app.secret_key = "for tests"
     app.register_blueprint(blueprint)
     app.add_url_rule("/who", "who", PEOPLE[name])
