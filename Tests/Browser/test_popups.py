@@ -121,7 +121,7 @@ class PopUpsAndRedirects(WebAppTestCase):
             driver = self.browser(width=width, height=844)
             query = {"apiKey": "demo-unseeded", "providerId": "oidc.any", "authType": "signInViaPopup"}
             driver.get(f"{self.origin}/emulator/auth/handler?{urllib.parse.urlencode(query)}")
-            self.assertIn("Sign in with Firebase", driver.page_source)
+            self.assertIn("Sign-in with oidc.any", driver.page_source)
             self.fits(driver, width)
             self.shot(driver, f"firebase-fake-{name}")
 
