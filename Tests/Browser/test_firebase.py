@@ -129,7 +129,7 @@ class FirebaseHandler(BrowserTestCase):
             driver.get(self.handler("google.com", apiKey="unknown" * 20))
             self.fits(driver, width)
             self.shot(driver, f"firebase-error-{name}")
-            driver.get(f"{self.origin}/accounts.google.com/o/oauth2/v2/auth?client_id=unknown&redirect_uri=x")
+            driver.get(f"{self.origin}/accounts.google.com/o/oauth2/v2/auth?client_id=unknown&redirect_uri=http://localhost:3000/callback&response_type=code&scope=openid")
             self.assertIn("Error 401: invalid_client", driver.page_source)
             self.fits(driver, width)
             self.shot(driver, f"google-error-{name}")
