@@ -13,6 +13,8 @@ struct APIError: Error, Sendable {
     private var legacy: [(name: String, value: JSONValue)] = []
     /// `ErrorInfo.reason` of what is in `details`.
     private var reason: String?
+    /// What `WWW-Authenticate` says after the realm: <https://github.com/codenameone/CodenameOne/issues/3135>.
+    private var challenge: String?
 
     init(_ code: Int, _ status: String, _ message: String, reason: String? = nil, _ diagnosis: Diagnosis) {
         self.code = code
@@ -31,6 +33,7 @@ struct APIError: Error, Sendable {
         let message = "Request is missing required authentication credential. \(expected)"
         var error = APIError(401, "UNAUTHENTICATED", message, diagnosis)
         error.legacy = [("message", .string(message)), ("domain", "global"), ("reason", "unauthorized")]
+        error.challenge = ""
         return error
     }
 
@@ -42,6 +45,7 @@ struct APIError: Error, Sendable {
             ("message", "Invalid Credentials"), ("domain", "global"), ("reason", "authError"),
             ("location", "Authorization"), ("locationType", "header"),
         ]
+        error.challenge = #", error="invalid_token""#
         return error
     }
 
@@ -64,7 +68,12 @@ struct APIError: Error, Sendable {
                 ]
             ]
         }
-        return GoogleProvider.json(["error": .object(error)], status: code).diagnosed(diagnosis)
+        var response = GoogleProvider.json(["error": .object(error)], status: code).diagnosed(diagnosis)
+        if let challenge {
+            let realm = #"Bearer realm="https://accounts.google.com/""#
+            response.headers.append((name: "WWW-Authenticate", value: realm + challenge))
+        }
+        return response
     }
 
     // MARK: - What can be ordered
@@ -74,10 +83,14 @@ struct APIError: Error, Sendable {
         return APIError.invalidCredential(order.diagnosis).response
     }
 
-    /// <https://github.com/kwent/react-google-contacts/issues/6>
+    /// <https://github.com/kwent/react-google-contacts/issues/6>. Google's challenge names all scopes that would do; here it names those
+    /// of sign-in.
     static func insufficientScopes(_ diagnosis: Diagnosis) -> APIError {
-        APIError(
+        var error = APIError(
             403, "PERMISSION_DENIED", "Request had insufficient authentication scopes.",
             reason: "ACCESS_TOKEN_SCOPE_INSUFFICIENT", diagnosis)
+        let scopes = GoogleScopes(["email", "profile"]).text
+        error.challenge = #", error="insufficient_scope", scope="\#(scopes)""#
+        return error
     }
 }

@@ -60,13 +60,7 @@ extension GoogleProvider {
         guard !id.isEmpty else {
             throw .missing("client_id", exchange.request.unreadBody)
         }
-        guard let client = clients[id] else {
-            throw GoogleError(
-                "invalid_client", "The OAuth client was not found.", status: 401,
-                Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))",
-                    "no such client is seeded\(clients.hint(for: id))"))
-        }
+        let client = try client(named: id)
         guard client.type == .device else {
             // https://github.com/anxdpanic/plugin.video.youtube/issues/325
             throw GoogleError(

@@ -49,8 +49,12 @@ struct GoogleError: Error, Sendable {
         return error
     }
 
-    var jsonResponse: Response {
-        var body = JSONObject([("error", .string(name))])
+    var jsonResponse: Response { response(isNamed: true) }
+
+    /// Without `error` unless it is named.
+    func response(isNamed: Bool) -> Response {
+        var body = JSONObject()
+        if isNamed { body["error"] = .string(name) }
         body["error_description"] = description.map { .string($0) }
         body["error_uri"] = uri.map { .string($0) }
         let response = GoogleProvider.json(.object(body), status: status)
@@ -80,18 +84,20 @@ struct GoogleError: Error, Sendable {
         }
         return GoogleProvider.json(["error_code": .string(order.name)], status: 403).diagnosed(order.diagnosis)
     }
-    /// Of revocation and of tokeninfo.
     static let ofRevocation = ordered([("invalid_token", 400, "Token expired or revoked")])
+    static func ofTokenInfo(isNamed: Bool) -> OperationTraits.Errors {
+        ordered([("invalid_token", 400, "Invalid Value")], isNamed: isNamed)
+    }
     static let ofUserInfo = ordered([("invalid_request", 401, "Invalid Credentials")])
 
     private static func ordered(
-        _ errors: [(name: String, status: Int, description: String?)]
+        _ errors: [(name: String, status: Int, description: String?)], isNamed: Bool = true
     ) -> OperationTraits.Errors {
         OperationTraits.Errors(errors.map(\.name)) { order, _ in
             let known = errors.first { $0.name == order.name }
             return GoogleError(
                 order.name, order.description ?? known?.description, status: known?.status ?? 400, order.diagnosis
-            ).jsonResponse
+            ).response(isNamed: isNamed)
         }
     }
 

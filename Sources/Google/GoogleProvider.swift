@@ -65,23 +65,24 @@ package struct GoogleProvider: Provider {
         let (host, tokenHost, apiHost) = ([GoogleProvider.host], [GoogleProvider.tokenHost], [GoogleProvider.apiHost])
         let token = OperationTraits.api(GoogleError.ofTokens, mints: .google)
         let revocation = OperationTraits.api(GoogleError.ofRevocation)
-        let info = OperationTraits.api(GoogleError.ofRevocation)
+        func info(_ version: TokenInfoVersion) -> OperationTraits {
+            .api(GoogleError.ofTokenInfo(isNamed: version.namesErrors))
+        }
         return [
             Operation("POST", host, "/o/oauth2/token", keys: [.google], token) { self.token($0) },
             Operation("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { revoke($0, $0.request.queryForm) },
             Operation("POST", host, "/o/oauth2/revoke", cors: .any, revocation) { revokeByPost($0) },
             Operation("POST", tokenHost, "/token", cors: .any, keys: [.google], token) { self.token($0) },
             Operation("POST", tokenHost, "/revoke", cors: .any, revocation) { revokeByPost($0) },
-            Operation("GET", tokenHost, "/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
-            Operation("POST", tokenHost, "/tokeninfo", cors: .any, keys: [.google], info) { tokenInfo($0) },
             Operation("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token) { self.token($0) },
             Operation("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token) { self.token($0) },
         ]
             + ["GET", "POST"].flatMap { method in
-                ["v1", "v2", "v3"].map { version in
+                TokenInfoVersion.allCases.map { version in
                     Operation(
-                        method, apiHost, "/oauth2/\(version)/tokeninfo", cors: .any, keys: [.google], info
-                    ) { tokenInfo($0, isOld: version != "v3") }
+                        method, version == .current ? tokenHost : apiHost, version.rawValue, cors: .any,
+                        keys: [.google], info(version)
+                    ) { tokenInfo($0, version) }
                 }
             }
     }
@@ -129,6 +130,15 @@ package struct GoogleProvider: Provider {
                 GoogleProvider.certificates($0)
             },
         ]
+    }
+
+    /// The client with this ID.
+    func client(named id: String) throws(GoogleError) -> GoogleClient {
+        if let client = clients[id] { return client }
+        throw GoogleError(
+            "invalid_client", "The OAuth client was not found.", status: 401,
+            Diagnosis(
+                received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(clients.hint(for: id))"))
     }
 
     package func client(of exchange: Exchange) -> String? {

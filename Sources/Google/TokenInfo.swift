@@ -8,18 +8,36 @@ import Time
 // GET and POST https://oauth2.googleapis.com/tokeninfo
 // https://developers.google.com/identity/sign-in/web/backend-auth#calling-the-tokeninfo-endpoint
 //
-// Quirks: every value is a string. Versions 1 and 2 at www.googleapis.com have other names, and numbers.
+// Quirks: every value is a string. Versions 1 and 2 at www.googleapis.com have other names, and numbers; refusals of versions 2 and 3
+// there have no `error`. An access token may be in the header Authorization: so Google's library for Node.js sends it
+// (https://github.com/googleapis/google-auth-library-nodejs, `getTokenInfo`).
+
+/// The versions of tokeninfo, by their paths.
+enum TokenInfoVersion: String, CaseIterable, Sendable {
+    case current = "/tokeninfo"
+    case v1 = "/oauth2/v1/tokeninfo"
+    case v2 = "/oauth2/v2/tokeninfo"
+    case v3 = "/oauth2/v3/tokeninfo"
+
+    /// Whether members have the names and types that they had before OpenID Connect.
+    var isOld: Bool { self == .v1 || self == .v2 }
+
+    /// Whether a refusal has `error` beside `error_description`. Those of version 2 and 3 don't:
+    /// <https://github.com/googleapis/google-api-go-client/issues/403>, <https://github.com/flutter/flutter/issues/56060>. The others do:
+    /// <https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/521>.
+    var namesErrors: Bool { self == .current || self == .v1 }
+}
 
 extension GoogleProvider {
-    func tokenInfo(_ exchange: Exchange, isOld: Bool = false) -> Response {
+    func tokenInfo(_ exchange: Exchange, _ version: TokenInfoVersion) -> Response {
         let form = Form(fields: exchange.request.queryForm.fields + exchange.request.bodyForm.fields)
         do throws(GoogleError) {
             let info: JSONObject
             if let text = form["id_token"], !text.isEmpty {
                 let token = try idToken(exchange, text)
-                info = isOld ? oldInfo(of: token, exchange.world.now) : self.info(of: token)
-            } else if let text = form["access_token"], !text.isEmpty {
-                info = try accessTokenInfo(exchange, text, isOld: isOld)
+                info = version.isOld ? oldInfo(of: token, exchange.world.now) : self.info(of: token)
+            } else if let text = exchange.request.accessToken(), !text.isEmpty {
+                info = try accessTokenInfo(exchange, text, isOld: version.isOld)
             } else {
                 // Which name it has isn't documented; public logs have this one.
                 throw GoogleError(
@@ -28,7 +46,7 @@ extension GoogleProvider {
             }
             return GoogleProvider.json(.object(info))
         } catch {
-            return error.jsonResponse
+            return error.response(isNamed: version.namesErrors)
         }
     }
 

@@ -59,6 +59,11 @@ struct ProfileTests {
                 let reasons = (error(answer)["errors"] as? [[String: Any]])?.compactMap { $0["reason"] as? String }
                 let expected: [String]? = path.contains("v2") ? [token == nil ? "unauthorized" : "authError"] : nil
                 #expect(reasons == expected, "\(path) \(answer)")
+                // https://github.com/codenameone/CodenameOne/issues/3135
+                let challenge = #"Bearer realm="https://accounts.google.com/""#
+                #expect(
+                    answer.header("WWW-Authenticate")
+                        == challenge + (token == nil ? "" : #", error="invalid_token""#))
             }
         }
     }
@@ -76,6 +81,7 @@ struct ProfileTests {
         #expect(person.status == 403)
         #expect(error(person)["status"] as? String == "PERMISSION_DENIED")
         #expect(error(person)["message"] as? String == "Request had insufficient authentication scopes.")
+        #expect(person.header("WWW-Authenticate")?.contains(#"error="insufficient_scope""#) ?? false)
     }
 
     // https://developers.google.com/people/api/rest/v1/people#Person
@@ -141,15 +147,48 @@ struct ProfileTests {
         #expect(identity["issuer"] == "https://accounts.google.com")
         #expect(identity["audience"] == GoogleFixture.web && identity["nonce"] == "n")
         #expect(identity.json["issued_at"] as? Int == tokens.claims["iat"] as? Int)
-        let refused = try fixture.client.get("\(path)?access_token=x")
-        #expect(refused.status == 400 && refused["error_description"] == "Invalid Value")
     }
 
-    @Test("tokeninfo without a token")
-    func noToken() throws {
-        let answer = try fixture.client.get("/oauth2.googleapis.com/tokeninfo")
-        #expect(answer.status == 400)
-        #expect(answer["error_description"] == "Either access_token, id_token, or token_handle required")
+    @Test(
+        "what tokeninfo refuses has a name in two of its versions",
+        arguments: [
+            ("oauth2.googleapis.com", "invalid_token"),
+            // https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/521
+            ("www.googleapis.com/oauth2/v1", "invalid_token"),
+            // https://github.com/googleapis/google-api-go-client/issues/403
+            ("www.googleapis.com/oauth2/v2", nil),
+            // https://github.com/flutter/flutter/issues/56060
+            ("www.googleapis.com/oauth2/v3", nil),
+        ] as [(String, String?)])
+    func refusedTokenInfo(version: String, name: String?) throws {
+        for token in ["access_token=x", "id_token=x"] {
+            let answer = try fixture.client.get("/\(version)/tokeninfo?\(token)")
+            #expect(answer.status == 400 && answer["error_description"] == "Invalid Value", "\(answer)")
+            #expect(answer["error"] == name, "\(answer)")
+        }
+        let none = try fixture.client.get("/\(version)/tokeninfo")
+        #expect(none.status == 400)
+        #expect(none["error_description"] == "Either access_token, id_token, or token_handle required")
+        let order: [String: Any] = [
+            "match": ["path": version.split(separator: "/").dropFirst().reduce("") { "\($0)/\($1)" } + "/tokeninfo"],
+            "effect": ["error": "invalid_token"], "times": 1,
+        ]
+        #expect(try fixture.client.post("\(GoogleFixture.control)/faults", json: order).status == 201)
+        let ordered = try fixture.client.get("/\(version)/tokeninfo")
+        #expect(ordered.status == 400 && ordered["error"] == name, "\(ordered)")
+    }
+
+    // https://github.com/googleapis/google-auth-library-nodejs, OAuth2Client.getTokenInfo
+    @Test("tokeninfo takes an access token in the header", arguments: ["GET", "POST"])
+    func tokenInHeader(method: String) throws {
+        let token = try fixture.tokens()["access_token"] ?? ""
+        let info = try fixture.client.request(
+            method, "/oauth2.googleapis.com/tokeninfo",
+            headers: [
+                "Authorization": "Bearer \(token)", "Content-Type": "application/x-www-form-urlencoded;charset=UTF-8",
+            ])
+        #expect(info.status == 200 && info["aud"] == GoogleFixture.web, "\(info)")
+        #expect(info["scope"]?.contains("openid") ?? false)
     }
 
     @Test(
