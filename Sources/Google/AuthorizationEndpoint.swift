@@ -30,6 +30,7 @@ extension GoogleProvider {
             return pages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
         case .approve(let account, let outcome):
+            if let page = blocked(request, account) { return page }
             return approved(exchange, request, by: account, granting: outcome?.scopes)
         }
     }
@@ -62,6 +63,7 @@ extension GoogleProvider {
                 )
             }
             guard let account else { return choosePerson(exchange, request) }
+            if let page = blocked(request, account) { return page }
             if case .chosen = answer, !hasConsented || request.asksForConsent {
                 return pages.consent(
                     exchange, client: request.client.name, account: account,
@@ -99,10 +101,13 @@ extension GoogleProvider {
             let client = request.client.id
             let isConsent =
                 request.asksForConsent || !tables.hasConsented(account.id, to: client, scopes: scopes)
-            let grant = tables.consent(account.id, to: client, scopes: scopes)
-            let details = GoogleGrant.TokenDetails(
+            let grant = tables.consent(account.id, to: request.client, scopes: scopes, isAsked: isConsent)
+            var details = GoogleGrant.TokenDetails(
                 scopes: request.includesGrantedScopes ? scopes.adding(grant.scopes) : scopes, nonce: request.nonce,
                 isOffline: request.isOffline)
+            // There are no sessions here: whoever signs in to an app signs in at Google, too.
+            if request.sessionClaims.contains("auth_time") { details.authTime = now }
+            if request.sessionClaims.contains("amr") { details.methods = account.google.authenticationMethods }
             var code: String?
             if request.responseTypes.contains("code") {
                 let text = GoogleToken.code.make(from: &tables.random)
@@ -119,6 +124,37 @@ extension GoogleProvider {
             let accessToken = wantsToken ? tables.makeAccessToken(grant, details) : nil
             return Approved(details: details, code: code, accessToken: accessToken, isConsent: isConsent, at: now)
         }
+    }
+
+    /// Google's page for somebody who may not use this app.
+    private func blocked(_ request: AuthorizationRequest, _ account: Account) -> Response? {
+        let client = request.client
+        if let domain = client.organization, account.google.hostedDomain != domain {
+            // https://github.com/googlesamples/google-services/issues/404
+            return page(
+                GoogleError(
+                    "org_internal", "This client is restricted to users within its organization.", status: 403,
+                    Diagnosis(
+                        received: "the account \(Diagnosis.quote(account.id))",
+                        expected: "one whose hostedDomain is \(Diagnosis.quote(domain))",
+                        "the client's \"organization\" in the seed keeps others out")))
+        }
+        // Who only signs in needn't be a test user: https://github.com/MomenSherif/react-oauth/issues/126
+        guard client.publishingStatus == .testing, !request.scopes.optional.isEmpty,
+            !client.testUsers.contains(account.id)
+        else { return nil }
+        // https://github.com/koush/scrypted/issues/1282
+        return page(
+            GoogleError(
+                "access_denied",
+                "\(client.name) has not completed the Google verification process. The app is currently being tested, and can only be "
+                    + "accessed by developer-approved testers. If you think you should have access, contact the developer.",
+                status: 403,
+                Diagnosis(
+                    received: "the account \(Diagnosis.quote(account.id))",
+                    expected: client.testUsers.isEmpty
+                        ? nil : Diagnosis.alternatives(client.testUsers.sorted()),
+                    "the client's publishing status is testing: name the account in its \"testUsers\"")))
     }
 
     /// `granting` are the scopes that the person doesn't leave out.
@@ -162,8 +198,10 @@ extension GoogleProvider {
         _ exchange: Exchange, _ request: AuthorizationRequest, _ error: String, _ reason: String
     ) -> Response {
         var response = answer(exchange, request)
-        response.append("error", error)
         response.append("state", exchange.redirectState(request.state)?.value)
+        // As in a callback of public logs: state=…&error_subtype=access_denied&error=interaction_required
+        if error == "interaction_required" { response.append("error_subtype", "access_denied") }
+        response.append("error", error)
         return response.deliver().diagnosed(Diagnosis(reason))
     }
 

@@ -11,6 +11,9 @@ struct AuthorizationRequest: Sendable {
     let scopes: GoogleScopes
     let challenge: CodeChallenge?
     let mode: ResponseMode
+    /// What the ID token says of the person's session: `claims` asks for it, and the client may have it. What else `claims` asks for,
+    /// or that it can't be read, changes nothing. Not documented.
+    let sessionClaims: Set<String>
     /// The request as it came, for the sign-in page to carry along.
     let form: Form
 
@@ -34,7 +37,7 @@ struct AuthorizationRequest: Sendable {
         for name in ["client_id", "redirect_uri", "scope"] where (form[name] ?? "").isEmpty {
             throw GoogleError.missing(name)
         }
-        client = try AuthorizationRequest.client(form, provider)
+        client = try provider.client(named: form["client_id"] ?? "")
         redirectURI = try client.redirectURI(form)
         responseTypes = try AuthorizationRequest.responseTypes(form, client)
         let asked = GoogleScopes(text: form["scope"] ?? "")
@@ -45,17 +48,8 @@ struct AuthorizationRequest: Sendable {
         try AuthorizationRequest.checkChoices(form)
         challenge = try AuthorizationRequest.challenge(form)
         mode = try AuthorizationRequest.mode(form, responseTypes)
+        sessionClaims = client.sessionClaims.intersection(((try? ClaimsParameter(form["claims"]))?.idToken ?? [:]).keys)
         self.form = form
-    }
-
-    private static func client(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) -> GoogleClient {
-        let id = form["client_id"] ?? ""
-        if let client = provider.clients[id] { return client }
-        throw GoogleError(
-            "invalid_client", "The OAuth client was not found.", status: 401,
-            Diagnosis(
-                received: "client_id \(Diagnosis.quote(id))",
-                "no such client is seeded\(provider.clients.hint(for: id))"))
     }
 
     private static func responseTypes(_ form: Form, _ client: GoogleClient) throws(GoogleError) -> Set<String> {

@@ -22,6 +22,15 @@ struct GoogleClient: SeededOAuthClient {
         var hasSecret: Bool { self != .ios && self != .android }
     }
 
+    /// Google's console has it for the whole project: <https://support.google.com/cloud/answer/15549945>.
+    enum PublishingStatus: String, CaseIterable, Sendable {
+        case production
+        case testing
+    }
+
+    /// The claims about a person's session that an app may ask for: <https://developers.google.com/identity/siwg/security-bundle>.
+    static let sessionClaims = ["auth_time", "amr"]
+
     let id: String
     let type: Kind
     /// `nil` for clients whose type has none.
@@ -30,6 +39,12 @@ struct GoogleClient: SeededOAuthClient {
     let redirectURIs: [String]
     /// Schemes of redirect URIs, in lower case.
     let schemes: [String]
+    let publishingStatus: PublishingStatus
+    /// The accounts for whom an app in testing may ask for more than to sign in.
+    let testUsers: Set<String>
+    /// The domain of the people who alone may use the app, if it is an organization's own.
+    let organization: String?
+    let sessionClaims: Set<String>
     let interaction: Interaction?
 
     init(_ fields: inout Fields, _ words: RegisteredClientWords) {
@@ -52,9 +67,33 @@ struct GoogleClient: SeededOAuthClient {
         let takesSchemes = fields(
             "customURIScheme", .boolean, default: false,
             "Whether an `android` client may redirect to a scheme: Google's console has that off.")
+        publishingStatus = fields(
+            "publishingStatus", .choice(PublishingStatus.self), default: .production,
+            "While it is `testing`, only test users may grant more than to sign in, and for seven days.")
+        testUsers = Set(
+            fields(
+                "testUsers", .set(of: .text(.nonEmpty)), default: [],
+                "The test users of a client whose publishing status is `testing`: IDs of accounts."))
+        organization = fields.nullable(
+            "organization", .text(.nonEmpty),
+            "The Google Workspace domain whose people alone may sign in: user type Internal.")
+        sessionClaims = Set(
+            fields(
+                "sessionClaims", .set(of: .choice(GoogleClient.sessionClaims)), default: [],
+                "What the client may ask for with `claims`: Session age claims and Authentication strength claims, "
+                    + "which are off in Google's console, too."))
         interaction = fields.clientInteraction()
         let hasSchemes = type == .ios || type == .android && takesSchemes
         schemes = hasSchemes ? ([GoogleClient.reversed(id)] + (appID.map { [$0] } ?? [])).map { $0.lowercased() } : []
+    }
+
+    /// The number of its project, with which a client ID begins: <https://firebase.google.com/docs/projects/learn-more#config-files-objects>.
+    /// `nil` for IDs that have none, such as those of examples.
+    var projectNumber: Substring? {
+        guard let number = id.split(separator: "-", maxSplits: 1).first, number.utf8.count < id.utf8.count,
+            number.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return number
     }
 
     /// `com.googleusercontent.apps.ID`, for `ID.apps.googleusercontent.com`.
@@ -85,6 +124,7 @@ struct GoogleClient: SeededOAuthClient {
     /// What of a client the seed can't have.
     static func check(_ json: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(json["interaction"])
+        for user in json["testUsers"]?.items ?? [] { references.expectAccount(user) }
         let type = json["type"]?.string.flatMap { Kind(rawValue: $0) } ?? .web
         if !type.hasSecret, let secret = json["clientSecret"], secret.string != nil {
             references.add(secret, "a client of type \(type.rawValue) has no secret: leave it out")

@@ -17,6 +17,9 @@ struct GoogleGrant: OAuthGrant {
         var scopes: GoogleScopes
         /// The ID token of the sign-in has it, those of refreshes don't.
         var nonce: String?
+        /// What ID tokens say of the person's session at Google, if they do: `auth_time`, and `amr`.
+        var authTime: Instant?
+        var methods: [String]?
         /// Whether `access_type` was `offline`.
         let isOffline: Bool
     }
@@ -26,6 +29,10 @@ struct GoogleGrant: OAuthGrant {
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
     /// With one more, the oldest stops: <https://developers.google.com/identity/protocols/oauth2#expiration>.
     static let refreshTokenLimit = 100
+    /// How long a grant to an app in testing lasts, if it is of more than scopes of sign-in: seven days from the consent, which
+    /// `refresh_token_expires_in` says as 604799
+    /// (<https://developers.google.com/identity/protocols/oauth2#expiration>, <https://support.google.com/cloud/answer/15549945>).
+    static let testingLifetime = TimeSpan.seconds(604_799)
     /// How many scopes are remembered. With more, only the latest are.
     static let scopeLimit = 500
 
@@ -34,8 +41,12 @@ struct GoogleGrant: OAuthGrant {
     /// When the person consented first.
     let since: Instant
     var scopes: Set<String>
+    /// When what was granted to an app in testing ends.
+    var expires: Instant?
 
     var key: String { GoogleGrant.key(account, client: client) }
+
+    func hasEnded(at now: Instant) -> Bool { expires.map { $0 <= now } ?? false }
 
     static func key(_ account: String, client: String) -> String { "\(account) \(client)" }
 }
@@ -44,20 +55,34 @@ extension TableReading where Self: ~Copyable {
     /// Whether the person has granted all of `scopes` to the client.
     func hasConsented(_ account: String, to client: String, scopes: GoogleScopes) -> Bool {
         let grant = find(GoogleGrant.self, GoogleGrant.key(account, client: client))
-        return grant?.scopes.isSuperset(of: scopes.names) ?? false
+        return grant.map { $0.scopes.isSuperset(of: scopes.names) && !$0.hasEnded(at: now) } ?? false
     }
 }
 
 extension Transaction {
-    /// Makes a grant, or adds scopes to the one that exists.
-    mutating func consent(_ account: String, to client: String, scopes: GoogleScopes) -> GoogleGrant {
-        let known = find(GoogleGrant.self, GoogleGrant.key(account, client: client))
-        var grant = known ?? GoogleGrant(account: account, client: client, since: now, scopes: [])
-        guard known == nil || !grant.scopes.isSuperset(of: scopes.names) else { return grant }
+    /// Makes a grant, or adds scopes to the one that exists. `isAsked` says that the person was asked, whatever they granted before.
+    mutating func consent(
+        _ account: String, to client: GoogleClient, scopes: GoogleScopes, isAsked: Bool = false
+    ) -> GoogleGrant {
+        var known = find(GoogleGrant.self, GoogleGrant.key(account, client: client.id))
+        if let grant = known, endIfExpired(grant) { known = nil }
+        var grant = known ?? GoogleGrant(account: account, client: client.id, since: now, scopes: [])
+        let lifetime = client.publishingStatus == .testing ? GoogleGrant.testingLifetime : nil
+        guard known == nil || isAsked && lifetime != nil || !grant.scopes.isSuperset(of: scopes.names) else {
+            return grant
+        }
         grant.scopes.formUnion(scopes.names)
         if grant.scopes.count > GoogleGrant.scopeLimit { grant.scopes = Set(scopes.names) }
+        grant.expires = GoogleScopes(grant.scopes).optional.isEmpty ? nil : lifetime.map { now + $0 }
         put(grant)
         return grant
+    }
+
+    /// Ends a grant whose time is over, and all that came of it.
+    mutating func endIfExpired(_ grant: GoogleGrant) -> Bool {
+        guard grant.hasEnded(at: now) else { return false }
+        end(grant, because: "the app is in testing, and seven days have gone by since the person consented")
+        return true
     }
 
     mutating func makeAccessToken(_ grant: GoogleGrant, _ details: GoogleGrant.TokenDetails) -> String {

@@ -8,6 +8,8 @@ struct GoogleProfile: AccountProfile {
 
     let sub: String
     let hostedDomain: String?
+    /// How the person signs in at Google: <https://developers.google.com/identity/siwg/security-bundle>.
+    let authenticationMethods: [String]
 
     init(_ fields: inout Fields, of account: Account) {
         sub =
@@ -15,6 +17,9 @@ struct GoogleProfile: AccountProfile {
             ?? "1\(DerivedNumber.digits(of: "google:\(account.id)", width: 20))"
         hostedDomain = fields.nullable(
             "hostedDomain", .text(.nonEmpty), "The Google Workspace domain, `hd` in ID tokens.")
+        authenticationMethods = fields(
+            "authenticationMethods", .set(of: .choice(["pwd", "mfa", "hwk"])), default: ["pwd"],
+            "How the person signs in at Google, `amr` in ID tokens of clients that ask for it.")
     }
 
     /// The address of the picture. Nothing is served there.

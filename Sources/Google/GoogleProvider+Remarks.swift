@@ -1,5 +1,6 @@
 import EmulatorCore
 import JSON
+import OAuth
 
 extension GoogleProvider {
     /// <https://developers.google.com/identity/openid-connect/openid-connect#exchangecode>
@@ -19,6 +20,16 @@ extension GoogleProvider {
             remarks.append(
                 "There is no refresh token because the person has authorized the app before: Google gives another one only with "
                     + "prompt=consent.")
+        }
+        if let asked, let id = asked.request.queryForm["client_id"], let client = clients[id],
+            let wished = try? ClaimsParameter(asked.request.queryForm["claims"])
+        {
+            for claim in GoogleClient.sessionClaims
+            where wished.idToken[claim] != nil && !client.sessionClaims.contains(claim) {
+                remarks.append(
+                    "The ID token has no \(claim) because the client may not ask for it: Google gives it to verified apps that have it "
+                        + "switched on, which \"sessionClaims\" of the client in the seed says.")
+            }
         }
         return remarks
     }

@@ -31,6 +31,8 @@ struct IDToken: Sendable {
         claims["at_hash"] = accessToken.map { .string(Algorithm.rs256.leftHalf(of: $0)) }
         claims["c_hash"] = code.map { .string(Algorithm.rs256.leftHalf(of: $0)) }
         claims["nonce"] = details.nonce.map { .string($0) }
+        claims["auth_time"] = details.authTime.map { .numericDate($0) }
+        claims["amr"] = details.methods.map { .array($0.map { .string($0) }) }
         claims["iat"] = .numericDate(issuedAt)
         claims["exp"] = .numericDate(issuedAt + IDToken.lifetime)
         return claims

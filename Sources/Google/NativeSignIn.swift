@@ -77,7 +77,7 @@ extension GoogleProvider {
                     tables.makeServerCode(
                         account, for: server, by: client, scopes, lifetime: codeLifetime, usedBy: exchange.spentBy)
                 }
-                let grant = tables.consent(account.id, to: client.id, scopes: scopes)
+                let grant = tables.consent(account.id, to: client, scopes: scopes)
                 return (tables.makeAccessToken(grant, details), code, tables.now)
             }
             guard let (accessToken, code, now) = made else { throw Decision.noSuchAccount }
@@ -104,12 +104,12 @@ extension GoogleProvider {
 
 extension Transaction {
     /// A code that the backend `server` redeems for a refresh token, if it has none of the person yet. `app` got it.
-    fileprivate mutating func makeServerCode(
+    mutating func makeServerCode(
         _ account: Account, for server: GoogleClient, by app: GoogleClient, _ scopes: GoogleScopes, lifetime: TimeSpan,
         usedBy: String?
     ) -> String {
         let isFirst = !hasConsented(account.id, to: server.id, scopes: scopes)
-        let grant = consent(account.id, to: server.id, scopes: scopes)
+        let grant = consent(account.id, to: server, scopes: scopes)
         let code = GoogleToken.code.make(from: &random)
         let isPopup = app.id == server.id && app.type == .web
         put(

@@ -19,7 +19,7 @@ extension GoogleProvider {
         let moment = exchange.cause("revoked it")
         let isRevoked = exchange.world.update { tables in
             guard let token = tables.find(Token<GoogleGrant>.self, text), !token.hasExpired(at: tables.now),
-                let grant = tables.find(GoogleGrant.self, token.grant)
+                let grant = tables.find(GoogleGrant.self, token.grant), !tables.endIfExpired(grant)
             else { return false }
             tables.end(grant, because: "\(grant.client) \(moment)")
             return true

@@ -9,7 +9,8 @@ import Time
 // https://developers.google.com/identity/protocols/oauth2/web-server#exchange-authorization-code
 //
 // Quirks: JSON and a query are read as well as a form, which isn't documented, but clients in use send them. expires_in is 3599. Refresh
-// tokens aren't replaced when they are used, and none comes without access_type=offline. The grant type is looked at first: a body
+// tokens aren't replaced when they are used, and none comes without access_type=offline. With `audience`, which Google's SDK for iOS
+// sends, the ID token is another client's, and beside a new sign-in there is `server_code` for it. The grant type is looked at first: a body
 // that can't be read is "Invalid grant_type: " (https://github.com/natelindev/tsdav/issues/130). The rest of the order isn't
 // documented.
 
@@ -63,13 +64,7 @@ extension GoogleProvider {
                 "invalid_request", "Could not determine client ID from request.",
                 Diagnosis("client_id is missing: send it in the form, or by Basic authentication"))
         }
-        guard let client = clients[id] else {
-            throw GoogleError(
-                "invalid_client", "The OAuth client was not found.", status: 401,
-                Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))",
-                    "no such client is seeded\(clients.hint(for: id))"))
-        }
+        let client = try client(named: id)
         guard let expected = client.secret else { return client }
         let secret = form["client_secret"] ?? basic?.password ?? ""
         guard !secret.isEmpty else {
@@ -95,6 +90,7 @@ extension GoogleProvider {
     ) throws(GoogleError) -> Response {
         let code = form["code"] ?? ""
         guard !code.isEmpty else { throw .missing("code") }
+        let audience = try self.audience(form, of: client)
         let request = Redemption.Request(
             code: code, client: client.id, redirectURI: form["redirect_uri"],
             codeVerifier: form["code_verifier"], exchange: exchange.id)
@@ -110,12 +106,42 @@ extension GoogleProvider {
                 let accessToken = tables.makeAccessToken(redeemed.grant, details.token)
                 let refreshToken =
                     details.givesRefreshToken ? tables.makeRefreshToken(redeemed.grant, details.token) : nil
+                let serverCode = audience.map { server in
+                    tables.makeServerCode(
+                        redeemed.account, for: server, by: client, details.token.scopes,
+                        lifetime: settings.codeLifetime, usedBy: nil)
+                }
                 return Issued(
                     account: redeemed.account, details: details.token, accessToken: accessToken,
-                    refreshToken: refreshToken, at: redeemed.at)
+                    refreshToken: refreshToken,
+                    refreshTokenExpires: refreshToken.flatMap { _ in redeemed.grant.expires },
+                    serverCode: serverCode, at: redeemed.at)
             }
         } catch { throw refusal(error, request, exchange) }
-        return try answer(exchange, issued, client)
+        return try answer(exchange, issued, client, audience)
+    }
+
+    /// The backend for which an app asks for an ID token and a code: `audience`, as Google's SDK for iOS sends it
+    /// (<https://github.com/google/GoogleSignIn-iOS>, `GIDSignIn.m`); `nil` when that is missing, or the app itself.
+    private func audience(_ form: Form, of client: GoogleClient) throws(GoogleError) -> GoogleClient? {
+        guard let id = form["audience"], !id.isEmpty, id != client.id else { return nil }
+        guard let audience = clients[id] else {
+            // https://github.com/Cap-go/capacitor-social-login/issues/159
+            throw GoogleError(
+                "invalid_audience", "Audience is not a valid client ID.",
+                Diagnosis(
+                    received: "audience \(Diagnosis.quote(id))",
+                    "no such client is seeded\(clients.hint(for: id))"))
+        }
+        if let own = client.projectNumber, let other = audience.projectNumber, own != other {
+            // https://github.com/react-native-google-signin/google-signin/issues/571
+            throw GoogleError(
+                "invalid_audience", "The audience client and the client need to be in the same project.",
+                Diagnosis(
+                    received: "audience \(Diagnosis.quote(id))", expected: "a client of project \(own)",
+                    "a client ID begins with its project's number: use one of \(Diagnosis.quote(client.id))'s project"))
+        }
+        return audience
     }
 
     /// Whether `sent` is the redirect URI of the authorization. A code that an app's SDK got for its backend has none: then it is left
@@ -159,6 +185,7 @@ extension GoogleProvider {
     ) throws(GoogleError) -> Response {
         let text = form["refresh_token"] ?? ""
         guard !text.isEmpty else { throw .missing("refresh_token", GoogleProvider.noRefreshToken(text)) }
+        let audience = try self.audience(form, of: client)
         let wanted = form["scope"].flatMap { $0.isEmpty ? nil : GoogleScopes(text: $0) }
         if let wanted, let error = GoogleError.unknownScopes(wanted) { throw error }
         let issued = try exchange.world.update { (tables) throws(GoogleError) -> Issued? in
@@ -169,6 +196,7 @@ extension GoogleProvider {
                     "unauthorized_client", "Unauthorized", status: 401,
                     Diagnosis("the refresh token was given to \(Diagnosis.quote(token.client))"))
             }
+            if tables.endIfExpired(grant) { return nil }
             var details = token.details
             if let wanted {
                 guard wanted.isSubset(of: details.scopes) else {
@@ -183,10 +211,12 @@ extension GoogleProvider {
                 details.scopes = wanted
             }
             let accessToken = tables.makeAccessToken(grant, details)
-            return Issued(account: account, details: details, accessToken: accessToken, at: tables.now)
+            return Issued(
+                account: account, details: details, accessToken: accessToken, refreshTokenExpires: grant.expires,
+                at: tables.now)
         }
         guard let issued else { throw GoogleProvider.deadRefreshToken(text, exchange) }
-        return try answer(exchange, issued, client)
+        return try answer(exchange, issued, client, audience)
     }
 
     /// A token that Google remembers is told apart from one that it never saw, or has forgotten:
@@ -221,10 +251,11 @@ extension GoogleProvider {
             poll(code, by: client, exchange, in: &tables).map { account, scopes in
                 let scopes = GoogleScopes(scopes)
                 let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: nil, isOffline: true)
-                let grant = tables.consent(account.id, to: client.id, scopes: scopes)
+                let grant = tables.consent(account.id, to: client, scopes: scopes, isAsked: true)
                 return Issued(
                     account: account, details: details, accessToken: tables.makeAccessToken(grant, details),
-                    refreshToken: tables.makeRefreshToken(grant, details), at: tables.now)
+                    refreshToken: tables.makeRefreshToken(grant, details), refreshTokenExpires: grant.expires,
+                    at: tables.now)
             }
         }
         switch result {
@@ -240,11 +271,16 @@ extension GoogleProvider {
         let details: GoogleGrant.TokenDetails
         let accessToken: String
         var refreshToken: String?
+        /// When the refresh token ends, if it does.
+        var refreshTokenExpires: Instant?
+        /// A code for the backend that the app asked for.
+        var serverCode: String?
         let at: Instant
     }
 
+    /// `audience` is the client for which the ID token is, if not for `client`.
     private func answer(
-        _ exchange: Exchange, _ issued: Issued, _ client: GoogleClient
+        _ exchange: Exchange, _ issued: Issued, _ client: GoogleClient, _ audience: GoogleClient? = nil
     ) throws(GoogleError) -> Response {
         let scopes = issued.details.scopes
         var body = JSONObject([
@@ -256,8 +292,8 @@ extension GoogleProvider {
         body["token_type"] = "Bearer"
         if scopes.contains("openid") {
             let token = IDToken(
-                issuer: issuer(exchange), client: client.id, account: issued.account, details: issued.details,
-                issuedAt: issued.at, accessToken: issued.accessToken)
+                issuer: issuer(exchange), client: audience?.id ?? client.id, app: client.id, account: issued.account,
+                details: issued.details, issuedAt: issued.at, accessToken: issued.accessToken)
             do { body["id_token"] = .string(try token.minted(exchange)) } catch {
                 // Google's client libraries retry on this name; status and description aren't documented.
                 throw GoogleError(
@@ -265,6 +301,11 @@ extension GoogleProvider {
                     Diagnosis("the ID token can't be signed: \(error.description)"))
             }
         }
+        // https://github.com/google/GoogleSignIn-iOS, GIDGoogleUser.m
+        body["refresh_token_expires_in"] = issued.refreshTokenExpires.map {
+            .integer(max(.zero, $0 - issued.at).seconds)
+        }
+        body["server_code"] = issued.serverCode.map { .string($0) }
         return GoogleProvider.json(.object(body))
     }
 }

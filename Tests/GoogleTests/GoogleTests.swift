@@ -114,7 +114,9 @@ struct GoogleTests {
         }
         try fixture.order(["provider": "google", "outcome": "cancel"])
         #expect(try authorize(approve: false).redirect["error"] == "access_denied")
-        #expect(try authorize(["prompt": "none"], approve: false).redirect["error"] == "interaction_required")
+        // As in a callback of public logs: state=…&error_subtype=access_denied&error=interaction_required
+        let silent = try authorize(["prompt": "none"], approve: false).redirect
+        #expect(silent["error"] == "interaction_required" && silent["error_subtype"] == "access_denied")
         let hybrid = try authorize(["response_type": "code id_token token"])
         #expect(hybrid.location.contains("#"))
         #expect(hybrid.redirect["id_token"] != nil)
@@ -246,6 +248,9 @@ struct GoogleTests {
     func discovery() throws {
         let document = try fixture.client.get("/accounts.google.com/.well-known/openid-configuration")
         #expect(document["issuer"] == "https://accounts.google.com")
+        // "Standard HTTP caching headers are used and should be respected."
+        // https://developers.google.com/identity/openid-connect/openid-connect#discovery
+        #expect(document.header("Cache-Control")?.hasPrefix("public, max-age=") ?? false)
         #expect(document["token_endpoint"] == "http://localhost:\(fixture.client.port)/oauth2.googleapis.com/token")
         let certificates = try fixture.client.get("/www.googleapis.com/oauth2/v1/certs")
         #expect(certificates["seed-google-1"]?.hasPrefix("-----BEGIN CERTIFICATE-----") ?? false)

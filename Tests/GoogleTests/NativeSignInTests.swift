@@ -87,4 +87,67 @@ struct NativeSignInTests {
         #expect(answer["error"] == "unauthorized_client")
         #expect(answer["error_description"] == "Unauthorized")
     }
+
+    // What the SDK for iOS sends and reads: https://github.com/google/GoogleSignIn-iOS, GIDSignIn.m
+    @Test("an app that asks for an audience gets the backend's ID token and a code for it")
+    func audience() throws {
+        let redirectURI = "com.googleusercontent.apps.ios:/oauth2callback"
+        let code = try fixture.approve([
+            "client_id": GoogleFixture.ios, "redirect_uri": redirectURI, "audience": GoogleFixture.web,
+            "include_granted_scopes": "true",
+        ]).redirect["code"]
+        let app: [String: String?] = [
+            "client_id": GoogleFixture.ios, "client_secret": nil, "redirect_uri": redirectURI,
+            "audience": GoogleFixture.web,
+        ]
+        let tokens = try fixture.token(app.merging(["code": code]) { $1 })
+        #expect(tokens.status == 200, "\(tokens)")
+        #expect(tokens.claims["aud"] as? String == GoogleFixture.web)
+        #expect(tokens.claims["azp"] as? String == GoogleFixture.ios)
+        let backend = try fixture.token(["code": tokens["server_code"], "redirect_uri": ""])
+        #expect(backend.status == 200 && backend["refresh_token"] != nil, "\(backend)")
+        #expect(backend.claims["sub"] as? String == tokens.claims["sub"] as? String)
+        let refreshed = try fixture.token(
+            app.merging(["grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]]) { $1 })
+        #expect(refreshed.claims["aud"] as? String == GoogleFixture.web, "\(refreshed)")
+        #expect(refreshed["server_code"] == nil)
+    }
+
+    @Test(
+        "an audience that the app can't have, which costs no code",
+        arguments: [
+            // https://github.com/Cap-go/capacitor-social-login/issues/159
+            ("x.apps.googleusercontent.com", "Audience is not a valid client ID."),
+            // https://github.com/react-native-google-signin/google-signin/issues/571
+            (
+                "2-backend.apps.googleusercontent.com",
+                "The audience client and the client need to be in the same project."
+            ),
+        ])
+    func wrongAudience(audience: String, sentence: String) throws {
+        let seed = """
+            {"google": {"clients": [{"clientID": "1-app.apps.googleusercontent.com", "type": "ios"},
+              {"clientID": "2-backend.apps.googleusercontent.com"}, {"clientID": "1-backend.apps.googleusercontent.com"}]}}
+            """
+        let world = try FirebaseFixture(seed: seed)
+        try world.order(["provider": "google", "outcome": "approve", "account": "ada"])
+        let app = [
+            "client_id": "1-app.apps.googleusercontent.com",
+            "redirect_uri": "com.googleusercontent.apps.1-app:/oauth2callback",
+        ]
+        let query = app.merging(["response_type": "code", "scope": "openid"]) { $1 }
+        let code = try world.client.get("/accounts.google.com/o/oauth2/v2/auth?\(TestClient.encode(query))")
+            .redirect["code"]
+        func redeem(_ audience: String) throws -> Answer {
+            let form = ["grant_type": "authorization_code", "code": code ?? "", "audience": audience]
+            return try world.client.post("/oauth2.googleapis.com/token", form: app.merging(form) { $1 })
+        }
+        let refused = try redeem(audience)
+        #expect(refused.status == 400 && refused["error"] == "invalid_audience", "\(refused)")
+        #expect(refused["error_description"] == sentence)
+        #expect(refused.diagnosis.contains(audience))
+        let redeemed = try redeem("1-backend.apps.googleusercontent.com")
+        #expect(redeemed.status == 200 && redeemed["server_code"] != nil, "\(redeemed)")
+        #expect(redeemed.claims["aud"] as? String == "1-backend.apps.googleusercontent.com")
+    }
 }
