@@ -136,6 +136,15 @@ struct AddressTableTests {
             return changed["localId"] == one.id
                 ? "the code's user" : changed["localId"] == other.id ? "the token's user" : ""
         },
+        // The right column is recorded as email-link/sign-in#link-disabled. The left one: firebase-tools,
+        // src/emulator/auth/operations.ts, sendOobCode.
+        "an administrator's sign-in link for a disabled user, and anybody's mail to one": { place in
+            let user = try place.create(["disabled": true])
+            let answer = try place.code("EMAIL_SIGNIN", user.email, ["continueUrl": "http://localhost/"])
+            let mail = try place.client("sendOobCode", ["requestType": "PASSWORD_RESET", "email": user.email])
+            #expect(answer.message == mail.message)
+            return place.outcome(answer)
+        },
         "a link to change an address, to one that is taken, with enumeration protection": { place in
             let (one, other) = (try place.create(), try place.create())
             let answer = try place.code("VERIFY_AND_CHANGE_EMAIL", one.email, ["newEmail": other.email])

@@ -1,4 +1,5 @@
 import Foundation
+import JOSE
 import TestSupport
 import Testing
 
@@ -83,6 +84,19 @@ struct EmulatorModeTests {
         let screen = try fake(["providerId": "github.com", "id_token": #"{"sub":"7","screen_name":"ada"}"#])
         let seen = try call("lookup", ["idToken": screen["idToken"] ?? ""]).json["users"] as? [[String: Any]]
         #expect(seen?.first?["screenName"] as? String == "ada")
+    }
+
+    // firebase-tools, src/emulator/auth/idp.spec.ts: "should create new account with IDP from production ID token"
+    @Test("a real token's signature isn't read where the project hasn't the provider", arguments: ["", "00", "0"])
+    func signature(text: String) throws {
+        let header = Base64URL.encode(Array(#"{"alg":"RS256","kid":"1"}"#.utf8))
+        let claims = Base64URL.encode(Array(#"{"sub":"7","email":"ada@gmail.com","email_verified":true}"#.utf8))
+        let token = "\(header).\(claims).\(text)"
+        let answer = try fake(["providerId": "google.com", "id_token": token])
+        #expect(answer["email"] == "ada@gmail.com", "\(answer)")
+        #expect(answer["oauthIdToken"] == token)
+        let short = try fake(["providerId": "google.com", "id_token": "\(header).\(claims)"])
+        #expect(short.message.hasPrefix("INVALID_IDP_RESPONSE : Unable to parse id_token"))
     }
 
     @Test("a fake SAML response needs a subject, and its attributes become the profile")

@@ -131,6 +131,19 @@ struct TwoAddressesTests {
             ]
             return outcome(try place.app("v1/accounts:signInWithIdp", body, key: "plain-key"))
         },
+        "an administrator's `mfa.enrollments` of `null`": { place in
+            try place.user()
+            func outcome(_ id: String) throws -> String {
+                let body: [String: Any] = ["localId": id, "mfa": ["enrollments": NSNull()]]
+                return TwoAddressesTests.outcome(
+                    try place.owner("POST", "v1/projects/demo-app/accounts:update", body))
+            }
+            // The official emulator's schema speaks before anybody looks for the user: firebase-tools,
+            // src/emulator/auth/setAccountInfo.spec.ts.
+            let isUserFirst = try outcome("nobody") == "USER_NOT_FOUND"
+            #expect(isUserFirst == place.isHosted)
+            return try outcome("a")
+        },
         "a blocking function that fails with status 500": { place in
             let receiver = try Receiver { _ in
                 .now(Response(status: 500, contentType: "application/json", body: "{}"))

@@ -71,6 +71,7 @@ extension FirebaseProvider {
     }
 
     func updateAsAdmin(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        try AdminChange.checkSchema(call)
         guard let localId = try call.text("localId") else {
             throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
         }

@@ -38,12 +38,6 @@ struct AdminChange: Sendable {
         claims = try AdminChange.claims(call.given("customAttributes"), explains: !call.isInEmulatorMode)
         link = try call.linkedProvider()
         if let mfa = try call.nested("mfa") {
-            if mfa.isNull("enrollments"), call.isInEmulatorMode {
-                // To production, null is the same as nothing.
-                throw FirebaseError(
-                    "Invalid JSON payload received. /mfa/enrollments must be array",
-                    because: "mfa.enrollments is null: send a list, which may be empty")
-            }
             factors = try FactorRequest.list(mfa.list("enrollments"), .given, in: call)
         } else {
             factors = try call.has("mfaInfo") ? FactorRequest.list(call.list("mfaInfo"), .made, in: call) : nil
@@ -53,6 +47,15 @@ struct AdminChange: Sendable {
         }
         if let password { try FirebaseProvider.checkStrength(password) }
         self.password = password.map { call.hashed($0) }
+    }
+
+    /// Refuses what the official emulator's schema of the request refuses, before it looks for the user. To production, null is
+    /// the same as nothing.
+    static func checkSchema(_ call: FirebaseCall) throws(FirebaseError) {
+        guard call.isInEmulatorMode, let mfa = try call.nested("mfa"), mfa.isNull("enrollments") else { return }
+        throw FirebaseError(
+            "Invalid JSON payload received. /mfa/enrollments must be array",
+            because: "mfa.enrollments is null: send a list, which may be empty")
     }
 
     /// `explains` says whether the refusal says more than the official emulator's.

@@ -8,7 +8,7 @@ import EmulatorCore
 //
 // Quirks: only `sub` is needed; nothing is verified, and email_verified is believed. A SAML assertion is JSON, too, and comes
 // with such a token. A token that somebody has signed is judged where the project has its provider; where it hasn't, it is
-// taken as the official emulator takes it, at the daemon's own address.
+// taken as the official emulator takes it, at the daemon's own address, and its signature isn't even read.
 
 extension FirebaseProvider {
     /// `nil` for a credential that isn't fake.
@@ -17,6 +17,7 @@ extension FirebaseProvider {
     ) throws(FirebaseError) -> FederatedIdentity? {
         guard call.project.takesFakes else { return nil }
         let texts = [credential["id_token"], credential["access_token"]].compactMap { $0 }
+        let takesSigned = !isConfigured && call.isInEmulatorMode
         var claims: JSONObject?
         for text in texts where claims == nil {
             if text.hasPrefix("{") {
@@ -26,9 +27,9 @@ extension FirebaseProvider {
                         Diagnosis("the fake credential isn't JSON"))
                 }
                 claims = object
-            } else if let token = try? JWS(parsing: text) {
-                if token.algorithm == "none" || !isConfigured && call.isInEmulatorMode { claims = token.claims }
-            } else if !isConfigured, call.isInEmulatorMode, text == credential["id_token"] {
+            } else if let token = try? JWS(parsing: takesSigned ? withoutSignature(text) : text) {
+                if token.algorithm == "none" || takesSigned { claims = token.claims }
+            } else if takesSigned, text == credential["id_token"] {
                 // firebase-tools: src/emulator/auth/operations.ts, parseIdToken of a fake credential.
                 throw .invalidIdP(
                     "Unable to parse id_token: \(text) ((Auth Emulator only accepts strict JSON or JWTs as fake id_tokens.))",
@@ -60,6 +61,11 @@ extension FirebaseProvider {
         if credential.providerId.hasPrefix("saml.") { try identity.readSAML(credential) }
         return identity
     }
+}
+
+/// A token as far as its last dot.
+private func withoutSignature(_ token: String) -> String {
+    token.lastIndex(of: ".").map { String(token[...$0]) } ?? token
 }
 
 extension FederatedIdentity {
