@@ -112,6 +112,8 @@ struct OtherCredentialTests {
         #expect(answer.status == 200)
         #expect(answer["displayName"] == "Ada Lovelace")
         #expect(answer["federatedId"] == "http://facebook.com/10150000000000001")
+        // https://github.com/firebase/flutterfire/issues/3839, https://github.com/firebase/firebase-ios-sdk/issues/6829
+        #expect(answer["photoUrl"] == "https://graph.facebook.com/10150000000000001/picture")
         let nonce = FirebaseFixture.sha256("fb")
         let limited = try fixture.facebook("ada", ["tracking": "limited", "nonce": nonce])["authenticationToken"]
         #expect(

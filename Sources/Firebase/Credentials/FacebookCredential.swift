@@ -90,7 +90,8 @@ struct FacebookSource: KnownSource {
         identity.displayName = user?["name"]?.string
         identity.firstName = user?["first_name"]?.string
         identity.lastName = user?["last_name"]?.string
-        identity.photoUrl = user?["picture"]?["data"]?["url"]?.string
+        // https://github.com/firebase/flutterfire/issues/3839, https://github.com/firebase/firebase-ios-sdk/issues/6829
+        identity.photoUrl = "https://graph.facebook.com/\(id)/picture"
         identity.accessToken = text
         identity.rawUserInfo = String(decoding: answer.body, as: UTF8.self)
         return identity
