@@ -1,13 +1,17 @@
 import EmulatorCore
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
+import Text
 import Time
 
 // The access token of a call of the Graph API
 // https://developers.facebook.com/docs/facebook-login/guides/access-tokens
 //
-// Quirks: parameters may stand in the query or in a form. An app's own token is APPID|SECRET.
+// Quirks: parameters may stand in the query, or in a body of any form: urlencoded, multipart/form-data as `curl -F` sends it
+// (https://developers.facebook.com/docs/graph-api/overview), JSON (https://github.com/freizl/hoauth2/issues/55). An app's own token is
+// APPID|SECRET.
 
 /// A token that was given out, whether or not it still works.
 struct AccessToken: Sendable {
@@ -19,6 +23,11 @@ struct AccessToken: Sendable {
     /// When the app may read the person's data no more, unless the person signs in again.
     /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>
     var dataAccessExpires: Instant { token.details.issuedAt + .days(90) }
+
+    /// Whether it was given out to last for weeks, not hours.
+    var isLongLived: Bool {
+        token.expires.map { $0 > token.details.issuedAt + FacebookToken.shortLifetime } ?? true
+    }
 
     /// What is wrong with it now.
     func fault(at now: Instant) -> GraphError? {
@@ -37,7 +46,11 @@ struct GraphPerson: Sendable {
 
 extension FacebookProvider {
     func parameter(_ name: String, _ exchange: Exchange) -> String? {
-        exchange.request.queryForm[name] ?? exchange.request.bodyForm[name]
+        let request = exchange.request
+        if let text = request.queryForm[name] { return text }
+        guard !request.body.isEmpty else { return nil }
+        if request.hasJSONBody { return request.jsonBody?[name]?.parameterText }
+        return request.contentType == "multipart/form-data" ? request.partsForm[name] : request.bodyForm[name]
     }
 
     /// The access token that the request brings; empty without one.
@@ -175,5 +188,16 @@ extension FacebookProvider {
         guard let app = apps[caller.grant.app] else { throw .notAuthorized(app: caller.grant.app) }
         try checkProof(exchange, text, app)
         return app
+    }
+}
+
+extension JSONValue {
+    /// What a parameter says that a JSON body has as this value; `nil` where no text of a form could.
+    fileprivate var parameterText: String? {
+        switch self {
+        case .string(let text): text.withoutEndlessMarks
+        case .bool, .integer, .number: text
+        case .null, .array, .object: nil
+        }
     }
 }

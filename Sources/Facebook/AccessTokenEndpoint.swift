@@ -9,8 +9,11 @@ import Time
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#exchangecode
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token
 //
-// Quirks: the app's ID is a parameter, always; its secret is one, too, or comes by HTTP Basic, as x/oauth2 sent it until
-// https://github.com/golang/oauth2/issues/214. Without a grant_type, a code is redeemed; fb_exchange_token brings a token that lasts longer. With PKCE, the verifier does for the secret. An app's own token is APPID|SECRET.
+// Quirks: the app's ID and secret are parameters, or come by HTTP Basic. In 2017, the ID had to be a parameter
+// (https://github.com/golang/oauth2/issues/214); today's clients send it by HTTP Basic alone and get their tokens: Auth.js with its
+// Facebook provider as it is, next-auth 4 (https://github.com/sidebase/nuxt-auth/issues/629 fails a step later), Flask-Dance. Without a
+// grant_type, a code is redeemed; fb_exchange_token brings a token that lasts longer. With PKCE, the verifier does for the secret. An
+// app's own token is APPID|SECRET.
 
 extension FacebookProvider {
     func token(_ exchange: Exchange) throws(GraphError) -> Response {
@@ -32,9 +35,8 @@ extension FacebookProvider {
     }
 
     private func app(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
-        let id = parameter("client_id", exchange) ?? ""
+        let id = parameter("client_id", exchange) ?? BasicCredentials.read(exchange.request)?.user ?? ""
         if let app = apps[id] { return app }
-        let isInHeader = id.isEmpty && BasicCredentials.read(exchange.request) != nil
         throw GraphError(
             message: id.isEmpty
                 ? "Missing client_id parameter."
@@ -42,9 +44,7 @@ extension FacebookProvider {
             code: 101,
             diagnosis: Diagnosis(
                 received: "client_id \(Diagnosis.quote(id))",
-                isInHeader
-                    ? "Facebook wants client_id as a parameter, beside Authorization: Basic"
-                    : "no such app is seeded\(apps.hint(for: id))"))
+                "no such app is seeded\(apps.hint(for: id))"))
     }
 
     private func authenticate(_ app: FacebookApp, _ exchange: Exchange) throws(GraphError) {
@@ -97,8 +97,11 @@ extension FacebookProvider {
                     throw .codeVerifier("client_secret is missing, and the dialog was opened without a code_challenge")
                 }
                 let redeemed = try FacebookProvider.redemption.redeem(FacebookGrant.self, request, in: &tables)
+                let details = redeemed.code.details
                 return (
-                    redeemed, tables.makeAccessToken(redeemed.grant, issuedAt: redeemed.code.details.issuedAt)
+                    redeemed,
+                    tables.makeAccessToken(
+                        redeemed.grant, issuedAt: details.issuedAt, authNonce: details.authNonce)
                 )
             }
         } catch {
@@ -192,12 +195,17 @@ extension FacebookProvider {
 
     // MARK: - /oauth/access_token_info
 
+    /// By `auth_nonce`, an app knows that the person signed in again when it was opened with that nonce:
+    /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/re-authentication>. django-allauth compares it. Whether a token
+    /// that comes by exchange has it, isn't documented; here it hasn't.
     func tokenInfo(_ exchange: Exchange) throws(GraphError) -> Response {
         let caller = try accessToken(callerToken(exchange), exchange)
         let left = caller.token.expires.map { $0 - exchange.world.now } ?? FacebookToken.lifetime
-        return FacebookProvider.json([
-            "access_token": .string(caller.token.key), "token_type": "bearer", "expires_in": .integer(left.seconds),
-            "client_id": .string(caller.grant.app),
+        var info = JSONObject([
+            ("access_token", .string(caller.token.key)), ("token_type", "bearer"),
+            ("expires_in", .integer(left.seconds)), ("client_id", .string(caller.grant.app)),
         ])
+        info["auth_nonce"] = caller.token.details.authNonce.map { .string($0) }
+        return FacebookProvider.json(.object(info))
     }
 }

@@ -7,8 +7,8 @@ import Time
 // GET and POST https://graph.facebook.com/debug_token
 // https://developers.facebook.com/docs/graph-api/reference/debug_token
 //
-// Quirk: an invalid `input_token` isn't an error: the answer is 200 with `is_valid` false. An app's token or that of one of its developers
-// may ask.
+// Quirks: an invalid `input_token` isn't an error: the answer is 200 with `is_valid` false. An app's token or that of one of its developers
+// may ask. Only a long-lived token has `issued_at`: https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging.
 
 extension FacebookProvider {
     func debugToken(_ exchange: Exchange) throws(GraphError) -> Response {
@@ -76,7 +76,7 @@ extension FacebookProvider {
         data["error"] = fault.map { .object($0.inspected) }
         data["expires_at"] = .numericDate(found.token.expires ?? .first)
         data["is_valid"] = .bool(fault == nil)
-        data["issued_at"] = .numericDate(found.token.details.issuedAt)
+        if found.isLongLived { data["issued_at"] = .numericDate(found.token.details.issuedAt) }
         data["scopes"] = .array(found.grant.granted.map { .string($0) })
         data["user_id"] = .string(found.account?.facebook.id ?? "")
         return data

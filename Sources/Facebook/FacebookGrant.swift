@@ -11,11 +11,15 @@ struct FacebookGrant: OAuthGrant {
         /// Of a request for an ID token.
         let nonce: String?
         let isOpenID: Bool
+        /// By which an app knows that the person signed in again for it.
+        var authNonce: String?
     }
 
     struct TokenDetails: Codable, Sendable {
         /// When the person consented.
         let issuedAt: Instant
+        /// That of the sign-in which gave the token out.
+        var authNonce: String?
     }
 
     static let tables = GrantTables<FacebookGrant>("facebook", rememberingTokens: .days(30))
@@ -87,13 +91,14 @@ extension Transaction {
 
     /// What the person once granted is consented to at `issuedAt`.
     mutating func makeAccessToken(
-        _ grant: FacebookGrant, issuedAt: Instant, lasting lifetime: TimeSpan = FacebookToken.lifetime
+        _ grant: FacebookGrant, issuedAt: Instant, lasting lifetime: TimeSpan = FacebookToken.lifetime,
+        authNonce: String? = nil
     ) -> String {
         let text = FacebookToken.access(from: &random)
         put(
             Token<FacebookGrant>(
                 text, .access, grant: grant.key, client: grant.app, expires: now + lifetime,
-                details: FacebookGrant.TokenDetails(issuedAt: issuedAt)))
+                details: FacebookGrant.TokenDetails(issuedAt: issuedAt, authNonce: authNonce)))
         return text
     }
 }

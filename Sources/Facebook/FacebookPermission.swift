@@ -4,8 +4,9 @@ enum FacebookPermission {
     static let always = "public_profile"
 
     private static let words = [
-        "public_profile": "name and profile picture", "email": "e-mail address", "user_birthday": "birthday",
-        "user_friends": "list of friends", "user_link": "link to the profile", "user_location": "current city",
+        "public_profile": "name and profile picture", "email": "e-mail address", "user_age_range": "age range",
+        "user_birthday": "birthday", "user_friends": "list of friends", "user_gender": "gender",
+        "user_hometown": "hometown", "user_link": "link to the profile", "user_location": "current city",
     ]
 
     /// The names that Meta's page lists, and `openid`. The dialog ignores others: "Users of your app will ignore these permissions if

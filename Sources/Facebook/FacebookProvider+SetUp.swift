@@ -22,8 +22,7 @@ extension FacebookProvider {
                 SetUpGuide.Step(
                     "Give your code these addresses, with any version or none.", values: addresses),
                 SetUpGuide.Step(
-                    "Send the app ID as a field of the token request; the app secret may stand there, too, or come by HTTP Basic. A "
-                        + "library that sends both by HTTP Basic alone has to be told."),
+                    "Send the app ID and the app secret as fields of the token request, or by HTTP Basic."),
             ],
             libraries: [
                 SetUpGuide.Library(

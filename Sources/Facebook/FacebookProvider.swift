@@ -43,7 +43,10 @@ package struct FacebookProvider: Provider {
     }
 
     package var operations: [Operation] {
-        ["", "/:version"].flatMap { dialog(below: $0) + dialog(below: $0, "/") + graph(below: $0) } + discoveryDocuments
+        ["", "/:version"].flatMap {
+            dialog(below: $0) + dialog(below: $0, "/") + graph(below: $0) + graph(below: $0, "/")
+        }
+            + discoveryDocuments
             + [
                 Operation("GET", [FacebookProvider.host], "/connect/login_success.html", .page) { _ in
                     pages.notice("Success", "The app that opened this page reads its address.")
@@ -58,32 +61,43 @@ package struct FacebookProvider: Provider {
     private func dialog(below version: String, _ slash: String = "") -> [Operation] {
         let path = version + FacebookProvider.dialogPath + slash
         let host = [FacebookProvider.host, FacebookProvider.shortHost]
-        let traits = OperationTraits.authorization(errors: ["access_denied", "server_error"], mints: .facebook)
+        let traits = OperationTraits.authorization(
+            errors: ["access_denied", "server_error"] + FacebookProvider.dialogErrors.keys.sorted(), mints: .facebook)
         return [
             Operation("GET", host, path, keys: [.facebook], traits) { hasVersion($0) ? authorize($0) : nothing($0) },
             Operation("POST", host, path, keys: [.facebook], traits) { hasVersion($0) ? decide($0) : nothing($0) },
         ]
     }
 
-    private func graph(below version: String) -> [Operation] {
+    /// Every path may end with a slash, as those of Meta's own samples do:
+    /// <https://developers.facebook.com/docs/graph-api/reference/user>.
+    private func graph(below version: String, _ slash: String = "") -> [Operation] {
+        func call(
+            _ method: String, _ path: String, mints owner: KeyOwner? = nil,
+            run: @escaping @Sendable (Exchange) throws(GraphError) -> Response
+        ) -> Operation {
+            self.call(method, version + path + slash, partOf: slash.isEmpty ? nil : path, mints: owner, run: run)
+        }
         var operations: [Operation] = []
         for method in ["GET", "POST"] {
             operations += [
-                call(method, "\(version)/oauth/access_token", mints: .facebook, run: token),
-                call(method, "\(version)/debug_token", run: debugToken),
+                call(method, "/oauth/access_token", mints: .facebook, run: token),
+                call(method, "/debug_token", run: debugToken),
             ]
         }
         operations += [
-            call("GET", "\(version)/oauth/access_token_info", run: tokenInfo),
-            call("GET", "\(version)/app", run: application),
+            call("GET", "/oauth/access_token_info", run: tokenInfo),
+            call("GET", "/app", run: application),
         ]
-        for person in ["\(version)/me", "\(version)/:id"] {
+        for person in ["/me", "/:id"] {
             operations += [
                 call("GET", "\(person)/permissions", run: permissions),
                 call("POST", "\(person)/permissions", run: postPermissions),
                 call("POST", "\(person)/permissions/:permission", run: postPermissions),
                 call("DELETE", "\(person)/permissions", run: revoke),
                 call("DELETE", "\(person)/permissions/:permission", run: revoke),
+                call("GET", "\(person)/accounts", run: accounts),
+                call("GET", "\(person)/friends", run: friends),
                 call("GET", "\(person)/picture", run: picture),
                 call("GET", person, run: profile),
             ]
@@ -91,21 +105,29 @@ package struct FacebookProvider: Provider {
         return operations
     }
 
-    /// A call of the Graph API.
+    /// A call of the Graph API. Its answer says which version it is of, as clients read it:
+    /// <https://github.com/mobolic/facebook-sdk> and <https://github.com/restfb/restfb>. Which version answers a call that names none, is
+    /// the app's setting, and not said here.
     private func call(
-        _ method: String, _ path: String, mints owner: KeyOwner? = nil,
+        _ method: String, _ path: String, partOf whole: String?, mints owner: KeyOwner?,
         run: @escaping @Sendable (Exchange) throws(GraphError) -> Response
     ) -> Operation {
-        Operation(
-            method, [FacebookProvider.graphHost], path, cors: .any, keys: owner.map { [$0] } ?? [],
-            .api(orderedErrors, mints: owner)
+        var traits = OperationTraits.api(orderedErrors, mints: owner)
+        traits.partOf = whole
+        return Operation(
+            method, [FacebookProvider.graphHost], path, cors: .any, keys: owner.map { [$0] } ?? [], traits
         ) { exchange in
+            var response: Response
             do throws(GraphError) {
                 guard hasVersion(exchange) else { throw unserved(exchange) }
-                return try run(exchange)
+                response = try run(exchange)
             } catch {
-                return error.response
+                response = error.response
             }
+            if let version = exchange.parameters["version"], FacebookProvider.isVersion(version) {
+                response.headers.append((name: "facebook-api-version", value: version))
+            }
+            return response
         }
     }
 

@@ -17,6 +17,8 @@ struct LimitedLogin: Sendable {
     let issuedAt: Instant
     /// Beside which the token comes: `at_hash`.
     var accessToken: String?
+    /// The IDs of those friends whom the app may be told of.
+    var friends: [String] = []
 
     var claims: JSONObject {
         var claims = JSONObject([
@@ -31,6 +33,10 @@ struct LimitedLogin: Sendable {
         claims["family_name"] = .string(account.name.family)
         claims["name"] = .string(account.fullName)
         claims["picture"] = .string(FacebookProvider.picture(account))
+        for detail in account.facebook.details where permissions.contains(detail.permission) {
+            claims[detail.permission] = detail.value
+        }
+        if permissions.contains("user_friends") { claims["user_friends"] = .array(friends.map { .string($0) }) }
         return claims
     }
 }
@@ -41,10 +47,12 @@ extension FacebookProvider {
         _ account: Account, app: String, permissions: [String], nonce: String?, accessToken: String? = nil,
         in exchange: Exchange
     ) -> LimitedLogin {
-        let (identifier, now) = exchange.world.update { ($0.random.bytes(16), $0.now) }
+        let (identifier, now, friends) = exchange.world.update { tables in
+            (tables.random.bytes(16), tables.now, tables.friends(of: account, in: app).map(\.facebook.id))
+        }
         return LimitedLogin(
             app: app, account: account, permissions: permissions, nonce: nonce, identifier: identifier, issuedAt: now,
-            accessToken: accessToken)
+            accessToken: accessToken, friends: friends)
     }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {

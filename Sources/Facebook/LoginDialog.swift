@@ -7,7 +7,8 @@ import Time
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#login
 //
 // Quirks: permissions are separated by commas, and those that there aren't are ignored. What was declined once is asked for again only with
-// auth_type=rerequest. A cancel brings error_code=200 and error_reason=user_denied. The callback of a code ends with the fragment #_=_;
+// auth_type=rerequest. A cancel brings error_code=200 and error_reason=user_denied; what goes wrong at Facebook brings error_code and
+// error_message, and no error. The callback of a code ends with the fragment #_=_;
 // tokens come in the fragment. redirect_uri is compared exactly, its query apart. PKCE is optional, as at
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token.
 
@@ -22,6 +23,7 @@ private struct DialogRequest: Sendable {
     let form: Form
 
     var nonce: String? { form["nonce"].flatMap { $0.isEmpty ? nil : $0 } }
+    var authNonce: String? { form["auth_nonce"].flatMap { $0.isEmpty ? nil : $0 } }
     /// Whether what the person declined before is asked for again.
     var asksAgain: Bool { form["auth_type"]?.split(separator: ",").contains("rerequest") ?? false }
     var givesTokens: Bool { !responseTypes.isDisjoint(with: ["token", "id_token"]) }
@@ -102,6 +104,15 @@ private struct DialogRequest: Sendable {
 extension FacebookProvider {
     private static let codeLifetime = TimeSpan.minutes(10)
 
+    /// What the callback is told when something goes wrong at Facebook, by its code. The first stands in
+    /// <https://github.com/jaredhanson/passport-oauth/issues/16>, the second in
+    /// <https://github.com/jaredhanson/passport-facebook/issues/255>.
+    static let dialogErrors = [
+        "901":
+            "This app is in sandbox mode.  Edit the app configuration at http://developers.facebook.com/apps to make the app publicly visible.",
+        "1349003": "Login Error: There is an error in logging you into this application. Please try again later.",
+    ]
+
     func authorize(_ exchange: Exchange) -> Response {
         let request: DialogRequest
         do { request = try DialogRequest(exchange.request.queryForm, self) } catch { return page(error) }
@@ -110,7 +121,10 @@ extension FacebookProvider {
         switch decision {
         case .cancel: return denied(exchange, request, "a cancel was ordered as an outcome")
         case .error(let error, _):
-            return failed(exchange, request, [("error", error)], "this error was ordered as an outcome")
+            let fields =
+                FacebookProvider.dialogErrors[error].map { [("error_code", error), ("error_message", $0)] }
+                ?? [("error", error)]
+            return failed(exchange, request, fields, "this error was ordered as an outcome")
         case .ask: return choosePerson(exchange, request)
         case .nobody:
             return pages.problem(
@@ -188,12 +202,14 @@ extension FacebookProvider {
                         usedBy: exchange.spentBy,
                         details: FacebookGrant.CodeDetails(
                             issuedAt: now, nonce: request.nonce,
-                            isOpenID: request.permissions.contains("openid") && grant.granted.contains("openid"))))
+                            isOpenID: request.permissions.contains("openid") && grant.granted.contains("openid"),
+                            authNonce: request.authNonce)))
                 code = text
             }
             let token =
                 request.responseTypes.contains("token")
-                ? tables.makeAccessToken(grant, issuedAt: now, lasting: FacebookToken.shortLifetime) : nil
+                ? tables.makeAccessToken(
+                    grant, issuedAt: now, lasting: FacebookToken.shortLifetime, authNonce: request.authNonce) : nil
             return Approved(grant: grant, code: code, accessToken: token, at: now)
         }
     }

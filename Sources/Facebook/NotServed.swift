@@ -55,7 +55,7 @@ extension FacebookProvider {
         case 2:
             parts[0] == "oauth"
                 ? ["access_token", "access_token_info"].contains(parts[1])
-                : ["permissions", "picture"].contains(parts[1])
+                : ["accounts", "friends", "permissions", "picture"].contains(parts[1])
         case 3: parts[1] == "permissions"
         default: false
         }
@@ -68,7 +68,7 @@ extension FacebookProvider {
     }
 
     /// Such as `v22.0`; whether it is one that has been published, isn't looked at.
-    private static func isVersion(_ text: String) -> Bool {
+    static func isVersion(_ text: String) -> Bool {
         let numbers = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
         return text.first == "v" && numbers.count == 2
             && numbers.allSatisfy {

@@ -14,12 +14,17 @@ import OAuth
 extension FacebookProvider {
     func permissions(_ exchange: Exchange) throws(GraphError) -> Response {
         let grant = try person(exchange).grant
+        return FacebookProvider.json(
+            FacebookProvider.permissions(
+                of: grant, named: parameter("permission", exchange), having: parameter("status", exchange)))
+    }
+
+    static func permissions(
+        of grant: FacebookGrant, named name: String? = nil, having status: String? = nil
+    ) -> JSONValue {
         let all = grant.granted.map { ($0, "granted") } + grant.declined.map { ($0, "declined") }
-        let (name, status) = (parameter("permission", exchange), parameter("status", exchange))
         let shown = all.filter { (name ?? $0.0) == $0.0 && (status ?? $0.1) == $0.1 }
-        return FacebookProvider.json([
-            "data": .array(shown.map { ["permission": .string($0.0), "status": .string($0.1)] })
-        ])
+        return ["data": .array(shown.map { ["permission": .string($0.0), "status": .string($0.1)] })]
     }
 
     /// The JavaScript SDK posts it, with `method=delete`.

@@ -3,12 +3,14 @@ import HTTPServer
 import JSON
 import OAuth
 
-// GET https://graph.facebook.com/me, /ID and /me/picture
+// GET https://graph.facebook.com/me, /ID, /me/friends, /me/accounts and /me/picture
 // https://developers.facebook.com/docs/graph-api/reference/user
+// https://developers.facebook.com/docs/graph-api/reference/user/friends
 // https://developers.facebook.com/docs/graph-api/reference/user/picture
 //
 // Quirks: a profile holds id and name unless fields asks for more; a field that there isn't is an error, and one that the person hasn't
-// filled in, or whose permission is missing, is left out. email is missing, too, when the address isn't confirmed.
+// filled in, or whose permission is missing, is left out. email is missing, too, when the address isn't confirmed. A picture of
+// somebody named by ID needs no access token.
 
 extension FacebookProvider {
     /// `/app`, or an app by its ID: by it servers tell whose token they were given, such as
@@ -37,10 +39,54 @@ extension FacebookProvider {
                     received: "fields=…\(Diagnosis.quote(other.name))…",
                     "a person has no such field\(Spelling.hint(other.name, among: ProfileField.common))"))
         }
-        return FacebookProvider.json(.object(document(person.account, fields, person.grant.granted)))
+        let edges = fields.reduce(into: [:]) { edges, field in
+            edges[field.name] = edge(field.name, of: person, ProfileField.inner(field), exchange)
+        }
+        return FacebookProvider.json(.object(document(person.account, fields, person.grant.granted, edges: edges)))
     }
 
-    func document(_ account: Account, _ fields: [ProfileField], _ permissions: [String]) -> JSONObject {
+    /// What the people of a list are told of, in a query of its own or within that of a profile; `nil` where nothing is told.
+    private func edge(
+        _ name: String, of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
+    ) -> JSONValue? {
+        switch name {
+        case "accounts": ["data": []]
+        case "friends" where person.grant.granted.contains("user_friends"):
+            [
+                "data": .array(
+                    friends(of: person, exchange).map { friend in
+                        .object(document(friend, fields ?? ProfileField.list("name,id"), ["public_profile"]))
+                    }), "summary": ["total_count": .integer(Int64(person.account.facebook.friends.count))],
+            ]
+        case "permissions": FacebookProvider.permissions(of: person.grant)
+        default: nil
+        }
+    }
+
+    /// Those friends who use the app, too, and haven't kept themselves out of such lists.
+    private func friends(of person: GraphPerson, _ exchange: Exchange) -> [Account] {
+        exchange.world.read { $0.friends(of: person.account, in: person.grant.app) }
+    }
+
+    /// Nothing is in the list without the permission: <https://github.com/restfb/restfb/issues/280>. What there is, with a count of all
+    /// friends: <https://github.com/facebookarchive/react-native-fbsdk/issues/129>. Everybody fits on one page.
+    func friends(_ exchange: Exchange) throws(GraphError) -> Response {
+        try list("friends", exchange)
+    }
+
+    /// The Pages of a person; nobody has any.
+    func accounts(_ exchange: Exchange) throws(GraphError) -> Response { try list("accounts", exchange) }
+
+    private func list(_ name: String, _ exchange: Exchange) throws(GraphError) -> Response {
+        let person = try person(exchange)
+        let fields = parameter("fields", exchange).map(ProfileField.list)
+        return FacebookProvider.json(edge(name, of: person, fields, exchange) ?? ["data": []])
+    }
+
+    func document(
+        _ account: Account, _ fields: [ProfileField], _ permissions: [String], edges: [String: JSONValue] = [:]
+    ) -> JSONObject {
+        let details = account.facebook.details
         var document = JSONObject()
         for field in fields {
             switch field.name {
@@ -53,7 +99,9 @@ extension FacebookProvider {
                 document["email"] = .string(account.email)
             case "picture":
                 document["picture"] = ["data": .object(Picture(field).document(account))]
-            default: break
+            default:
+                let detail = details.first { $0.field == field.name && permissions.contains($0.permission) }
+                if let value = detail?.value ?? edges[field.name] { document[field.name] = value }
             }
         }
         document["id"] = .string(account.facebook.id)
@@ -62,7 +110,7 @@ extension FacebookProvider {
 
     /// Without `redirect=false`, the picture itself.
     func picture(_ exchange: Exchange) throws(GraphError) -> Response {
-        let account = try person(exchange).account
+        let account = try pictured(exchange)
         let picture = Picture(
             type: parameter("type", exchange), width: parameter("width", exchange),
             height: parameter("height", exchange))
@@ -72,7 +120,29 @@ extension FacebookProvider {
         return FacebookProvider.json(["data": .object(picture.document(account))])
     }
 
+    /// Whose picture is asked for. An ID that is an app's own for a person needs no access token; one that is sent must be right
+    /// (<https://github.com/simi/omniauth-facebook/issues/360>). What isn't such an ID is refused as for want of a token
+    /// (<https://github.com/pennersr/django-allauth/issues/2488>).
+    private func pictured(_ exchange: Exchange) throws(GraphError) -> Account {
+        let named = exchange.parameters["id"].flatMap { id in
+            exchange.world.read { $0.first(Account.byIdentifier, "facebook.id:\(id)") }
+        }
+        guard let named else { return try person(exchange).account }
+        if !callerToken(exchange).isEmpty { _ = try callingApp(exchange) }
+        return named
+    }
+
     static func picture(_ account: Account) -> String { Picture(type: nil, width: nil, height: nil).url(account) }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// The friends whom an app may be told of.
+    borrowing func friends(of account: Account, in app: String) -> [Account] {
+        account.facebook.friends.compactMap { id in
+            let grant = find(FacebookGrant.self, FacebookGrant.key(id, app: app))
+            return grant?.granted.contains("user_friends") ?? false ? self.account(id) : nil
+        }
+    }
 }
 
 /// A field of a list of fields: `picture.type(large){url,width}`.
@@ -100,6 +170,14 @@ struct ProfileField: Sendable {
             field = ""
         }
         return fields
+    }
+
+    /// The fields that are asked for within another: `friends{id,name}`.
+    static func inner(_ field: ProfileField) -> [ProfileField]? {
+        guard let start = field.rest.firstIndex(of: "{"), let end = field.rest.lastIndex(of: "}"), start < end else {
+            return nil
+        }
+        return list(String(field.rest[field.rest.index(after: start)..<end]))
     }
 
     /// What a misspelt name probably means.

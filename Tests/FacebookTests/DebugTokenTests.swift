@@ -40,6 +40,20 @@ struct DebugTokenTests {
         #expect(none.message == "(#100) The parameter input_token is required")
     }
 
+    // https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging: "for long-lived access tokens the issued_at field is
+    // also returned".
+    @Test("only a long-lived token has a time of issue")
+    func issuedAt() throws {
+        let fixture = try FacebookFixture()
+        try fixture.approve()
+        let short = try #require(FacebookFixture.fields(try fixture.dialog(["response_type": "token"]))["access_token"])
+        #expect(try fixture.inspected(short)?["is_valid"] as? Bool == true)
+        #expect(try fixture.inspected(short)?["issued_at"] == nil)
+        let long = try #require(
+            try fixture.redeem(["grant_type": "fb_exchange_token", "fb_exchange_token": short])["access_token"])
+        #expect(try fixture.inspected(long)?["issued_at"] is Int)
+    }
+
     @Test("another app's token can't be looked at; the app's own is one without a person")
     func apps() throws {
         let seed = """

@@ -96,6 +96,41 @@ struct OpenIDTests {
         if let token = fields["id_token"] { #expect(try claims(token)["nonce"] as? String == "n") }
     }
 
+    // https://developers.facebook.com/docs/facebook-login/guides/advanced/re-authentication, and what django-allauth does with it.
+    @Test("the nonce of a renewed sign-in is told of its token", arguments: ["code", "token"])
+    func authNonce(type: String) throws {
+        try fixture.approve()
+        let fields = FacebookFixture.fields(
+            try fixture.dialog(["response_type": type, "auth_type": "reauthenticate", "auth_nonce": "n 1"]))
+        let token =
+            try fields["access_token"] ?? #require(try fixture.redeem(["code": fields["code"]])["access_token"])
+        let info = try fixture.graph(
+            "/oauth/access_token_info", ["client_id": FacebookFixture.id, "access_token": token])
+        #expect(info["auth_nonce"] == "n 1")
+        let other = try fixture.token()
+        #expect(try fixture.graph("/oauth/access_token_info", ["access_token": other])["auth_nonce"] == nil)
+    }
+
+    // https://github.com/jaredhanson/passport-facebook/issues/255, https://github.com/jaredhanson/passport-oauth/issues/16
+    @Test(
+        "what goes wrong at Facebook comes back as a code and a message, without an error",
+        arguments: [
+            ("1349003", "Login Error: There is an error in logging you into this application. Please try again later."),
+            (
+                "901",
+                "This app is in sandbox mode.  Edit the app configuration at http://developers.facebook.com/apps to make the app publicly visible."
+            ),
+        ])
+    func failure(code: String, message: String) throws {
+        try fixture.world.order(["provider": "facebook", "outcome": "error", "error": code])
+        let answer = try fixture.dialog()
+        let fields = FacebookFixture.fields(answer)
+        #expect(fields.keys.sorted() == ["error_code", "error_message", "state"])
+        #expect(fields["error_code"] == code)
+        #expect(fields["error_message"] == message)
+        #expect(answer.location.hasSuffix("#_=_"))
+    }
+
     @Test(
         "a dialog that can't be is a page",
         arguments: [

@@ -19,6 +19,8 @@ package struct OperationCatalog: Sendable {
         /// `nil` for an operation where nothing can be ordered.
         fileprivate init?(_ operation: Operation, at host: String?, of provider: String, names: [String: String]) {
             guard let traits = operation.traits else { return nil }
+            // The same operation, spelled with a slash at its end, isn't listed again.
+            if let whole = traits.partOf, operation.path.hasSuffix("\(whole)/") { return nil }
             self.host = host
             self.provider = provider
             self.traits = traits

@@ -19,8 +19,6 @@ CALLBACK = "/callback"
 
 facebook_blueprint = make_facebook_blueprint(
     "1234567890", "facebook-secret-for-tests", scope=["email"], authorized_url=CALLBACK, redirect_to="who")
-# requests-oauthlib sends the ID by HTTP Basic alone, where Facebook doesn't read it.
-facebook_blueprint.token_url_params["include_client_id"] = True
 BLUEPRINTS = {
     "github": make_github_blueprint(
         "Iv1.0123456789abcdef", "github-secret-for-tests", scope="user:email", authorized_url=CALLBACK,
