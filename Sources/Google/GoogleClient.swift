@@ -97,7 +97,7 @@ struct GoogleClient: SeededOAuthClient {
     }
 
     /// `com.googleusercontent.apps.ID`, for `ID.apps.googleusercontent.com`.
-    private static func reversed(_ id: String) -> String { id.split(separator: ".").reversed().joined(separator: ".") }
+    static func reversed(_ id: String) -> String { id.split(separator: ".").reversed().joined(separator: ".") }
 
     /// Whether people may be sent back there.
     func takes(_ uri: String) -> Bool {

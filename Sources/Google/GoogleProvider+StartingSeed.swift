@@ -1,5 +1,6 @@
 import EmulatorCore
 import JOSE
+import JSON
 
 extension GoogleProvider {
     package static func trace(in app: AppConfiguration) -> AppTrace {
@@ -29,13 +30,39 @@ extension GoogleProvider {
             exampleID: "\(number ?? "example")-understudy.apps.googleusercontent.com",
             testSecret: "google-secret-for-tests")
         let client = client(of: start.app)
-        start.addClient(
-            words, client,
-            paths: [
-                "/api/auth/callback/google", "/auth/callback/google", "/auth/google/callback",
-                "/auth/google_oauth2/callback", "/accounts/google/login/callback/", "/login/oauth2/code/google",
-            ])
-        // A phone's beside its backend's, which is the audience of its ID tokens.
-        for other in unnamedIDs(of: start.app) where other != client.id { start.addAnotherClient(words, other) }
+        let others = unnamedIDs(of: start.app).filter { $0 != client.id }.map {
+            AppConfiguration.Client(id: $0, secret: nil, redirectURI: nil)
+        }
+        let clients = ([client] + others).map { ($0, app: $0.id.flatMap { appClient($0, in: start.app) }) }
+        // A backend's, which is the audience of its apps' ID tokens, stands before them.
+        for (client, app) in clients.filter({ $0.app == nil }) + clients.filter({ $0.app != nil }) {
+            start.addClient(
+                words, client,
+                paths: [
+                    "/api/auth/callback/google", "/auth/callback/google", "/auth/google/callback",
+                    "/auth/google_oauth2/callback", "/accounts/google/login/callback/", "/login/oauth2/code/google",
+                ], app: app)
+        }
+    }
+
+    /// What a client's file says of its type; `nil` for a web client. Only a property list for an iOS app has the reversed ID. In
+    /// `google-services.json`, 1 is an Android app and 2 an iOS app
+    /// (<https://developers.google.com/android/guides/google-services-plugin>). What Google's console gives to download for a desktop app
+    /// lies in "installed" (<https://developers.google.com/identity/protocols/oauth2/native-app#creatingcred>).
+    private static func appClient(_ id: String, in app: AppConfiguration) -> StartingSeed.AppClient? {
+        func client(_ type: GoogleClient.Kind, _ appID: String? = nil) -> StartingSeed.AppClient {
+            let appID = appID.map { [("appID", JSONValue.string($0))] } ?? []
+            return StartingSeed.AppClient([("type", .string(type.rawValue))] + appID, hasSecret: type.hasSecret)
+        }
+        if app.all("REVERSED_CLIENT_ID").contains(GoogleClient.reversed(id)) { return client(.ios, app["BUNDLE_ID"]) }
+        for (name, object) in app.objects(where: "client_id", is: id) {
+            if name == "installed" { return client(.desktop) }
+            switch object["client_type"]?.integer {
+            case 1: return client(.android, object["android_info"]?["package_name"]?.string)
+            case 2: return client(.ios, object["ios_info"]?["bundle_id"]?.string)
+            default: break
+            }
+        }
+        return nil
     }
 }

@@ -45,6 +45,8 @@ struct SeedInitTests {
         \t<!-- <key>CLIENT_ID</key><string>no</string> -->
         \t<key>CLIENT_ID</key>
         \t<string>123-abc.apps.googleusercontent.com</string>
+        \t<key>REVERSED_CLIENT_ID</key>
+        \t<string>com.googleusercontent.apps.123-abc</string>
         \t<key>API_KEY</key>
         \t<string>AIza&amp;Key</string>
         \t<key>GCM_SENDER_ID</key>
@@ -118,6 +120,65 @@ struct SeedInitTests {
         #expect(signIn["email"] == "ada@example.com", "\(signIn)")
         let apple = try client.post("/_understudy/v1/apple/authorizations", json: ["client": "com.shop.app"])
         #expect(apple["identityToken"] != nil, "\(apple)")
+        // An iOS app's client has no secret, and its own schemes: the reversed client ID, and the bundle ID.
+        for uri in ["com.googleusercontent.apps.123-abc:/oauth2callback", "com.shop.app:/oauth2callback"] {
+            let query = [
+                "client_id": "123-abc.apps.googleusercontent.com", "redirect_uri": uri, "response_type": "code",
+                "scope": "openid",
+            ]
+            let page = try client.get("/accounts.google.com/o/oauth2/v2/auth?\(TestClient.encode(query))")
+            #expect(page.status == 200, "\(page)")
+        }
+        let code = try client.post(
+            "/oauth2.googleapis.com/token",
+            form: [
+                "client_id": "123-abc.apps.googleusercontent.com", "grant_type": "authorization_code", "code": "c0de",
+            ])
+        #expect(code["error"] == "invalid_grant", "\(code)")
+        #expect(try !start.read("seed.json").contains("google-secret-for-tests"))
+    }
+
+    // https://developers.google.com/android/guides/google-services-plugin,
+    // https://developers.google.com/identity/protocols/oauth2/native-app#creatingcred
+    @Test(
+        "each of Google's clients has its type, a backend's before its apps'",
+        arguments: [
+            (
+                "google-services.json",
+                #"{"client":[{"client_info":{"android_client_info":{"package_name":"com.shop.droid"}},"oauth_client":["#
+                    + #"{"client_id":"9-a.apps.googleusercontent.com","client_type":1,"android_info":"#
+                    + #"{"package_name":"com.shop.droid","certificate_hash":"00"}},"#
+                    + #"{"client_id":"9-z.apps.googleusercontent.com","client_type":3}],"services":{"appinvite_service":"#
+                    + #"{"other_platform_oauth_client":[{"client_id":"9-z.apps.googleusercontent.com","client_type":3},"#
+                    + #"{"client_id":"9-i.apps.googleusercontent.com","client_type":2,"ios_info":{"bundle_id":"com.shop.app"}}"#
+                    + #"]}}}]}"#,
+                ["9-z web", "9-a android com.shop.droid", "9-i ios com.shop.app"]
+            ),
+            (
+                "client_secret.json",
+                #"{"installed":{"client_id":"7-y.apps.googleusercontent.com","client_secret":"GOCSPX-1","#
+                    + #""redirect_uris":["http://localhost"]}}"#, ["7-y desktop"]
+            ),
+            (
+                "client_secret.json",
+                #"{"web":{"client_id":"7-y.apps.googleusercontent.com","client_secret":"GOCSPX-1"}}"#, ["7-y web"]
+            ),
+        ])
+    func clientTypes(name: String, text: String, expected: [String]) throws {
+        let start = try Start(name, text)
+        #expect(start.result.status == 0, "\(start.result.errors)")
+        let seed = try JSONSerialization.jsonObject(with: Data(start.read("seed.json").utf8)) as? [String: Any]
+        let clients = (seed?["google"] as? [String: Any])?["clients"] as? [[String: Any]] ?? []
+        let found = clients.map { client in
+            [
+                (client["clientID"] as? String)?.replacingOccurrences(of: ".apps.googleusercontent.com", with: ""),
+                client["type"] as? String ?? "web", client["appID"] as? String,
+            ].compactMap { $0 }.joined(separator: " ")
+        }
+        #expect(found == expected, "\(clients)")
+        for client in clients { #expect((client["type"] == nil) == (client["redirectURIs"] != nil), "\(client)") }
+        if name == "client_secret.json" { #expect(try start.read("secrets.json").contains("GOCSPX-1")) }
+        try start.daemon().stop()
     }
 
     @Test("a web app's configuration, an Android app's, and a client's from Google's console")

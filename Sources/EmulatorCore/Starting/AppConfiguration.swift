@@ -24,6 +24,8 @@ package struct AppConfiguration: Sendable {
     package let name: String?
     /// All values of a name, each once.
     private var values: [String: [String]] = [:]
+    /// The objects of a JSON document, with the name of the member where each lies.
+    private var objects: [(name: String, object: JSONObject)] = []
 
     /// An app of which nothing is known.
     package init() { name = nil }
@@ -54,7 +56,12 @@ package struct AppConfiguration: Sendable {
         let text = text.hasPrefix("\u{FEFF}") ? String(text.unicodeScalars.dropFirst()) : text
         switch text.utf8.first(where: { !PropertyList.isSpace($0) }) {
         case UInt8(ascii: "<"): self.init(name: name, try PropertyList.strings(in: text))
-        case UInt8(ascii: "{"), UInt8(ascii: "["): self.init(name: name, try AppConfiguration.members(of: text))
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            let value = try AppConfiguration.value(of: text)
+            var found: [(String, String)] = []
+            AppConfiguration.collect(value, "", &found)
+            self.init(name: name, found)
+            AppConfiguration.collect(value, "", &objects)
         default:
             // What Firebase's console shows, with "const firebaseConfig = {" before it.
             if text.contains("apiKey:") || text.contains("firebaseConfig") {
@@ -71,6 +78,7 @@ package struct AppConfiguration: Sendable {
         values = files.reduce(into: [:]) { all, file in
             all.merge(file.values) { first, next in first + next.filter { !first.contains($0) } }
         }
+        objects = files.flatMap(\.objects)
     }
 
     package var isGiven: Bool { name != nil }
@@ -84,6 +92,12 @@ package struct AppConfiguration: Sendable {
 
     /// Every value of `names`, in their order.
     package func all(_ names: String...) -> [String] { names.flatMap { values[$0] ?? [] } }
+
+    /// The objects of JSON documents in which the member `key` is `value`, with the name of the member where each lies: what stands
+    /// together in a document.
+    package func objects(where key: String, is value: String) -> [(name: String, object: JSONObject)] {
+        objects.filter { $0.object[key]?.string == value }
+    }
 
     // MARK: - Names
 
@@ -99,13 +113,21 @@ package struct AppConfiguration: Sendable {
 
     // MARK: - JSON
 
-    private static func members(of text: String) throws(Malformed) -> [(String, String)] {
-        do {
-            var found: [(String, String)] = []
-            collect(try JSONValue(parsing: Array(text.utf8), limits: .request), "", &found)
-            return found
-        } catch {
+    private static func value(of text: String) throws(Malformed) -> JSONValue {
+        do { return try JSONValue(parsing: Array(text.utf8), limits: .request) } catch {
             throw Malformed("not JSON: \(error)")
+        }
+    }
+
+    private static func collect(
+        _ value: JSONValue, _ name: String, _ found: inout [(name: String, object: JSONObject)]
+    ) {
+        switch value {
+        case .object(let object):
+            found.append((name, object))
+            for (key, value) in object.members { collect(value, key, &found) }
+        case .array(let items): for item in items { collect(item, name, &found) }
+        default: break
         }
     }
 

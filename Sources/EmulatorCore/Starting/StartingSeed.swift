@@ -160,38 +160,46 @@ extension StartingSeed {
         }
     }
 
-    /// Sets the section of a provider whose clients have an ID, a secret and redirect URIs.
+    /// What an app's client has in place of redirect URIs.
+    package struct AppClient: Sendable {
+        let members: [(String, JSONValue)]
+        let hasSecret: Bool
+
+        package init(_ members: [(String, JSONValue)], hasSecret: Bool) {
+            self.members = members
+            self.hasSecret = hasSecret
+        }
+    }
+
+    /// Adds a client to the section of a provider whose clients have an ID, a secret and redirect URIs, unless they are an app's.
+    /// Of several, the first has the secret that the app's owner keeps.
     package mutating func addClient(
-        _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String]
+        _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String], app: AppClient? = nil
     ) {
         let (list, noun) = ("\(words.noun)s", words.noun)
         let id = client.id ?? words.exampleID
         var members: [(String, JSONValue)] = [("\(noun)ID", .string(id))]
-        if let secret = client.secret {
+        let hasSecret = app?.hasSecret ?? true
+        if !hasSecret {
+            // An app can't keep one.
+        } else if let secret = client.secret {
             let secrets = JSONObject(members + [("\(noun)Secret", .string(secret))])
             addSecrets(words.section, .object(JSONObject([(list, .array([.object(secrets)]))])))
         } else {
             members.append(("\(noun)Secret", .string(words.testSecret)))
         }
-        members.append(("redirectURIs", redirectURIs(client.redirectURI, paths: paths)))
-        let about =
-            client.secret == nil
-            ? "Its secret is `\(words.testSecret)`."
-            : "Its secret is in `\(StartingSeed.secretsFile)`; without that file it is `\(words.testSecret)`."
-        add(
-            words.section, .object(JSONObject([(list, .array([.object(JSONObject(members))]))])),
-            "The \(noun) `\(id)` and where it may be returned to. \(about)")
-    }
-
-    /// Adds another client to a section that has one: an app's, beside its backend's. It has no secret of its own.
-    package mutating func addAnotherClient(_ words: ClientWords, _ id: String) {
-        guard var section = seed[words.section]?.object else { return }
-        let list = "\(words.noun)s"
-        let client = JSONObject([
-            ("\(words.noun)ID", .string(id)), ("\(words.noun)Secret", .string(words.testSecret)),
-            ("redirectURIs", .array(redirectURIs.map { .string($0) })),
-        ])
-        section[list] = .array((section[list]?.array ?? []) + [.object(client)])
-        seed[words.section] = .object(section)
+        members += app?.members ?? [("redirectURIs", redirectURIs(client.redirectURI, paths: paths))]
+        if var section = seed[words.section]?.object {
+            section[list] = .array((section[list]?.array ?? []) + [.object(JSONObject(members))])
+            seed[words.section] = .object(section)
+            return
+        }
+        var about = "The \(noun) `\(id)`\(app == nil ? " and where it may be returned to" : "")."
+        if client.secret != nil, hasSecret {
+            about += " Its secret is in `\(StartingSeed.secretsFile)`; without that file it is `\(words.testSecret)`."
+        } else if hasSecret {
+            about += " Its secret is `\(words.testSecret)`."
+        }
+        add(words.section, .object(JSONObject([(list, .array([.object(JSONObject(members))]))])), about)
     }
 }
