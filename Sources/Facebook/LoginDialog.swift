@@ -7,7 +7,7 @@ import Time
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#login
 //
 // Quirks: permissions are separated by commas, and those that there aren't are ignored. What was declined once is asked for again only with
-// auth_type=rerequest. A cancel brings error_code=200 and error_reason=user_denied; what goes wrong at Facebook brings error_code and
+// auth_type=rerequest. Every permission but the public profile can be declined on the page ("Edit access"). A cancel brings error_code=200 and error_reason=user_denied; what goes wrong at Facebook brings error_code and
 // error_message, and no error. The callback of a code ends with the fragment #_=_;
 // tokens come in the fragment. redirect_uri is compared exactly, its query apart. PKCE is optional, as at
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token.
@@ -147,16 +147,24 @@ extension FacebookProvider {
         case .searched(let search): return choosePerson(exchange, request, search)
         case .page(let page): return page
         case .chosen(let id), .approved(let id):
-            let (account, asked) = exchange.world.read { tables in
-                (tables.account(id), FacebookProvider.asked(request, of: id, tables))
+            let (account, asked, granted) = exchange.world.read { tables in
+                let grant = tables.find(FacebookGrant.self, FacebookGrant.key(id, app: request.app.id))
+                return (
+                    tables.account(id), FacebookProvider.asked(request, of: id, tables),
+                    grant?.granted ?? [FacebookPermission.always]
+                )
             }
             guard let account else { return choosePerson(exchange, request) }
             if case .chosen = answer {
                 return pages.consent(
                     exchange, client: request.app.name, account: account,
-                    items: FacebookPermission.descriptions(of: asked), request: request.form)
+                    items: FacebookPermission.descriptions(of: asked),
+                    choices: asked.filter { !granted.contains($0) }, request: request.form)
             }
-            return approved(exchange, request, by: account, asked)
+            let chosen = pages.choices(exchange.request.bodyForm)
+            return approved(
+                exchange, request, by: account,
+                chosen.map { chosen in asked.filter { granted.contains($0) || chosen.contains($0) } } ?? asked)
         }
     }
 

@@ -24,14 +24,27 @@ extension FacebookProvider {
             ("link", .string("https://www.facebook.com/games/?app_id=\(app.id)")), ("name", .string(app.name)),
             ("id", .string(app.id)),
         ]
-        let names = parameter("fields", exchange).map { ProfileField.list($0).map(\.name) + ["id"] }
+        let names = try fields(exchange).map { $0.map(\.name) + ["id"] }
         return FacebookProvider.json(.object(JSONObject(all.filter { names?.contains($0.0) ?? true })))
+    }
+
+    /// The fields that a call asks for; `nil` for one that doesn't say.
+    private func fields(_ exchange: Exchange) throws(GraphError) -> [ProfileField]? {
+        guard let text = parameter("fields", exchange) else { return nil }
+        if let fault = ProfileField.fault(in: text) {
+            throw GraphError(
+                message: "Syntax error \"\(fault.message)\" at character \(fault.place): \(text)", code: 2500,
+                diagnosis: Diagnosis(
+                    received: "fields=\(Diagnosis.quote(text))",
+                    "fields are names with commas between them, such as id,name,picture.type(large){url}"))
+        }
+        return ProfileField.list(text)
     }
 
     func profile(_ exchange: Exchange) throws(GraphError) -> Response {
         if let id = exchange.parameters["id"], apps[id] != nil { return try application(exchange) }
         let person = try person(exchange)
-        let fields = ProfileField.list(parameter("fields", exchange) ?? "id,name")
+        let fields = try fields(exchange) ?? ProfileField.list("id,name")
         if let other = fields.first(where: { !ProfileField.known.contains($0.name) }) {
             throw GraphError(
                 message: "(#100) Tried accessing nonexisting field (\(other.name)) on node type (User)", code: 100,
@@ -79,7 +92,7 @@ extension FacebookProvider {
 
     private func list(_ name: String, _ exchange: Exchange) throws(GraphError) -> Response {
         let person = try person(exchange)
-        let fields = parameter("fields", exchange).map(ProfileField.list)
+        let fields = try fields(exchange)
         return FacebookProvider.json(edge(name, of: person, fields, exchange) ?? ["data": []])
     }
 
@@ -170,6 +183,37 @@ struct ProfileField: Sendable {
             field = ""
         }
         return fields
+    }
+
+    /// What is wrong with a list of fields, in the Graph API's words, and at which character, counted from 0: what ends a field and is
+    /// no comma (<https://github.com/criso/fbgraph/issues/125>, <https://github.com/node-facebook/facebook-node-sdk/issues/123>,
+    /// <https://github.com/simi/omniauth-facebook/issues/138>), or an argument without an end
+    /// (<https://github.com/tobilg/facebook-events-by-location-core/issues/30>). What is said of a mistake within braces isn't public, nor
+    /// of other mistakes: nothing is found there.
+    static func fault(in text: String) -> (message: String, place: Int)? {
+        var (braces, parentheses) = (0, 0)
+        var (isInField, isClosed) = (false, false)
+        var place = 0
+        for character in text.unicodeScalars {
+            defer { place += 1 }
+            let isName = character.isASCII && character.properties.isAlphabetic || ("0"..."9").contains(character)
+            switch character {
+            case "(": parentheses += 1
+            case ")": parentheses = max(0, parentheses - 1)
+            case _ where parentheses > 0: break
+            case "{" where !isClosed || braces > 0: braces += 1
+            case "}" where braces > 0:
+                braces -= 1
+                isClosed = braces == 0
+            case _ where braces > 0: break
+            case ",": (isInField, isClosed) = (false, false)
+            case " ", "\n", "\r", "\t": break
+            case _ where isInField && (isClosed || !isName && character != "_" && character != "."):
+                return ("Expected end of string instead of \"\(character)\".", place)
+            default: isInField = true
+            }
+        }
+        return parentheses > 0 ? ("Expected \")\", got end of string", place) : nil
     }
 
     /// The fields that are asked for within another: `friends{id,name}`.

@@ -81,6 +81,27 @@ struct PermissionTests {
         #expect(try listed(token)["email"] == "granted")
     }
 
+    // https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke: people may decline what they are asked for, the
+    // public profile apart.
+    @Test("the page lets a person decline, and asks no more for what was granted")
+    func page() throws {
+        func consent() throws -> Answer {
+            try fixture.client.post(
+                "/www.facebook.com/dialog/oauth",
+                form: fixture.dialog(scope).inputs.merging(["account": "ada"]) { $1 })
+        }
+        let boxes = try consent()
+        for name in ["email", "user_friends"] {
+            #expect(boxes.text.contains("value=\"\(name)\" checked"), "\(boxes.text)")
+        }
+        #expect(!boxes.text.contains("value=\"public_profile\""))
+        let form = boxes.inputs.merging(["choice": "user_friends", "action": "continue"]) { $1 }
+        let code = FacebookFixture.fields(try fixture.client.post("/www.facebook.com/dialog/oauth", form: form))["code"]
+        let token = try #require(try fixture.redeem(["code": code])["access_token"])
+        #expect(try listed(token) == ["public_profile": "granted", "email": "declined", "user_friends": "granted"])
+        #expect(!(try consent()).text.contains("checkbox"))
+    }
+
     // "Users of your app will ignore these permissions if present", the page "Invalid Scopes" says to developers.
     @Test("names that aren't permissions are ignored")
     func unknown() throws {

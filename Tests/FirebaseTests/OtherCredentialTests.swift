@@ -114,6 +114,12 @@ struct OtherCredentialTests {
         #expect(answer["federatedId"] == "http://facebook.com/10150000000000001")
         // https://github.com/firebase/flutterfire/issues/3839, https://github.com/firebase/firebase-ios-sdk/issues/6829
         #expect(answer["photoUrl"] == "https://graph.facebook.com/10150000000000001/picture")
+        // The members and their order are those of an answer of production to a web sign-in.
+        #expect(
+            answer["rawUserInfo"]?.hasPrefix(
+                #"{"name":"Ada Lovelace","last_name":"Lovelace","granted_scopes":["email","public_profile"],"id":"10150000000000001","first_name":"Ada","email":"ada@example.com","picture":{"data":{"#
+            ) ?? false, "\(answer)")
+        #expect(answer["rawUserInfo"]?.contains(#""width":100"#) ?? false)
         let nonce = FirebaseFixture.sha256("fb")
         let limited = try fixture.facebook("ada", ["tracking": "limited", "nonce": nonce])["authenticationToken"]
         #expect(

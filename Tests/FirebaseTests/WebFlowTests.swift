@@ -81,6 +81,9 @@ struct WebFlowTests {
         #expect(signedIn.status == 200, "\(signedIn)")
         #expect(signedIn["providerId"] == provider)
         #expect(signedIn["idToken"] != nil)
+        // Answers of production that are public have 3595 to 3599 for Google, and 5183998 or 5183999 for Facebook.
+        let lifetimes = ["google.com": 3_599, "facebook.com": 5_183_944]
+        #expect(signedIn.json["oauthExpireIn"] as? Int == lifetimes[provider], "\(signedIn)")
         // A URL is good once.
         let again = try fixture.legacy("verifyAssertion", ["requestUri": url, "sessionId": sessionID])
         #expect(again.errorCode == "INVALID_IDP_RESPONSE")

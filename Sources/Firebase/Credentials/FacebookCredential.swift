@@ -52,10 +52,11 @@ struct FacebookSource: KnownSource {
             return try await limitedIdentity(idToken, credential, call)
         }
         var text = credential["access_token"]
+        var redeemed = JSONObject()
         if let code = credential["code"], let redirectURI = credential.redirectURI {
-            text = try await FacebookSource.redemption
-                .tokens(code: code, redirectURI: redirectURI, client: appID, secret: secret, in: call)[
-                    "access_token"]?.string
+            redeemed = try await FacebookSource.redemption
+                .tokens(code: code, redirectURI: redirectURI, client: appID, secret: secret, in: call)
+            text = redeemed["access_token"]?.string
         }
         guard let text else { throw FirebaseProvider.noCredential(credential) }
         let query = Form(fields: [
@@ -72,7 +73,8 @@ struct FacebookSource: KnownSource {
                 "Unsuccessful debug_token response from Facebook: \(body)",
                 Diagnosis("Facebook doesn't take the access token for app \"\(appID)\"\(check.becauseOfDiagnosis)"))
         }
-        let fields = "id,name,email,first_name,last_name,picture"
+        let details = ["age_range", "birthday", "gender", "location"]
+        let fields = (["id,name,email,first_name,last_name,picture.type(normal)"] + details).joined(separator: ",")
         let proof = Hex.encode(Digest.hmacSHA256(key: Array(secret.utf8), Array(text.utf8)))
         let token = Form(fields: [
             Form.Field(name: "access_token", value: text), Form.Field(name: "appsecret_proof", value: proof),
@@ -86,6 +88,7 @@ struct FacebookSource: KnownSource {
                 Diagnosis("Facebook answered \(answer.status) to /me"))
         }
         var identity = FederatedIdentity(providerId: "facebook.com", rawId: id)
+        identity.keep(redeemed)
         identity.email = user?["email"]?.string
         identity.displayName = user?["name"]?.string
         identity.firstName = user?["first_name"]?.string
@@ -93,8 +96,18 @@ struct FacebookSource: KnownSource {
         // https://github.com/firebase/flutterfire/issues/3839, https://github.com/firebase/firebase-ios-sdk/issues/6829
         identity.photoUrl = "https://graph.facebook.com/\(id)/picture"
         identity.accessToken = text
-        identity.rawUserInfo = String(decoding: answer.body, as: UTF8.self)
+        identity.rawUserInfo = FacebookSource.rawUserInfo(user, granted: data?["scopes"]?.array ?? [], details)
         return identity
+    }
+
+    /// What production hands on of a profile, in its order, with the permissions that the person has granted. The details, which need
+    /// permissions of their own, are those of <https://github.com/firebase/firebase-js-sdk/issues/2158>.
+    private static func rawUserInfo(_ user: JSONValue?, granted: [JSONValue], _ details: [String]) -> String {
+        var info = JSONObject()
+        for name in ["name", "last_name"] { info[name] = user?[name] }
+        info["granted_scopes"] = .array(granted.compactMap(\.string).sorted().map { .string($0) })
+        for name in ["id", "first_name", "email"] + details + ["picture"] { info[name] = user?[name] }
+        return JSONValue.object(info).text
     }
 
     /// Limited Login: <https://firebase.google.com/docs/auth/ios/facebook-login#implement_facebook_limited_login>

@@ -72,6 +72,11 @@ struct FederatedIdentity: Codable, Sendable {
         set("username", screenName)
         set("oauthIdToken", idToken)
         set("oauthAccessToken", accessToken)
+        // Public answers of production have it for these two, where Firebase redeemed a code. The SDKs read it as text only, and it
+        // is a number.
+        if [GoogleSource.id, FacebookSource.id].contains(providerId), accessToken != nil {
+            body["oauthExpireIn"] = expiresIn.map { .integer($0) }
+        }
         set("rawUserInfo", rawUserInfo)
         return body
     }
