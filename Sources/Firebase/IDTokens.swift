@@ -171,9 +171,10 @@ extension FirebaseCall {
         claims["iat"] = .numericDate(time)
         claims["exp"] = .numericDate(time + lifetime)
         var identities = JSONObject()
-        for link in user.links {
-            let known = identities[link.providerId]?.array ?? []
-            identities[link.providerId] = .array(known + [.string(link.rawId)])
+        var ids: [String: [JSONValue]] = [:]
+        for link in user.links { ids[link.providerId, default: []].append(.string(link.rawId)) }
+        for link in user.links where identities[link.providerId] == nil {
+            identities[link.providerId] = ids[link.providerId].map { .array($0) }
         }
         if let email = user.email {
             claims["email"] = .string(email)

@@ -114,14 +114,11 @@ struct User: Codable, Sendable {
             default: continue
             }
         }
-        for provider in providers {
-            switch provider {
-            case "password": password = nil
-            case "phone": phoneNumber = nil
-            case "emailLink": hasEmailLink = false
-            default: links.removeAll { $0.providerId == provider }
-            }
-        }
+        var unwanted = Set(providers)
+        if unwanted.remove("password") != nil { password = nil }
+        if unwanted.remove("phone") != nil { phoneNumber = nil }
+        if unwanted.remove("emailLink") != nil { hasEmailLink = false }
+        links.removeAll { unwanted.contains($0.providerId) }
     }
 
     // MARK: - Documents

@@ -41,7 +41,7 @@ struct ParserGrowthTests {
 
     @Test(
         "twice the input, at most 2.5 times the time",
-        arguments: mails + addresses + searches + seeds + others + replies)
+        arguments: mails + addresses + searches + seeds + others + replies + users)
     func growth(_ parser: Parser) {
         var size = 4 << 10
         // Below some milliseconds, what doesn't grow outweighs what does.
@@ -420,4 +420,67 @@ extension ParserGrowthTests {
         _ = session.greeting { _, _ in .goOn }
         for line in bytes.split(separator: 0x0A) { _ = session.take(Array(line)) { _, _ in .goOn } }
     }
+}
+
+// MARK: - Users of Firebase
+
+extension ParserGrowthTests {
+    private static let toolkit = "/identitytoolkit.googleapis.com/v1"
+    private static let accounts = "\(toolkit)/projects/demo-app/accounts"
+
+    private static func send(_ target: String, _ body: String) {
+        let headers = [
+            (name: "Host", value: "localhost"), (name: "Authorization", value: "Bearer owner"),
+            (name: "Content-Type", value: "application/json"),
+        ]
+        let request = Request(method: "POST", target: target, headers: headers, body: Array(body.utf8))
+        guard case .now(let answer)? = daemon?.handle(request) else {
+            Issue.record("\(target) isn't answered at once")
+            return
+        }
+        #expect(answer.status == 200, "\(target)")
+    }
+
+    /// Requests about users who were imported, of whom there are the more the larger the requests are.
+    private static func user(
+        _ name: String, imported: @escaping @Sendable (Int) -> String, _ target: String,
+        _ body: @escaping @Sendable (Int) -> String
+    ) -> Parser {
+        Parser("users: \(name)") { size in
+            let count = min(4_000, size / 64)
+            send("\(accounts):batchCreate", "{\"users\":[\(imported(count))],\"allowOverwrite\":true}")
+            let text = body(count)
+            return { send(target, text) }
+        }
+    }
+
+    private static func list(_ count: Int, _ text: (Int) -> String) -> String {
+        (0..<count).map(text).joined(separator: ",")
+    }
+
+    private static func identities(_ id: String) -> @Sendable (Int) -> String {
+        { count in
+            "{\"localId\":\"\(id)\",\"email\":\"\(id)@example.org\",\"rawPassword\":\"correct horse\",\"providerUserInfo\":["
+                + list(count) { "{\"providerId\":\"a.example\",\"rawId\":\"\($0)\"}" } + "]}"
+        }
+    }
+
+    private static let users = [
+        user(
+            "identities in a token", imported: identities("token"),
+            "\(toolkit)/accounts:signInWithPassword?key=demo-api-key"
+        ) {
+            _ in "{\"email\":\"token@example.org\",\"password\":\"correct horse\",\"returnSecureToken\":true}"
+        },
+        user("providers that are deleted", imported: identities("deleted"), "\(accounts):update") { count in
+            "{\"localId\":\"deleted\",\"deleteProvider\":[\(list(count) { "\"p\($0)\"" })]}"
+        },
+        user(
+            "one address, asked for often",
+            imported: { list($0) { "{\"localId\":\"u\($0)\",\"email\":\"same@example.org\"}" } },
+            "\(accounts):lookup"
+        ) { count in
+            "{\"email\":[\(list(count) { _ in "\"same@example.org\"" })]}"
+        },
+    ]
 }

@@ -55,16 +55,21 @@ extension FirebaseProvider {
                 because: "neither idToken nor localId, email, phoneNumber or federatedUserId is there")
         }
         let wanted = identities
-        let found = call.read { tables in
-            var found: [User?] = []
-            for id in ids { found.append(tables.user(id, in: call.pool)) }
-            for email in emails { found += tables.users(email: email, in: call.pool).map { $0 } }
-            for number in numbers { found.append(tables.user(phoneNumber: number, in: call.pool)) }
-            for identity in wanted { found.append(tables.user(identity)) }
-            return found
+        let users = call.read { tables in
+            var (users, seen): ([User], Set<String>) = ([], [])
+            func add(_ user: User?) {
+                if let user, seen.insert(user.localId).inserted { users.append(user) }
+            }
+            for id in ids { add(tables.user(id, in: call.pool)) }
+            // An address is looked up once, because many users may share it.
+            var asked: Set<String> = []
+            for email in emails where asked.insert(email.lowercased()).inserted {
+                for user in tables.users(email: email, in: call.pool) { add(user) }
+            }
+            for number in numbers { add(tables.user(phoneNumber: number, in: call.pool)) }
+            for identity in wanted { add(tables.user(identity)) }
+            return users
         }
-        var seen: Set<String> = []
-        let users = found.compactMap { $0 }.filter { seen.insert($0.localId).inserted }
         var body = JSONObject([("kind", "identitytoolkit#GetAccountInfoResponse")])
         if !users.isEmpty { body["users"] = .array(users.map { $0.document(in: call) }) }
         return FirebaseAnswer(body: body)
