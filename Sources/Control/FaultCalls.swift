@@ -23,7 +23,7 @@ extension ControlAPI {
                 reads: .json(Fault.schema),
                 answers: [
                     .json(201, "It is ordered.", ControlAPI.faultSchema),
-                    .refusal(409, "tooMany", "There are too many faults, or their bodies are too long."),
+                    .refusal(409, "tooMany", "There are too many faults, or they are too long."),
                 ]
             ) { addFault($0, $1) },
             .control(
@@ -75,7 +75,7 @@ extension ControlAPI {
         guard let fault = exchange.world.order(Fault(reading: body.value)) else {
             return ControlAnswer.error(
                 409, "tooMany",
-                "at most \(FaultQueue.limit) faults can be ordered, with \(FaultQueue.bodyLimit) bytes of bodies: DELETE faults first"
+                "at most \(FaultQueue.limit) faults can be ordered, with \(FaultQueue.sizeLimit) bytes of JSON: DELETE faults first"
             )
         }
         return ControlAnswer.ok(fault.json, status: 201)

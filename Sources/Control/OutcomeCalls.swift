@@ -29,7 +29,7 @@ extension ControlAPI {
                 answers: [
                     .json(201, "It is ordered.", ordered),
                     .refusal(400, "noSuchAccount", "There is no such account."),
-                    .refusal(409, "tooMany", "There are too many outcomes."),
+                    .refusal(409, "tooMany", "There are too many outcomes, or they are too long."),
                 ]
             ) { addOutcome($0, $1) },
             .control(
@@ -64,7 +64,8 @@ extension ControlAPI {
             let added = try exchange.world.update { (tables) throws(ControlRefusal) -> Outcome in
                 let outcome = order.named(tables.outcomes.nextID())
                 guard tables.outcomes.add(outcome) else {
-                    let message = "\(OutcomeQueue.limit) outcomes are queued: DELETE outcomes first"
+                    let message =
+                        "at most \(OutcomeQueue.limit) outcomes can be queued, with \(OutcomeQueue.sizeLimit) bytes of texts: DELETE outcomes first"
                     throw ControlRefusal(ControlAnswer.error(409, "tooMany", message))
                 }
                 return outcome

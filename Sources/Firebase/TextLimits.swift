@@ -15,9 +15,9 @@ enum TextLimits {
         switch field {
         case "displayName": 256
         case "mfaEnrollmentId", "tenantId", "providerId": 128
-        case "email", "newEmail", "identifier", "phoneNumber", "phoneInfo": 1_024
+        case "email", "newEmail", "identifier", "phoneNumber", "phoneInfo", "clientId", "clientSecret": 1_024
         case "localId", "localIds", "rawId", "federatedId", "screenName": 1_024
-        case "photoUrl", "continueUri", "continueUrl", "requestUri": 8_192
+        case "photoUrl", "continueUri", "continueUrl", "requestUri", "issuer": 8_192
         case "password", "newPassword", "oldPassword", "rawPassword": 4_096
         default: RequestBudget.value
         }

@@ -37,6 +37,25 @@ struct FaultOrderTests {
         #expect(try statuses(fixture, 1) == [200])
     }
 
+    @Test("faults keep to 8 MiB together, whatever their bytes are")
+    func size() throws {
+        let fixture = try FaultFixture()
+        let long = String(repeating: "x", count: 900_000)
+        let fields = Dictionary(uniqueKeysWithValues: (0..<900).map { ("f\($0)", String(repeating: "x", count: 990)) })
+        let orders: [(effect: [String: Any], match: [String: Any])] = [
+            (["status": 500, "body": long], [:]), (["status": 500], ["fields": fields]),
+        ]
+        for (effect, match) in orders {
+            let path = FaultOrderTests.keys["path"] ?? ""
+            func order() throws -> Int {
+                let body: [String: Any] = ["effect": effect, "match": match.merging(["path": path]) { $1 }]
+                return try fixture.client.post("\(FaultFixture.api)/faults", json: body).status
+            }
+            #expect(try (0..<10).map { _ in try order() } == Array(repeating: 201, count: 9) + [409])
+            _ = try fixture.client.request("DELETE", "\(FaultFixture.api)/faults")
+        }
+    }
+
     @Test("an effect may be slow and broken at once")
     func combined() throws {
         let fixture = try FaultFixture()

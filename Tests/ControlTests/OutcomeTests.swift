@@ -18,6 +18,20 @@ struct OutcomeTests {
         return answer
     }
 
+    /// A store writes all of them with each change.
+    @Test("outcomes keep to 1 MiB together, whatever their bytes are")
+    func size() throws {
+        let scopes = (0..<300).map { "\($0)" + String(repeating: "x", count: 1_000) }
+        func post() throws -> Int {
+            try fixture.client.post(
+                "\(FaultFixture.api)/outcomes", json: ["provider": "github", "outcome": "approve", "scopes": scopes]
+            ).status
+        }
+        #expect(try (0..<4).map { _ in try post() } == [201, 201, 201, 409])
+        #expect(try fixture.client.request("DELETE", "\(FaultFixture.api)/outcomes").status == 204)
+        #expect(try post() == 201)
+    }
+
     @Test("a cancel", arguments: Site.authorizations)
     func cancel(site: Site) throws {
         let answer = try authorize(site, ["outcome": "cancel"])

@@ -56,6 +56,15 @@ struct OAuthIdpConfigTests {
         }
     }
 
+    /// Production's limits aren't documented.
+    @Test("texts that are too long aren't kept", arguments: ["clientId", "clientSecret", "issuer"])
+    func long(field: String) throws {
+        let text = "https://example.org/" + String(repeating: "a", count: 10_000)
+        let refused = try create("oidc.long", [field: text])
+        #expect(refused.status == 400)
+        #expect(refused.diagnosis.contains("\(field) has 10020 bytes"))
+    }
+
     @Test("people sign in as it says from then on, and no longer when it is disabled")
     func signsIn() throws {
         func signIn() throws -> Answer {

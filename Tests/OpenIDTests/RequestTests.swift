@@ -17,6 +17,18 @@ struct RequestTests {
         return try fixture.client.get("\(fixture.base)/authorize?\(TestClient.encode(form))")
     }
 
+    /// <https://datatracker.ietf.org/doc/html/rfc9126#section-2.3>
+    @Test("a request that is too long to be kept is refused with 413")
+    func longRequest() throws {
+        let fixture = try OpenIDFixture()
+        let long = String(repeating: "x", count: 40_000)
+        #expect(try push(fixture, ["ui_locales": long]).status == 201)
+        let refused = try push(fixture, ["ui_locales": long, "acr_values": long])
+        #expect(refused.status == 413)
+        #expect(refused["error"] == "invalid_request")
+        #expect(refused.diagnosis.contains("at most 65536"))
+    }
+
     @Test("a pushed request is answered once, in time, for its client")
     func pushed() throws {
         let fixture = try OpenIDFixture(issuer: #""requirePushedRequests":true"#)

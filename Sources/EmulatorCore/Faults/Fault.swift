@@ -16,6 +16,8 @@ package struct Fault: SchemaObject {
     /// From 0 to 1, drawn from the world's generator.
     package let probability: Double
     package let effect: FaultEffect
+    /// How many bytes of JSON the order has.
+    fileprivate let size: Int
     package fileprivate(set) var seen = 0
     package fileprivate(set) var done = 0
 
@@ -29,6 +31,7 @@ package struct Fault: SchemaObject {
             "probability", .number(0...1), default: 1,
             "How likely it is at each request, drawn from the world's generator.")
         effect = fields("effect", .object(FaultEffect.self), "What happens.")
+        size = JSONValue.object(fields.written).text.utf8.count
     }
 
     /// The ordered fault, with its ID.
@@ -53,8 +56,6 @@ package struct Fault: SchemaObject {
         let origin = scenario.map { " of scenario \($0)" } ?? ""
         return "ordered fault \(id)\(origin): \(Place.shortened(effect.document.text, to: 1_000))"
     }
-
-    fileprivate var bodySize: Int { effect.answer?.body.count ?? 0 }
 
     fileprivate var isSpent: Bool { times.map { done >= $0 } ?? false }
 }
@@ -87,8 +88,8 @@ extension Fault {
 package struct FaultQueue: WorldValue {
     package static let name = "faults"
     package static let limit = 1_000
-    /// How many bytes the bodies of all ordered answers may have together.
-    package static let bodyLimit = 8 << 20
+    /// How many bytes of JSON all of them may have together.
+    package static let sizeLimit = 8 << 20
 
     /// A fault that has been used up stays until its exchange has ended, because it is given back if it didn't take
     /// effect.
@@ -105,10 +106,10 @@ package struct FaultQueue: WorldValue {
         return "fault-\(made)"
     }
 
-    /// `false` when there are too many, or their answers are too long.
+    /// `false` when there are too many, or they are too long.
     package mutating func add(_ fault: Fault) -> Bool {
-        let bodies = faults.reduce(fault.bodySize) { $0 + $1.bodySize }
-        guard faults.count < FaultQueue.limit, bodies <= FaultQueue.bodyLimit else { return false }
+        let size = faults.reduce(fault.size) { $0 + $1.size }
+        guard faults.count < FaultQueue.limit, size <= FaultQueue.sizeLimit else { return false }
         faults.append(fault)
         return true
     }

@@ -77,6 +77,12 @@ package struct Outcome: Codable, Sendable, Equatable {
             "How many authorizations it holds for; null is for ever.")
     }
 
+    /// How many bytes its texts have.
+    fileprivate var size: Int {
+        let texts = [client, account, error, name?.given, name?.family].compactMap { $0 } + (scopes ?? [])
+        return texts.reduce(0) { $0 + $1.utf8.count + 3 }
+    }
+
     /// The same with an ID.
     package func named(_ id: String) -> Outcome {
         var outcome = self
@@ -103,6 +109,8 @@ package struct OutcomeQueue: WorldValue {
     package static let name = "outcomes"
     /// More than this are refused: a test that orders so many has lost count.
     package static let limit = 1_000
+    /// How many bytes their texts may have together: a store writes all of them with each change.
+    package static let sizeLimit = 1 << 20
 
     package private(set) var queued: [Outcome] = []
     private var made = 0
@@ -114,9 +122,10 @@ package struct OutcomeQueue: WorldValue {
         return "outcome-\(made)"
     }
 
-    /// `false` when the queue is full.
+    /// `false` when there are too many, or they are too long.
     package mutating func add(_ outcome: Outcome) -> Bool {
-        guard queued.count < OutcomeQueue.limit else { return false }
+        let size = queued.reduce(outcome.size) { $0 + $1.size }
+        guard queued.count < OutcomeQueue.limit, size <= OutcomeQueue.sizeLimit else { return false }
         queued.append(outcome)
         return true
     }

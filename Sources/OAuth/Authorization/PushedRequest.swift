@@ -9,7 +9,9 @@ package struct PushedRequest: Row {
     /// A page that was opened in time may be answered later.
     private static let memory = TimeSpan.hours(1)
 
-    package static let table = Table<PushedRequest>("oauth.pushed", limit: 100_000) { $0.expires + memory }
+    package static let table = Table<PushedRequest>("oauth.pushed", limit: 10_000) { $0.expires + memory }
+    /// How many bytes the fields of one may have, encoded.
+    static let sizeLimit = 64 << 10
 
     /// The `request_uri`.
     package let key: String

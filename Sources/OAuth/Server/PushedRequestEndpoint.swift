@@ -20,10 +20,18 @@ extension AuthorizationServer {
                 kept, client: client.credentials, issuer: identifier(exchange), in: exchange)
             _ = try RequestedAuthorization.redirectURI(fields, client, policy)
             _ = try AuthorizationParameters(fields, client, policy)
+            let wanted = Form(fields: fields.fields.filter { AuthorizationParameters.names.contains($0.name) })
+            let size = wanted.encoded.utf8.count
+            // https://datatracker.ietf.org/doc/html/rfc9126#section-2.3
+            guard size <= PushedRequest.sizeLimit else {
+                throw OAuthRefusal(
+                    "invalid_request", status: 413,
+                    Diagnosis(
+                        received: "a request of \(size) bytes", expected: "at most \(PushedRequest.sizeLimit)",
+                        "push a shorter one"))
+            }
             let pushed = exchange.world.update { tables in
-                tables.push(
-                    Form(fields: fields.fields.filter { AuthorizationParameters.names.contains($0.name) }),
-                    of: key(of: client), for: policy.lifetimes.pushedRequest)
+                tables.push(wanted, of: key(of: client), for: policy.lifetimes.pushedRequest)
             }
             return OAuthRefusal.json(
                 ["request_uri": .string(pushed.key), "expires_in": .integer(policy.lifetimes.pushedRequest.seconds)],
