@@ -128,9 +128,10 @@ extension AppleProvider {
                 let message = "account \(Diagnosis.quote(accountID)) shares its address, so there is no relay to switch"
                 return ControlAnswer.error(409, "noRelayAddress", message, path: "$.account")
             }
-            exchange.world.update { tables in
-                _ = tables.change(AppleGrant.self, found.key) { $0.forwardsMail = kind == .emailEnabled }
+            let isChanged = exchange.world.update { tables in
+                tables.change(AppleGrant.self, found.key) { $0.forwardsMail = kind == .emailEnabled }
             }
+            guard isChanged else { return noConsent }
         case .consentRevoked:
             let reason = exchange.cause("the person removed \(Diagnosis.quote(found.client))")
             guard exchange.world.update({ $0.revoke(found, because: reason) }) else { return noConsent }
@@ -138,6 +139,7 @@ extension AppleProvider {
             let reason = exchange.cause("the account was deleted")
             let ended = exchange.world.update { $0.endAllGrants(of: accountID, because: reason) }
             tell(of: ended.filter { $0.key != found.key }, in: exchange)
+            guard ended.contains(where: { $0.key == found.key }) else { return noConsent }
         }
         do throws(KeyError) {
             guard let notification = try notification(event, in: exchange) else {

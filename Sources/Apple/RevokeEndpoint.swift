@@ -42,10 +42,12 @@ extension AppleProvider {
         }
     }
 
-    /// Ends a grant and tells the team's server, in the background.
-    func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String, because reason: String) {
-        guard exchange.world.update({ $0.revoke(grant, because: reason) }) else { return }
+    /// Ends a grant and tells the team's server, in the background. `false` when it has ended before.
+    @discardableResult
+    func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String, because reason: String) -> Bool {
+        guard exchange.world.update({ $0.revoke(grant, because: reason) }) else { return false }
         let event = AppleEvent(kind: .consentRevoked, account: grant.account, client: client, grant: grant)
         tell(of: event, in: exchange)
+        return true
     }
 }

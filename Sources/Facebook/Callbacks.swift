@@ -59,10 +59,11 @@ extension FacebookProvider {
             return exchange.revoke(FacebookGrant.self, order, noClient: noClient) { grant, id in
                 grant.app == id
             } end: { grant in
-                guard let removal = remove(grant, in: exchange) else { return }
+                guard let removal = remove(grant, in: exchange) else { return false }
                 for message in [removal.deauthorization, removal.dataDeletion].compactMap({ $0 }) {
                     exchange.send(message)
                 }
+                return true
             }
         }
         var told = JSONObject([("revoked", true), ("deauthorization", .null), ("dataDeletion", .null)])

@@ -36,13 +36,15 @@ extension FacebookProvider {
     func revoke(_ exchange: Exchange) throws(GraphError) -> Response {
         let grant = try person(exchange).grant
         let reason = exchange.cause("the permissions of the app were deleted")
-        exchange.world.update { tables in
+        let isChanged = exchange.world.update { tables in
             if let permission = exchange.parameters["permission"] {
-                _ = tables.change(FacebookGrant.self, grant.key) { $0.decline(permission) }
-            } else {
-                tables.remove(grant, because: reason)
+                return tables.change(FacebookGrant.self, grant.key) { $0.decline(permission) }
             }
+            guard tables.find(FacebookGrant.self, grant.key) != nil else { return false }
+            tables.remove(grant, because: reason)
+            return true
         }
+        guard isChanged else { throw .notAuthorized(app: grant.app) }
         return FacebookProvider.json(["success": true])
     }
 }

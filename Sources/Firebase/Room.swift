@@ -132,11 +132,16 @@ extension World {
         }
     }
 
-    /// Removes a tenant with what belongs to it.
-    func remove(_ tenant: UserPool) {
+    /// Removes a tenant with what belongs to it, and remembers that it was deleted. `false` when another request has removed it.
+    func remove(_ tenant: UserPool) -> Bool {
         deleteUsers(of: tenant)
-        update { $0.remove(tenant) }
+        let isRemoved = update { tables in
+            guard tables.remove(tenant) else { return false }
+            tables.put(DeletedTenant(key: tenant))
+            return true
+        }
         caches[UnseededPoolLeases.self].settle(in: self)
+        return isRemoved
     }
 
     /// Deletes all users of a pool, some at a time, so that other requests get their turn.
@@ -167,12 +172,13 @@ extension Transaction {
         return pool.tenant != nil && !(find(Tenant.self, pool)?.isImplicit ?? true)
     }
 
-    /// Removes a pool with what belongs to it.
-    mutating func remove(_ pool: UserPool) {
+    /// Removes a pool with what belongs to it. `false` when it isn't a tenant, or was removed before.
+    @discardableResult
+    mutating func remove(_ pool: UserPool) -> Bool {
         _ = deleteUsers(of: pool, limit: .max)
         pool.removeAll(&self)
-        remove(Tenant.self, pool)
         remove(UnseededPool.self, pool)
+        return pop(Tenant.self, pool) != nil
     }
 }
 

@@ -79,17 +79,25 @@ final class WebhookSender: Sendable {
 }
 
 extension GitHubProvider {
-    /// Ends a person's grant; the webhook that tells of it, for a GitHub App that has an address for it.
-    func revoke(_ app: GitHubSection.App, of account: Account, in exchange: Exchange) -> GitHubWebhook? {
+    /// A grant that a person has ended.
+    struct Revocation: Sendable {
+        /// What tells of it, for a GitHub App that has an address for that.
+        var webhook: GitHubWebhook?
+    }
+
+    /// Ends a person's grant; `nil` when it has ended before.
+    func revoke(_ app: GitHubSection.App, of account: Account, in exchange: Exchange) -> Revocation? {
         let delivery = exchange.world.update { tables -> [UInt8]? in
             guard let grant = tables.grant(account.id, to: app) else { return nil }
             tables.revoke(grant, because: "the person revoked the app")
             return tables.random.bytes(16)
         }
-        guard let delivery, let details = app.details, let url = details.webhookURL else { return nil }
+        guard let delivery else { return nil }
+        guard let details = app.details, let url = details.webhookURL else { return Revocation() }
         let user = UserDocument(account, RESTBase(exchange.address, isEnterprise: false)).simple()
         let payload: JSONValue = ["action": "revoked", "sender": .object(user)]
-        return GitHubWebhook("github_app_authorization", payload, to: url, app: details, delivery: delivery)
+        return Revocation(
+            webhook: GitHubWebhook("github_app_authorization", payload, to: url, app: details, delivery: delivery))
     }
 
     // MARK: - POST /_understudy/v1/github/revocations
@@ -106,16 +114,19 @@ extension GitHubProvider {
             else { return nil }
             return (app, account)
         }
-        guard let (app, account) = granted else {
+        guard let (app, account) = granted, let revocation = revoke(app, of: account, in: exchange) else {
             return exchange.revoke(GitHubGrant.self, order, noClient: noClient) { grant, id in
                 grant.client == id
             } end: { grant in
                 let account = exchange.world.read { $0.account(grant.account) }
-                guard let app = directory.apps[grant.client], let account else { return }
-                if let webhook = revoke(app, of: account, in: exchange) { webhooks.send(webhook) }
+                guard let app = directory.apps[grant.client], let account,
+                    let revocation = revoke(app, of: account, in: exchange)
+                else { return false }
+                if let webhook = revocation.webhook { webhooks.send(webhook) }
+                return true
             }
         }
-        guard let webhook = revoke(app, of: account, in: exchange) else {
+        guard let webhook = revocation.webhook else {
             return ControlAnswer.ok(["revoked": true, "webhook": .null])
         }
         let delivery = await webhooks.deliver(webhook)

@@ -13,7 +13,11 @@ extension GoogleProvider {
             grant.client == id
         } end: { grant in
             let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
-            exchange.world.update { _ = $0.end(grant, because: reason) }
+            return exchange.world.update { tables in
+                guard tables.find(GoogleGrant.self, grant.key) != nil else { return false }
+                tables.end(grant, because: reason)
+                return true
+            }
         }
     }
 }

@@ -55,8 +55,8 @@ extension Issuer {
         } catch { return error.response }
     }
 
-    /// Ends a session with its grants, those for offline access apart, and tells its clients.
-    func end(_ session: BrowserSession, _ exchange: Exchange) async -> [JSONValue] {
+    /// Ends a session with its grants, those for offline access apart, and tells its clients. `nil` when it has ended before.
+    func end(_ session: BrowserSession, _ exchange: Exchange) async -> [JSONValue]? {
         let reason = exchange.cause("the person signed out")
         let (ended, account, now) = exchange.world.update { tables -> (BrowserSession?, Account?, Instant) in
             guard let session = tables.end(session) else { return (nil, nil, tables.now) }
@@ -65,8 +65,9 @@ extension Issuer {
             }
             return (session, tables.account(session.account), tables.now)
         }
+        guard let ended else { return nil }
         var deliveries: [JSONValue] = []
-        for visit in ended?.clients ?? [] {
+        for visit in ended.clients {
             guard let account, let client = client(visit.id), let url = client.backchannelLogoutURI else { continue }
             let id = exchange.world.update { Hex.encode($0.random.bytes(16)) }
             let claims = LogoutToken.claims(
@@ -136,13 +137,17 @@ extension OpenIDProvider {
                 let message = exchange.noAccount(order.account)
                 throw ControlRefusal(ControlAnswer.error(404, "noSuchAccount", message, path: "$.account"))
             }
-            if let session = order.session, sessions.isEmpty {
+            var (ended, deliveries): (Int64, [JSONValue]) = (0, [])
+            for session in sessions {
+                guard let told = await issuer.end(session, exchange) else { continue }
+                ended += 1
+                deliveries += told
+            }
+            if let session = order.session, ended == 0 {
                 let message = "account \(Diagnosis.quote(order.account)) has no session \(Diagnosis.quote(session))"
                 throw ControlRefusal(ControlAnswer.error(404, "noSuchSession", message, path: "$.session"))
             }
-            var deliveries: [JSONValue] = []
-            for session in sessions { deliveries += await issuer.end(session, exchange) }
-            return ControlAnswer.ok(["sessions": .integer(Int64(sessions.count)), "notifications": .array(deliveries)])
+            return ControlAnswer.ok(["sessions": .integer(ended), "notifications": .array(deliveries)])
         } catch { return error.response }
     }
 }

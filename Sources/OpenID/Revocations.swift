@@ -15,11 +15,13 @@ extension OpenIDProvider {
         } end: { grant in
             let issuer = issuer(grant.issuer, in: exchange.world)
             let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
-            exchange.world.update { tables in
+            return exchange.world.update { tables in
+                guard tables.find(OpenIDGrant.self, grant.key) != nil else { return false }
                 tables.end(grant, because: reason)
                 if let issuer, let client = issuer.client(grant.client) {
                     tables.forgetConsent(of: grant.account, to: issuer.key(of: client))
                 }
+                return true
             }
         }
     }

@@ -29,7 +29,10 @@ OWNER = {"Authorization": "Bearer owner"}
 # A project that doesn't make a tenant again when somebody names it.
 PLAIN = "plain-app"
 PROJECT = {"id": PLAIN, "apiKeys": ["plain-key"], "providers": {"password": {}, "anonymous": {}}}
-SEED = {"firebase": {"projects": [PROJECT]}, "openid": {"issuers": [{"id": "corp", "clients": [
+# One that takes the Emulator Suite's fake credentials, and where users change their addresses themselves.
+FAKES = {"id": "fakes-app", "apiKeys": ["fakes-key"], "acceptFakeCredentials": True, "emailEnumerationProtection": False,
+         "providers": {"password": {}, "anonymous": {}, "google.com": {}, "passkey": {}}}
+SEED = {"firebase": {"projects": [PROJECT, FAKES]}, "openid": {"issuers": [{"id": "corp", "clients": [
     {"clientID": "mac", "clientSecret": MAC_SECRET, "tokenEndpointAuthMethod": "client_secret_jwt",
      "redirectURIs": [CALLBACK]}]}]}}
 

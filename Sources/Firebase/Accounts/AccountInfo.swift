@@ -150,7 +150,7 @@ extension FirebaseProvider {
         if call.isAdmin { return try deleteAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))
         try call.requireRecent(signedIn)
-        call.update { $0.delete(signedIn.user) }
+        try call.update { (tables) throws(FirebaseError) in tables.delete(try signedIn.user(in: tables)) }
         return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))
     }
 }

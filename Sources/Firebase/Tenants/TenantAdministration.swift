@@ -76,8 +76,9 @@ extension FirebaseProvider {
 
     func deleteTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let key = try tenant(call).key
-        call.exchange.world.remove(key)
-        call.update { $0.put(DeletedTenant(key: key)) }
+        guard call.exchange.world.remove(key) else {
+            throw .tenantNotFound(Diagnosis("another request deleted the tenant meanwhile"))
+        }
         return FirebaseAnswer(body: JSONObject())
     }
 

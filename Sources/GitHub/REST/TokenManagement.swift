@@ -22,23 +22,15 @@ extension GitHubProvider {
                 "DELETE", "/applications/:client/token", "apps/oauth-applications#delete-an-app-token", .app,
                 isEmpty: true
             ) { call in
-                withToken(call) { token in
-                    call.exchange.world.update {
-                        $0.revoke(token, because: "the app deleted it, request \(call.exchange.id)")
-                    }
-                    return .noContent
-                }
+                end(call) { $1.revoke($0, because: "the app deleted it, request \(call.exchange.id)") }
             },
             RESTEndpoint(
                 "DELETE", "/applications/:client/grant", "apps/oauth-applications#delete-an-app-authorization", .app,
                 isEmpty: true
             ) { call in
-                withToken(call) { token in
-                    call.exchange.world.update { tables in
-                        guard let grant = tables.find(GitHubGrant.self, token.grant) else { return }
-                        tables.revoke(grant, because: "the app deleted the grant, request \(call.exchange.id)")
-                    }
-                    return .noContent
+                end(call) { token, tables in
+                    guard let grant = tables.find(GitHubGrant.self, token.grant) else { return }
+                    tables.revoke(grant, because: "the app deleted the grant, request \(call.exchange.id)")
                 }
             },
             RESTEndpoint("POST", "/applications/:client/token/scoped", "apps/apps#create-a-scoped-access-token", .app) {
@@ -54,6 +46,20 @@ extension GitHubProvider {
 
     private func checkToken(_ call: RESTCall) -> RESTAnswer {
         withToken(call) { token in .ok(GitHubProvider.authorization(token, call)) }
+    }
+
+    /// Ends the token, or what it is of. Of several requests at once, one does.
+    private func end(
+        _ call: RESTCall, _ change: @Sendable (Token<GitHubGrant>, inout Transaction) -> Void
+    ) -> RESTAnswer {
+        withToken(call) { token in
+            let isEnded = call.exchange.world.update { tables in
+                guard let token = tables.find(Token<GitHubGrant>.self, token.key) else { return false }
+                change(token, &tables)
+                return true
+            }
+            return isEnded ? .noContent : call.notFound(because: "the token was revoked meanwhile")
+        }
     }
 
     /// A new token in place of the old one, with the same scopes.

@@ -56,11 +56,11 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Exchange {
-    /// Carries out an order: `end` is called for each grant that it means. `noClient` says why there is no client of that ID; `isOf`
-    /// whether a grant is for it.
+    /// Carries out an order: `end` is called for each grant that it means, and says whether it has ended it: another request may have.
+    /// `noClient` says why there is no client of that ID; `isOf` whether a grant is for it.
     package func revoke<Grant: OAuthGrant>(
         _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?, isOf: (Grant, String) -> Bool,
-        end: (Grant) -> Void
+        end: (Grant) -> Bool
     ) -> Response {
         if let client = order.client, let message = noClient(client) {
             return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
@@ -71,15 +71,15 @@ extension Exchange {
                 tables.grants(type, for: order) { grant in order.client.map { isOf(grant, $0) } ?? true }
             )
         }
-        if grants.isEmpty, isPerson, let account = order.account, let client = order.client {
+        guard isPerson else {
+            return ControlAnswer.error(404, "noSuchAccount", noAccount(order.account ?? ""), path: "$.account")
+        }
+        let ended = grants.count { end($0) }
+        if ended == 0, let account = order.account, let client = order.client {
             let message =
                 "account \(Diagnosis.quote(account)) hasn't authorized \(Diagnosis.quote(client)): sign in first"
             return ControlAnswer.error(409, "noGrant", message, path: "$.account")
         }
-        guard isPerson else {
-            return ControlAnswer.error(404, "noSuchAccount", noAccount(order.account ?? ""), path: "$.account")
-        }
-        for grant in grants { end(grant) }
-        return ControlAnswer.ok(["revoked": .bool(!grants.isEmpty), "grants": .integer(Int64(grants.count))])
+        return ControlAnswer.ok(["revoked": .bool(ended > 0), "grants": .integer(Int64(ended))])
     }
 }
