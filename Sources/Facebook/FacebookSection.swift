@@ -4,8 +4,16 @@ import OAuth
 
 /// An app of the seed.
 struct FacebookApp: SeededOAuthClient {
+    /// Who may use an app: <https://developers.facebook.com/docs/development/build-and-test/app-modes>.
+    enum Mode: String, CaseIterable, Sendable {
+        case live
+        /// Only accounts with a role in the app.
+        case development
+    }
+
     private let client: RegisteredClient
-    /// The accounts that may look at the app's tokens.
+    let mode: Mode
+    /// The accounts with a role in the app. They may look at its tokens.
     let developers: Set<String>
     let requiresAppSecret: Bool
     let deauthorizeURL: String?
@@ -15,14 +23,29 @@ struct FacebookApp: SeededOAuthClient {
     var secret: String { client.secret }
     var name: String { client.name }
     var redirectURIs: [String] { client.redirectURIs }
+
+    /// Whether somebody may sign in to it.
+    func admits(_ account: Account) -> Bool { mode == .live || developers.contains(account.id) }
+
+    /// Why an app in development doesn't admit somebody.
+    func reason(againstAdmitting account: Account) -> Diagnosis {
+        Diagnosis(
+            received: "the account \(Diagnosis.quote(account.id))",
+            expected: developers.isEmpty ? nil : Diagnosis.alternatives(developers.sorted()),
+            "the app's mode is development: name the account in its \"developers\", or set the mode to live")
+    }
     var interaction: Interaction? { client.interaction }
 
     init(_ fields: inout Fields, _ words: RegisteredClientWords) {
         client = RegisteredClient(&fields, words)
+        mode = fields(
+            "mode", .choice(Mode.self), default: .live,
+            "The app mode. While it is in development, only its developers can sign in.")
         developers = Set(
             fields(
                 "developers", .set(of: .text(.nonEmpty)), default: [],
-                "Accounts with a role in the app: debug_token takes their access tokens, too."))
+                "Accounts with a role in the app: debug_token takes their access tokens, too, and they are shown which permissions there aren't."
+            ))
         requiresAppSecret = fields(
             "requireAppSecret", .boolean, default: false,
             "\"Require App Secret\": the Graph API takes no access token without its appsecret_proof.")

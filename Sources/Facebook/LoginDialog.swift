@@ -130,6 +130,7 @@ extension FacebookProvider {
             return pages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
         case .approve(let account, let outcome):
+            if let page = blocked(request, account) { return page }
             return approved(exchange, request, by: account, outcome?.scopes ?? request.permissions)
         }
     }
@@ -155,6 +156,7 @@ extension FacebookProvider {
                 )
             }
             guard let account else { return choosePerson(exchange, request) }
+            if let page = blocked(request, account) { return page }
             if case .chosen = answer {
                 return pages.consent(
                     exchange, client: request.app.name, account: account,
@@ -166,6 +168,24 @@ extension FacebookProvider {
                 exchange, request, by: account,
                 chosen.map { chosen in asked.filter { granted.contains($0) || chosen.contains($0) } } ?? asked)
         }
+    }
+
+    /// Facebook's page for somebody who may not use this app, or who has a role in it and is shown what others aren't.
+    private func blocked(_ request: DialogRequest, _ account: Account) -> Response? {
+        let app = request.app
+        guard app.admits(account) else {
+            // https://github.com/thebergamo/react-native-fbsdk-next/issues/303
+            return pages.problem(400, "App not active", app.reason(againstAdmitting: account))
+        }
+        let unknown = FacebookPermission.unknown(FacebookPermission.names(ofScope: request.form["scope"] ?? ""))
+        guard app.developers.contains(account.id), !unknown.isEmpty else { return nil }
+        // https://github.com/pablobarbera/Rfacebook/issues/102
+        return pages.problem(
+            400, "Invalid Scopes: \(unknown.prefix(20).joined(separator: ", "))",
+            Diagnosis(
+                received: "scope \(Diagnosis.quote(request.form["scope"] ?? ""))",
+                "only accounts in the app's \"developers\" see this page; for others, Facebook ignores what is no permission"
+            ))
     }
 
     /// What the dialog asks a person for: nothing that they declined before, unless it is to.

@@ -66,6 +66,11 @@ extension FacebookProvider {
         do throws(ControlRefusal) {
             let app = try apps.client(named: body.client)
             let account = try exchange.nativeAccount(provider: name, client: app, account: body.account)
+            // The SDK reports a cancel: https://github.com/facebook/facebook-ios-sdk/issues/2365.
+            guard app.admits(account) else {
+                throw ControlRefusal(
+                    ControlAnswer.error(409, "canceled", app.reason(againstAdmitting: account).line))
+            }
             let permissions = FacebookPermission.asked(body.scopes)
             let userID = JSONValue.string(account.facebook.id)
             guard body.tracking == .limited else {

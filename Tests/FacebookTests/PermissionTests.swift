@@ -112,6 +112,47 @@ struct PermissionTests {
         #expect(try permissions(token) == ["public_profile", "openid", "email"])
     }
 
+    // The page's title begins with them: https://github.com/pablobarbera/Rfacebook/issues/102, and
+    // https://github.com/nukeviet/nukeviet/issues/3013 has it, too.
+    @Test("developers of the app are shown a page instead")
+    func shownToDevelopers() throws {
+        let fixture = try FacebookFixture(app: #""developers":["grace"]"#)
+        try fixture.approve("grace")
+        let answer = try fixture.dialog(["scope": "email,profile,user_about_me"])
+        #expect(answer.status == 400)
+        #expect(answer.text.contains("Invalid Scopes: profile, user_about_me"))
+        #expect(answer.diagnosis.contains("developers"))
+        let page = try fixture.dialog(["scope": "email,profile"])
+        let chosen = try fixture.client.post(
+            "/www.facebook.com/dialog/oauth", form: page.inputs.merging(["account": "grace"]) { $1 })
+        #expect(chosen.text.contains("Invalid Scopes: profile"))
+        _ = try fixture.token(["scope": "email"], account: "grace")
+        _ = try fixture.token(["scope": "email,profile"])
+    }
+
+    // https://developers.facebook.com/docs/development/build-and-test/app-modes; the page as in
+    // https://github.com/thebergamo/react-native-fbsdk-next/issues/303, the SDK's cancel as in
+    // https://github.com/facebook/facebook-ios-sdk/issues/2365.
+    @Test("an app in development is for those with a role in it")
+    func development() throws {
+        let fixture = try FacebookFixture(app: #""mode":"development","developers":["grace"]"#)
+        try fixture.approve()
+        let refused = try fixture.dialog()
+        #expect(refused.status == 400)
+        #expect(refused.text.contains("App not active"))
+        #expect(refused.diagnosis.contains("mode is development"))
+        #expect(refused.location.isEmpty)
+        let people = try fixture.dialog()
+        let chosen = try fixture.client.post(
+            "/www.facebook.com/dialog/oauth", form: people.inputs.merging(["account": "ada"]) { $1 })
+        #expect(chosen.text.contains("App not active"))
+        #expect(try fixture.world.facebook().status == 409)
+        let native = try fixture.world.facebook("ada", ["tracking": "limited"])
+        #expect((native.json["error"] as? [String: Any])?["code"] as? String == "canceled", "\(native)")
+        #expect(try fixture.world.facebook("grace").status == 200)
+        _ = try fixture.token(account: "grace")
+    }
+
     // https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke#revokelogin
     @Test(
         "without a name all tokens of the app end, by the person's token or the app's, as they do with the account",
