@@ -123,13 +123,10 @@ struct User: Codable, Sendable {
 
     // MARK: - Documents
 
-    /// What lookup says of each way to sign in: the number first, then the providers in the order of linking, then the address.
+    /// What lookup says of each way to sign in: the providers in the order of linking, then the number, then the address. The number
+    /// before the address was recorded; the providers before the number: <https://github.com/firebase/firebase-admin-node/issues/481>
     var providerUserInfo: [JSONValue] {
-        var list: [JSONValue] = []
-        if let phoneNumber {
-            list.append(["providerId": "phone", "rawId": .string(phoneNumber), "phoneNumber": .string(phoneNumber)])
-        }
-        list += links.map { link -> JSONValue in
+        var list = links.map { link -> JSONValue in
             var info = JSONObject([("providerId", .string(link.providerId))])
             info["displayName"] = link.displayName.map { .string($0) }
             info["photoUrl"] = link.photoUrl.map { .string($0) }
@@ -138,6 +135,9 @@ struct User: Codable, Sendable {
             info["rawId"] = .string(link.rawId)
             info["screenName"] = link.screenName.map { .string($0) }
             return .object(info)
+        }
+        if let phoneNumber {
+            list.append(["providerId": "phone", "rawId": .string(phoneNumber), "phoneNumber": .string(phoneNumber)])
         }
         // Who signs in by a link in an e-mail has this provider, too.
         if let email, password != nil || hasEmailLink {

@@ -7,7 +7,8 @@ struct MFAConfig: Codable, Sendable {
     /// `providerConfigs` for authenticator apps.
     struct AuthenticatorApps: Codable, Sendable {
         var state: String
-        var adjacentIntervals: Int64
+        /// `nil` where nobody has said, which answers don't tell from zero.
+        var adjacentIntervals: Int64?
     }
 
     /// `nil` where nobody has said.
@@ -22,7 +23,7 @@ struct MFAConfig: Codable, Sendable {
     /// Whether anybody has said anything.
     var isSet: Bool { state != nil || !enabledProviders.isEmpty || apps != nil }
 
-    /// What it comes to.
+    /// What it comes to. The default of the intervals is documented: <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
     var effect: MFA {
         let isPhone = enabledProviders.contains(MFAConfig.phone)
         let isTOTP = apps.map { $0.state == "ENABLED" || $0.state == "MANDATORY" } ?? false
@@ -32,7 +33,8 @@ struct MFAConfig: Codable, Sendable {
     }
 
     /// With `listsNone`, no provider is an empty list, as at the official emulator. No adjacent interval is left out, as protobuf
-    /// leaves zeros out (recorded as `config#write-adjacent-zero`).
+    /// leaves zeros out (recorded as `config#write-adjacent-zero`); the default isn't told, either (firebase-admin-node,
+    /// test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
     func document(listsNone: Bool) -> JSONObject {
         var body = JSONObject([("state", .string(state ?? "DISABLED"))])
         if listsNone || !enabledProviders.isEmpty {
@@ -40,7 +42,10 @@ struct MFAConfig: Codable, Sendable {
         }
         if let apps {
             let settings: JSONValue =
-                apps.adjacentIntervals == 0 ? [:] : ["adjacentIntervals": .integer(apps.adjacentIntervals)]
+                switch apps.adjacentIntervals {
+                case nil, 0: [:]
+                case .some(let intervals): ["adjacentIntervals": .integer(intervals)]
+                }
             body["providerConfigs"] = [["state": .string(apps.state), "totpProviderConfig": settings]]
         }
         return body
@@ -90,9 +95,8 @@ extension MFAConfig {
     ) throws(FirebaseError) -> AuthenticatorApps? {
         for config in try given?.list("providerConfigs") ?? [] {
             guard let app = try config.nested("totpProviderConfig") else { continue }
-            // The default is documented: https://cloud.google.com/identity-platform/docs/web/totp-mfa
-            let intervals = try app.integer("adjacentIntervals") ?? TOTP.adjacentIntervals
-            guard (0...TOTP.largestIntervals).contains(intervals) else {
+            let intervals = try app.integer("adjacentIntervals")
+            if let intervals, !(0...TOTP.largestIntervals).contains(intervals) {
                 throw FirebaseError(
                     "INVALID_ADJACENT_INTERVAL_RANGE",
                     "Allowed number of adjacent intervals must be between 0 and 10, inclusive",
