@@ -188,6 +188,24 @@ struct RecordedConfigTests {
         // In emulator mode, too, which the official suites ask for.
         let emulated = try fixture.admin("GET", "/config", version: "v2")
         #expect(value(emulated, "smsRegionConfig.allowByDefault.disallowedRegions") as? [String] == ["US"])
+        // https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig: one of the two; what clears it ends
+        // no other.
+        func regions() throws -> [String] {
+            let message = value(try fixture.owner("GET", RecordedConfigTests.config), "smsRegionConfig")
+            return (message as? [String: Any] ?? [:]).keys.sorted()
+        }
+        _ = try patch("smsRegionConfig.allowlistOnly.allowedRegions", [:])
+        #expect(try regions().contains("allowByDefault"))
+        _ = try patch(
+            "smsRegionConfig.allowlistOnly.allowedRegions",
+            ["smsRegionConfig": ["allowlistOnly": ["allowedRegions": ["DE"]]]])
+        #expect(try regions() == ["allowlistOnly"])
+        // firebase-admin-node, test/integration/auth.spec.ts
+        _ = try patch(
+            "recaptchaConfig.useAccountDefender", ["recaptchaConfig": ["useAccountDefender": false]])
+        #expect(
+            value(try fixture.owner("GET", RecordedConfigTests.config), "recaptchaConfig.useAccountDefender") as? Bool
+                == false)
         _ = try patch("passwordPolicyConfig", [:])
         #expect(value(try fixture.owner("GET", RecordedConfigTests.config), "passwordPolicyConfig") == nil)
         let large = ["quota": ["signUpQuotaConfig": ["quota": String(repeating: "9", count: 70_000)]]]

@@ -5,11 +5,16 @@ import JSON
 /// that reads them back, and writes them again, meets no surprise.
 ///
 /// A member that is false, zero or empty isn't told, as protobuf's JSON leaves it out: `{"allowByDefault": {"disallowedRegions": []}}`
-/// comes back as `{"allowByDefault": {}}`. Recorded as `tenant/manage#create-phones` and `other-fields`
+/// comes back as `{"allowByDefault": {}}`. What is false in `recaptchaConfig` is told (firebase-admin-node,
+/// test/integration/auth.spec.ts, "updateProjectConfig() should resolve with the updated project config"). Recorded as `tenant/manage#create-phones` and `other-fields`
 /// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json and auth-config-sdk-production.json).
 struct OtherSettings: Codable, Sendable {
     /// How many bytes of JSON a project or tenant may have in them.
     private static let limit = 64 << 10
+
+    /// Members of which a message has one at most: setting one ends the other.
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
+    private static let unions = ["smsRegionConfig": ["allowByDefault", "allowlistOnly"]]
 
     private var kept = CustomClaims()
 
@@ -25,9 +30,13 @@ struct OtherSettings: Codable, Sendable {
         for field in fields {
             for path in mask.paths(below: field) {
                 let parts = path.split(separator: ".").map(String.init)
-                OtherSettings.set(OtherSettings.value(given, parts[...]), at: parts[...], in: &object)
+                let value = OtherSettings.value(given, parts[...])
+                OtherSettings.set(value, at: parts[...], in: &object)
+                if value != nil { OtherSettings.endOthers(of: parts, in: &object) }
             }
-            if let value = object[field] { object[field] = OtherSettings.told(value) }
+            if let value = object[field] {
+                object[field] = OtherSettings.told(value, withFalse: field == "recaptchaConfig")
+            }
         }
         if mask.touches("passwordPolicyConfig"), case .object(var policy)? = object["passwordPolicyConfig"] {
             policy["passwordPolicyVersions"] = policy["passwordPolicyVersions"]?.array.map { versions in
@@ -40,6 +49,15 @@ struct OtherSettings: Codable, Sendable {
             throw .invalidArgument("the settings have more than \(OtherSettings.limit) bytes")
         }
         kept = CustomClaims(object)
+    }
+
+    /// Removes the members that can't be beside the one at this path.
+    private static func endOthers(of path: [String], in object: inout JSONObject) {
+        guard path.count > 1, let union = unions[path[0]], union.contains(path[1]),
+            case .object(var message)? = object[path[0]]
+        else { return }
+        for other in union where other != path[1] { message[other] = nil }
+        object[path[0]] = .object(message)
     }
 
     private static func versioned(_ version: JSONValue) -> JSONValue {
@@ -68,12 +86,17 @@ struct OtherSettings: Codable, Sendable {
     }
 
     /// The value without members that protobuf leaves out; `nil` where it is left out itself.
-    private static func told(_ value: JSONValue) -> JSONValue? {
+    private static func told(_ value: JSONValue, withFalse: Bool) -> JSONValue? {
         switch value {
-        case .null, .bool(false), .integer(0), .string(""): nil
+        case .bool(false): withFalse ? value : nil
+        case .null, .integer(0), .string(""): nil
         case .array(let items): items.isEmpty ? nil : .array(items)
         case .object(let object):
-            .object(JSONObject(object.members.compactMap { member in told(member.value).map { (member.key, $0) } }))
+            .object(
+                JSONObject(
+                    object.members.compactMap { member in
+                        told(member.value, withFalse: withFalse).map { (member.key, $0) }
+                    }))
         default: value
         }
     }
