@@ -100,9 +100,14 @@ extension FacebookProvider {
                 "an app's token is APPID|SECRET, and the seed has no such app, or another secret for it"))
     }
 
-    /// Whom a call is about: the token's own person, or the one whose ID stands in the address. An app's token needs an ID.
+    /// Whom a call is about: the token's own person, or the one whose ID stands in the address.
     func person(_ exchange: Exchange) throws(GraphError) -> GraphPerson {
-        let id = exchange.parameters["id"].flatMap { $0 == "me" ? nil : $0 }
+        try person(exchange, id: exchange.parameters["id"])
+    }
+
+    /// An app's token needs an ID.
+    func person(_ exchange: Exchange, id: String?) throws(GraphError) -> GraphPerson {
+        let id = id == "me" ? nil : id
         let text = callerToken(exchange)
         if text.isEmpty, id != nil { throw .tokenMissing }
         let app = try app(ofToken: text)

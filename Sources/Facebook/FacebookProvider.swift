@@ -14,6 +14,8 @@ package struct FacebookProvider: Provider {
     static let limitedHost = "limited.facebook.com"
     /// The name without www, which the discovery document has for the dialog. Facebook redirects from there; here it answers itself.
     static let shortHost = "facebook.com"
+    /// Where the images of pictures are.
+    static let pictureHost = "platform-lookaside.fbsbx.com"
     package static let issuer = "https://www.facebook.com"
     static let dialogPath = "/dialog/oauth"
     static let keysPath = "/.well-known/oauth/openid/jwks"
@@ -46,10 +48,13 @@ package struct FacebookProvider: Provider {
         ["", "/:version"].flatMap {
             dialog(below: $0) + dialog(below: $0, "/") + graph(below: $0) + graph(below: $0, "/")
         }
-            + discoveryDocuments
+            + ["/", "/:id", "/:id/"].map(batches) + discoveryDocuments
             + [
                 Operation("GET", [FacebookProvider.host], "/connect/login_success.html", .page) { _ in
                     pages.notice("Success", "The app that opened this page reads its address.")
+                },
+                Operation("GET", [FacebookProvider.pictureHost], "/platform/profilepic/", cors: .any, .page) {
+                    FacebookProvider.image($0)
                 }, nativeCall,
                 .revocations(
                     of: name, "Lets people remove an app in their Facebook settings; the app's callbacks are told.",
@@ -89,6 +94,7 @@ package struct FacebookProvider: Provider {
             call("GET", "/oauth/access_token_info", run: tokenInfo),
             call("GET", "/app", run: application),
         ]
+        if version.isEmpty, slash.isEmpty { operations.append(call("GET", "/", run: objects)) }
         for person in ["/me", "/:id"] {
             operations += [
                 call("GET", "\(person)/permissions", run: permissions),
@@ -119,16 +125,23 @@ package struct FacebookProvider: Provider {
         ) { exchange in
             var response: Response
             do throws(GraphError) {
-                guard hasVersion(exchange) else { throw unserved(exchange) }
-                response = try run(exchange)
+                response = hasVersion(exchange) ? try run(exchange) : try objects(exchange)
             } catch {
                 response = error.response
             }
-            if let version = exchange.parameters["version"], FacebookProvider.isVersion(version) {
+            let versions = ["version", "id"].compactMap { exchange.parameters[$0] }
+            if let version = versions.first(where: FacebookProvider.isVersion) {
                 response.headers.append((name: "facebook-api-version", value: version))
             }
             return response
         }
+    }
+
+    /// Several calls in one, at the API's address with a version or without: `/:id` is a version then.
+    private func batches(_ path: String) -> Operation {
+        var traits = OperationTraits.api(orderedErrors)
+        traits.partOf = path.hasSuffix(":id/") ? "/:id" : nil
+        return Operation("POST", [FacebookProvider.graphHost], path, cors: .any, traits) { await batch($0) }
     }
 
     /// Scripts of other origins can't read them: <https://github.com/damienbod/angular-auth-oidc-client/issues/1826>.

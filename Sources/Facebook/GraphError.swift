@@ -13,10 +13,12 @@ struct GraphError: Error, Sendable {
         case oauth = "OAuthException"
         /// What is asked for, rather than who asks, can't be had.
         case method = "GraphMethodException"
+        /// A batch can't be carried out. Public answers have no code.
+        case batch = "GraphBatchException"
     }
 
     var message: String
-    let code: Int64
+    var code: Int64 = 0
     var subcode: Int64?
     var kind = Kind.oauth
     var status = 400
@@ -31,7 +33,7 @@ struct GraphError: Error, Sendable {
             ("message", .string(Place.shortened(message, to: 2_000))), ("type", .string(kind.rawValue)),
         ])
         if isTransient { error["is_transient"] = true }
-        error["code"] = .integer(code)
+        if kind != .batch { error["code"] = .integer(code) }
         error["error_subcode"] = subcode.map { .integer($0) }
         error["fbtrace_id"] = .string(GraphError.trace)
         return error

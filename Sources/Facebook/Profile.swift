@@ -43,7 +43,22 @@ extension FacebookProvider {
 
     func profile(_ exchange: Exchange) throws(GraphError) -> Response {
         if let id = exchange.parameters["id"], apps[id] != nil { return try application(exchange) }
-        let person = try person(exchange)
+        return FacebookProvider.json(.object(try profile(of: person(exchange), exchange)))
+    }
+
+    /// Several people in one call, by their IDs: `/?ids=1,2`, as <https://github.com/mobolic/facebook-sdk>'s get_objects asks.
+    func objects(_ exchange: Exchange) throws(GraphError) -> Response {
+        let isAddress =
+            exchange.parameters["id"].map(FacebookProvider.isVersion) ?? (exchange.parameters["version"] == nil)
+        guard isAddress, let ids = parameter("ids", exchange) else { throw unserved(exchange) }
+        var people = JSONObject()
+        for id in ids.split(separator: ",").map(String.init) {
+            people[id] = .object(try profile(of: person(exchange, id: id), exchange))
+        }
+        return FacebookProvider.json(.object(people))
+    }
+
+    private func profile(of person: GraphPerson, _ exchange: Exchange) throws(GraphError) -> JSONObject {
         let fields = try fields(exchange) ?? ProfileField.list("id,name")
         if let other = fields.first(where: { !ProfileField.known.contains($0.name) }) {
             throw GraphError(
@@ -55,7 +70,7 @@ extension FacebookProvider {
         let edges = fields.reduce(into: [:]) { edges, field in
             edges[field.name] = edge(field.name, of: person, ProfileField.inner(field), exchange)
         }
-        return FacebookProvider.json(.object(document(person.account, fields, person.grant.granted, edges: edges)))
+        return document(person.account, fields, person.grant.granted, edges: edges, reached: exchange.reachable)
     }
 
     /// What the people of a list are told of, in a query of its own or within that of a profile; `nil` where nothing is told.
@@ -68,7 +83,10 @@ extension FacebookProvider {
             [
                 "data": .array(
                     friends(of: person, exchange).map { friend in
-                        .object(document(friend, fields ?? ProfileField.list("name,id"), ["public_profile"]))
+                        .object(
+                            document(
+                                friend, fields ?? ProfileField.list("name,id"), ["public_profile"],
+                                reached: exchange.reachable))
                     }), "summary": ["total_count": .integer(Int64(person.account.facebook.friends.count))],
             ]
         case "permissions": FacebookProvider.permissions(of: person.grant)
@@ -96,8 +114,10 @@ extension FacebookProvider {
         return FacebookProvider.json(edge(name, of: person, fields, exchange) ?? ["data": []])
     }
 
+    /// `reached` says where a client finds an address of Facebook's.
     func document(
-        _ account: Account, _ fields: [ProfileField], _ permissions: [String], edges: [String: JSONValue] = [:]
+        _ account: Account, _ fields: [ProfileField], _ permissions: [String], edges: [String: JSONValue] = [:],
+        reached: (String) -> String = { $0 }
     ) -> JSONObject {
         let details = account.facebook.details
         var document = JSONObject()
@@ -111,7 +131,7 @@ extension FacebookProvider {
             case "email" where permissions.contains("email") && account.emailVerified:
                 document["email"] = .string(account.email)
             case "picture":
-                document["picture"] = ["data": .object(Picture(field).document(account))]
+                document["picture"] = ["data": .object(Picture(field).document(account, reached))]
             default:
                 let detail = details.first { $0.field == field.name && permissions.contains($0.permission) }
                 if let value = detail?.value ?? edges[field.name] { document[field.name] = value }
@@ -128,9 +148,21 @@ extension FacebookProvider {
             type: parameter("type", exchange), width: parameter("width", exchange),
             height: parameter("height", exchange))
         guard ["0", "false"].contains(parameter("redirect", exchange)?.lowercased() ?? "") else {
-            return .redirect(to: picture.url(account))
+            return .redirect(to: exchange.reachable(picture.url(account)))
         }
-        return FacebookProvider.json(["data": .object(picture.document(account))])
+        return FacebookProvider.json(["data": .object(picture.document(account, exchange.reachable))])
+    }
+
+    /// The image at a picture's address, of at most 720 pixels a side: Facebook's aren't always as large as was asked for, either.
+    static func image(_ exchange: Exchange) -> Response {
+        let query = exchange.request.queryForm
+        let id = query["asid"] ?? ""
+        guard exchange.world.read({ $0.first(Account.byIdentifier, "facebook.id:\(id)") }) != nil else {
+            return Response(status: 404, contentType: "text/plain", body: "Not Found")
+                .diagnosed(Diagnosis(received: "asid \(Diagnosis.quote(id))", "nobody has this ID at Facebook"))
+        }
+        func side(_ name: String) -> Int { query[name].flatMap { Int($0) } ?? 50 }
+        return Avatar.response(of: "facebook.picture:\(id)", width: side("width"), height: side("height"))
     }
 
     /// Whose picture is asked for. An ID that is an app's own for a person needs no access token; one that is sent must be right
@@ -275,12 +307,12 @@ struct Picture: Sendable {
     }
 
     func url(_ account: Account) -> String {
-        "https://platform-lookaside.fbsbx.com/platform/profilepic/?asid=\(account.facebook.id)&height=\(height)&width=\(width)"
+        "https://\(FacebookProvider.pictureHost)/platform/profilepic/?asid=\(account.facebook.id)&height=\(height)&width=\(width)"
     }
 
-    func document(_ account: Account) -> JSONObject {
+    func document(_ account: Account, _ reached: (String) -> String) -> JSONObject {
         let all: [(String, JSONValue)] = [
-            ("height", .integer(Int64(height))), ("is_silhouette", false), ("url", .string(url(account))),
+            ("height", .integer(Int64(height))), ("is_silhouette", false), ("url", .string(reached(url(account)))),
             ("width", .integer(Int64(width))),
         ]
         return JSONObject(all.filter { members?.contains($0.0) ?? true })

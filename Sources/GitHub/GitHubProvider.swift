@@ -37,7 +37,7 @@ package struct GitHubProvider: Provider {
 
     package var operations: [Operation] {
         webOperations + endpoints.flatMap { restOperations($0) } + [
-            Operation("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { Avatar.response($0) },
+            Operation("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { GitHubProvider.avatar($0) },
             .revocations(
                 of: name, "Lets people remove an app in their settings at GitHub; the app's webhook is told.",
                 told: [

@@ -382,6 +382,17 @@ struct GraphErrorTests {
                 #expect(answer.location.contains("asid=\(id)&height=200&width=200"), "\(answer)")
             }
         }
+        let place = try fixture.graph("/\(FacebookFixture.ada)/picture", ["width": "321", "height": "9"]).location
+        #expect(
+            place.hasPrefix(
+                "http://localhost:\(fixture.client.port)/platform-lookaside.fbsbx.com/platform/profilepic/?asid="))
+        let image = try fixture.client.get(String(place.dropFirst("http://localhost:\(fixture.client.port)".count)))
+        #expect(image.status == 200)
+        #expect(image.header("Content-Type") == "image/png")
+        // The PNG specification, section 11.2.1: width and height follow the chunk's type.
+        #expect(Array(image.body.prefix(24).suffix(12)) == Array("IHDR".utf8) + [0, 0, 1, 65, 0, 0, 0, 9])
+        #expect(
+            try fixture.client.get("/platform-lookaside.fbsbx.com/platform/profilepic/?asid=9&width=x").status == 404)
         #expect(try fixture.graph("/\(FacebookFixture.ada)/picture", ["access_token": "EAAx"]).graphCode == "190")
         #expect(try fixture.graph("/999/picture").graphCode == "104")
         #expect(try fixture.graph("/me/picture").graphCode == "2500")

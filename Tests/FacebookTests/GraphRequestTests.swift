@@ -96,6 +96,95 @@ struct GraphRequestTests {
         #expect(!endpoints.text.contains(#""/me/""#))
     }
 
+    // As get_objects of https://github.com/mobolic/facebook-sdk asks.
+    @Test("several people in one call, by their IDs", arguments: ["/", "/v22.0", "/v22.0/"])
+    func ids(path: String) throws {
+        for account in ["ada", "grace"] { _ = try fixture.token(account: account) }
+        let (ada, grace) = (FacebookFixture.ada, "10150000000000002")
+        let people = try fixture.graph(
+            path, ["ids": "\(ada),\(grace)", "fields": "name", "access_token": FacebookFixture.appToken])
+        #expect(people.json.keys.sorted() == [ada, grace])
+        #expect((people.json[grace] as? [String: String]) == ["id": grace, "name": "Grace Hopper"])
+        let unknown = try fixture.graph(path, ["ids": "\(ada),999", "access_token": FacebookFixture.appToken])
+        #expect(unknown.graphCode == "100/33")
+        #expect(try fixture.graph(path, ["ids": ada]).graphCode == "104")
+        #expect(try fixture.graph(path, ["access_token": FacebookFixture.appToken]).graphCode == "100")
+    }
+
+    private func batch(
+        _ calls: [[String: Any]], _ form: [String: String] = [:], path: String = "/"
+    ) throws -> [[String: Any]?] {
+        let text = String(decoding: try JSONSerialization.data(withJSONObject: calls), as: UTF8.self)
+        let answer = try fixture.client.post(
+            "/graph.facebook.com\(path)", form: ["batch": text].merging(form) { $1 })
+        #expect(answer.status == 200, "\(answer)")
+        let items = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [Any]
+        return (items ?? []).map { $0 as? [String: Any] }
+    }
+
+    private func body(_ answer: [String: Any]?) throws -> [String: Any] {
+        let text = try #require(answer?["body"] as? String)
+        return try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] ?? [:]
+    }
+
+    // https://developers.facebook.com/docs/graph-api/batch-requests; what https://github.com/huandu/facebook (batch_result.go) requires of
+    // each answer: code, headers with name and value, and a body, which is a text.
+    @Test("a batch answers each of its calls", arguments: ["/", "/v19.0", "/v19.0/"])
+    func batches(path: String) throws {
+        let (ada, grace) = (try fixture.token(), try fixture.token(account: "grace"))
+        let answers = try batch(
+            [
+                ["method": "GET", "relative_url": "me?fields=id,name"],
+                ["method": "get", "relative_url": "/v22.0/me?fields=name&access_token=\(grace)"],
+                ["method": "GET", "relative_url": "me?fields=nothing"],
+                [
+                    "method": "POST", "relative_url": "debug_token",
+                    "body": "input_token=\(ada)&access_token=\(FacebookFixture.appToken)",
+                ],
+                ["method": "GET", "relative_url": "me", "omit_response_on_success": true],
+                ["method": "POST", "relative_url": "?batch=%5B%5D"],
+                ["method": "DELETE", "relative_url": "me/permissions/email"],
+            ], ["access_token": ada], path: path)
+        try #require(answers.count == 7)
+        #expect(answers.map { $0?["code"] as? Int } == [200, 200, 400, 200, nil, 400, 200])
+        #expect(try body(answers[0])["name"] as? String == "Ada Lovelace")
+        #expect(try body(answers[1])["name"] as? String == "Grace Hopper")
+        #expect((try body(answers[2])["error"] as? [String: Any])?["code"] as? Int == 100)
+        #expect((try body(answers[3])["data"] as? [String: Any])?["is_valid"] as? Bool == true)
+        #expect(answers[4] == nil)
+        #expect(try body(answers[6])["success"] as? Bool == true)
+        func version(_ answer: [String: Any]?) -> String? {
+            let headers = answer?["headers"] as? [[String: String]] ?? []
+            return headers.first { $0["name"] == "facebook-api-version" }?["value"]
+        }
+        #expect(version(answers[0]) == (path == "/" ? nil : "v19.0"))
+        #expect(version(answers[1]) == "v22.0")
+        let short = try batch(
+            [["method": "GET", "relative_url": "me"]], ["access_token": ada, "include_headers": "false"])
+        #expect(short.first??.keys.sorted() == ["body", "code"])
+        let alone = try batch([["method": "GET", "relative_url": "me"]])
+        #expect((try body(alone.first ?? nil)["error"] as? [String: Any])?["code"] as? Int == 2500)
+    }
+
+    // The second: https://github.com/jgorset/facepy has it among its tests, without a code.
+    @Test("what is no batch")
+    func noBatch() throws {
+        let many = [String](repeating: #"{"method":"GET","relative_url":"me"}"#, count: 51).joined(separator: ",")
+        for (text, message) in [
+            ("{", "batch parameter must be a JSON array"),
+            ("[\(many)]", "Too many requests in batch message. Maximum batch size is 50"),
+            (#"[{"method":"GET"}]"#, "batch parameter must be a JSON array"),
+        ] {
+            let answer = try fixture.client.post("/graph.facebook.com/", form: ["batch": text])
+            #expect(answer.status == 400)
+            #expect(answer.graphError?["type"] as? String == "GraphBatchException")
+            #expect(answer.message == message)
+            #expect(answer.graphError?["code"] == nil)
+        }
+        #expect(try fixture.graph("/", method: "POST").graphCode == "100")
+        #expect(try fixture.graph("/123", ["batch": "[]"], method: "POST").graphCode == "100/33")
+    }
+
     // https://github.com/mobolic/facebook-sdk (get_version), https://github.com/restfb/restfb (DebugHeaderInfo)
     @Test("an answer says of which version it is")
     func versions() throws {
