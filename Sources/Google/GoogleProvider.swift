@@ -39,7 +39,7 @@ package struct GoogleProvider: Provider {
 
     package var operations: [Operation] {
         authorizations + profiles + tokens + devices + keySets + [
-            nativeCall,
+            nativeCall, securityEventCall,
             .revocations(of: name, "Lets people remove an app in their Google account.") { revokeByOrder($0, $1) },
         ]
     }
@@ -51,6 +51,7 @@ package struct GoogleProvider: Provider {
                 + GoogleError.statusesOfPageErrors.map(\.name), mints: .google)
         return [
             Operation("GET", host, "/.well-known/openid-configuration", cors: .any) { discovery($0) },
+            Operation("GET", host, "/.well-known/risc-configuration", cors: .any) { securityConfiguration($0) },
             Operation("GET", host, GoogleProvider.authorizePath, keys: [.google], traits) {
                 authorize($0, $0.request.queryForm)
             },

@@ -20,6 +20,7 @@ struct GoogleSection: SeedSection {
     private let signingKeys: [SigningKey]
     let codeLifetime: TimeSpan
     let deviceCodeLifetime: TimeSpan
+    let securityEventsURL: String?
     let clients: RegisteredClients<GoogleClient>
 
     init(_ fields: inout Fields) {
@@ -31,6 +32,8 @@ struct GoogleSection: SeedSection {
             "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")
         deviceCodeLifetime = fields(
             "deviceCodeLifetime", .duration, default: .minutes(30), "How long a device waits for a person.")
+        securityEventsURL = fields.nullable(
+            "securityEventsURL", .text(.url), "Where security events of Cross-Account Protection are posted.")
         clients = RegisteredClients(&fields, GoogleSection.words, "OAuth clients.")
     }
 

@@ -151,6 +151,10 @@ struct ControlRefusalTests {
         arguments: [
             ("apple/notifications", #"{"type":"email-disabled","account":"adda","client":"com.example.app"}"#),
             ("apple/revocations", #"{"account":"adda","client":"com.example.app"}"#),
+            (
+                "google/security-events",
+                #"{"type":"sessions-revoked","account":"adda","client":"example.apps.googleusercontent.com"}"#
+            ),
             ("github/logouts", #"{"account":"adda"}"#),
             ("openid/logouts", #"{"account":"adda","issuer":"corp"}"#),
         ])

@@ -60,6 +60,7 @@ def calls(ask):
     yield call("POST", "apple/revocations", body={"account": "ada", "client": APP})
     google = {"client": "example.apps.googleusercontent.com", "account": "ada"}
     yield call("POST", "google/authorizations", body=google)
+    yield call("POST", "google/security-events", body={"type": "account-disabled", "reason": "hijacking", **google})
     token = ask("POST", "google/authorizations", google).json()["accessToken"]
     yield call("POST", "tokens/revocations", body={"token": token})
     yield call("POST", "google/revocations", body={"account": "ada", "client": google["client"]})

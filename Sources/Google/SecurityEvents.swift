@@ -1,0 +1,199 @@
+import Dispatch
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+import Time
+
+// Cross-Account Protection: security events that Google posts to an app's receiver.
+// https://developers.google.com/identity/protocols/risc
+//
+// Quirks: the issuer ends with a slash, which that of ID tokens doesn't. The token is the whole body. Which receiver is told says the
+// seed: the RISC API, where apps register theirs, is for service accounts, which aren't played.
+
+/// What happened to a person's Google account.
+private enum SecurityEvent: String, CaseIterable, Sendable {
+    case sessionsRevoked = "sessions-revoked"
+    case tokensRevoked = "tokens-revoked"
+    case tokenRevoked = "token-revoked"
+    case accountDisabled = "account-disabled"
+    case accountEnabled = "account-enabled"
+    case credentialChangeRequired = "account-credential-change-required"
+    /// A test of the receiver.
+    case verification
+
+    var type: String {
+        let family = self == .tokensRevoked || self == .tokenRevoked ? "oauth" : "risc"
+        return "https://schemas.openid.net/secevent/\(family)/event-type/\(rawValue)"
+    }
+}
+
+extension GoogleProvider {
+    private static let push = "https://schemas.openid.net/secevent/risc/delivery-method/push"
+    /// "Events are delivered with limited retries." How many isn't documented.
+    private static let pauses: [DispatchTimeInterval] = [.milliseconds(500), .seconds(1), .seconds(2)]
+
+    private func securityIssuer(_ exchange: Exchange) -> JSONValue { .string(issuer(exchange) + "/") }
+
+    /// GET /.well-known/risc-configuration. Google's document has addresses of the RISC API, too.
+    func securityConfiguration(_ exchange: Exchange) -> Response {
+        GoogleProvider.json([
+            "issuer": securityIssuer(exchange),
+            "jwks_uri": .string(exchange.address.base(of: GoogleProvider.apiHost) + "/oauth2/v3/certs"),
+            "delivery_methods_supported": [.string(GoogleProvider.push)],
+        ])
+    }
+
+    // MARK: - POST /_understudy/v1/google/security-events
+
+    var securityEventCall: Operation {
+        .control(
+            "POST", "google/security-events",
+            "Sends a security event of Cross-Account Protection and tells what became of it. `tokens-revoked` and `token-revoked` happen.",
+            reads: .body(SecurityEventOrder.self),
+            answers: [
+                .json(
+                    "It has happened.",
+                    OutgoingMessage.Delivery.schema(beside: [
+                        .optional("event", .map(of: .any), "What the token says of the event."),
+                        .optional("token", .string, "The security event token, a signed JSON Web Token."),
+                    ])),
+                .refusal(404, "noSuchClient", "There is no such client."),
+                .refusal(404, "noSuchAccount", "There is no such account."),
+                .refusal(404, "noSuchToken", "No such refresh token works."),
+                .refusal(409, "noConsent", "The person hasn't granted the client `email` or `profile`."),
+                .refusal(500, "signing", "The token can't be signed; the event has happened."),
+            ], keys: [.google]
+        ) { await sendSecurityEvent($0, $1) }
+    }
+
+    private struct SecurityEventOrder: SchemaObject {
+        static let schemaName: String? = "GoogleSecurityEvent"
+
+        let event: SecurityEvent
+        let client: String
+        let account: String?
+        let refreshToken: String?
+        let reason: String?
+        let state: String?
+
+        init(_ fields: inout Fields) {
+            event = fields("type", .choice(SecurityEvent.self), "What happened.")
+            client = fields("client", .text(.nonEmpty), "The client ID of the app that is told.")
+            account = fields.nullable(
+                "account", .text(.nonEmpty), "To whom; not for `token-revoked` and `verification`.")
+            refreshToken = fields.nullable("refreshToken", .text(.nonEmpty), "Of `token-revoked`: which token.")
+            reason = fields.nullable(
+                "reason", .choice(["hijacking", "bulk-account"]), "Of `account-disabled`: why.")
+            state = fields.nullable("state", .text(.nonEmpty), "Of `verification`: a text to know it by.")
+        }
+    }
+
+    private func sendSecurityEvent(_ exchange: Exchange, _ order: SecurityEventOrder) async -> Response {
+        let message: OutgoingMessage
+        let (event, token): (JSONObject, String)
+        do throws(ControlRefusal) {
+            let client = try clients.client(named: order.client)
+            event = try happen(order, to: client, exchange)
+            token = try securityEventToken(order.event, event, for: client, exchange)
+            guard let url = settings.securityEventsURL else {
+                let reason = "the seed's google has no securityEventsURL: nobody was told"
+                return ControlAnswer.ok(["delivered": false, "attempts": 0, "failure": .string(reason)])
+            }
+            // https://datatracker.ietf.org/doc/html/rfc8935#section-2.1
+            message = OutgoingMessage(to: url, contentType: "application/secevent+jwt", body: Array(token.utf8))
+        } catch { return error.response }
+        let delivery = await exchange.post(message, pauses: GoogleProvider.pauses)
+        var answer = delivery.json(of: message)
+        answer["event"] = .object(event)
+        answer["token"] = .string(token)
+        return ControlAnswer.ok(.object(answer))
+    }
+
+    /// Lets the event happen as far as it concerns tokens, and describes it.
+    private func happen(
+        _ order: SecurityEventOrder, to client: GoogleClient, _ exchange: Exchange
+    ) throws(ControlRefusal) -> JSONObject {
+        switch order.event {
+        case .verification:
+            var event = JSONObject()
+            event["state"] = order.state.map { .string($0) }
+            return event
+        case .tokenRevoked: return try revokeToken(order, of: client, exchange)
+        default: break
+        }
+        guard let id = order.account else {
+            throw ControlRefusal(
+                ControlAnswer.error(400, "invalidBody", "\(order.event.rawValue) needs an account", path: "$.account"))
+        }
+        let reason = exchange.cause("Google revoked the tokens of \(Diagnosis.quote(client.id))")
+        let found = exchange.world.update { tables -> (account: Account?, isTold: Bool) in
+            let account = tables.account(id)
+            guard let account, let grant = tables.find(GoogleGrant.self, GoogleGrant.key(id, client: client.id)),
+                !tables.endIfExpired(grant)
+            else { return (account, false) }
+            let scopes = GoogleScopes(grant.scopes)
+            guard scopes.contains("email") || scopes.contains("profile") else { return (account, false) }
+            if order.event == .tokensRevoked { tables.end(grant, because: reason) }
+            return (account, true)
+        }
+        guard let account = found.account else {
+            throw ControlRefusal(
+                ControlAnswer.error(404, "noSuchAccount", exchange.noAccount(id), path: "$.account"))
+        }
+        guard found.isTold else {
+            let message =
+                "account \(Diagnosis.quote(id)) has granted \(Diagnosis.quote(client.id)) neither email nor profile: sign in first"
+            throw ControlRefusal(ControlAnswer.error(409, "noConsent", message, path: "$.account"))
+        }
+        let subject: JSONValue = [
+            "subject_type": "iss-sub", "iss": securityIssuer(exchange), "sub": .string(account.google.sub),
+        ]
+        var event = JSONObject([("subject", subject)])
+        if order.event == .accountDisabled { event["reason"] = order.reason.map { .string($0) } }
+        return event
+    }
+
+    /// Google names a token by its beginning, or by a hash; here it is the beginning.
+    private func revokeToken(
+        _ order: SecurityEventOrder, of client: GoogleClient, _ exchange: Exchange
+    ) throws(ControlRefusal) -> JSONObject {
+        let text = order.refreshToken ?? ""
+        let reason = exchange.cause("Google revoked it")
+        let isRevoked = exchange.world.update { tables in
+            guard let token = tables.find(Token<GoogleGrant>.self, text), token.kind == .refresh,
+                token.client == client.id
+            else { return false }
+            tables.remove(Token<GoogleGrant>.self, text)
+            tables.put(EndedCredential<GoogleGrant>(text, because: reason))
+            return true
+        }
+        guard isRevoked else {
+            let message =
+                text.isEmpty
+                ? "token-revoked needs a refreshToken"
+                : exchange.reason(againstUsing: text, .refresh, GoogleGrant.self, of: client.id)
+            throw ControlRefusal(ControlAnswer.error(404, "noSuchToken", message, path: "$.refreshToken"))
+        }
+        let subject: JSONValue = [
+            "subject_type": "oauth_token", "token_type": "refresh_token", "token_identifier_alg": "prefix",
+            "token": .string(String(text.prefix(16))),
+        ]
+        return JSONObject([("subject", subject)])
+    }
+
+    /// Which `typ` its header has isn't documented.
+    private func securityEventToken(
+        _ kind: SecurityEvent, _ event: JSONObject, for client: GoogleClient, _ exchange: Exchange
+    ) throws(ControlRefusal) -> String {
+        let (now, jti) = exchange.world.update { ($0.now, Hex.encode($0.random.bytes(16))) }
+        let claims = JSONObject([
+            ("iss", securityIssuer(exchange)), ("aud", .string(client.id)), ("iat", .numericDate(now)),
+            ("jti", .string(jti)), ("events", .object(JSONObject([(kind.type, .object(event))]))),
+        ])
+        do { return try exchange.world.keys[.google].mint(claims, at: now, type: "JWT") } catch {
+            throw .signing(error)
+        }
+    }
+}
