@@ -25,7 +25,7 @@ extension GoogleProvider {
                 return failed(
                     exchange, request, "interaction_required", "prompt=none, and nobody is signed in: order an outcome")
             }
-            return choosePerson(exchange, request, hint: request.form["login_hint"])
+            return choosePerson(exchange, request, hint: request.form["login_hint"].map { accountID(of: $0, exchange) })
         case .nobody:
             return pages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
@@ -45,6 +45,8 @@ extension GoogleProvider {
 
     /// What a page's form says.
     func decide(_ exchange: Exchange) -> Response {
+        // https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest: a request may be posted as a form, too.
+        if exchange.request.bodyForm["response_type"] != nil { return authorize(exchange, exchange.request.bodyForm) }
         guard let (form, answer) = pages.answer(exchange.request.bodyForm, in: exchange) else {
             return pages.problem(
                 400, "Something is missing", Diagnosis("the form lacks the authorization request: begin again"))
@@ -74,10 +76,25 @@ extension GoogleProvider {
         }
     }
 
+    /// Whom a hint means: an address, or `sub` (<https://developers.google.com/identity/openid-connect/openid-connect#login-hint>).
+    private func accountID(of hint: String, _ exchange: Exchange) -> String {
+        account(named: hint, in: exchange.world) ?? hint
+    }
+
     private func choosePerson(
         _ exchange: Exchange, _ request: AuthorizationRequest, hint: String? = nil, search: PersonChooser.Search? = nil
     ) -> Response {
-        pages.choose(exchange, client: request.client.name, request: request.form, hint: hint, search: search)
+        // "The account selection UI should be optimized for accounts at that domain": they stand before the others.
+        // https://developers.google.com/identity/openid-connect/openid-connect#hd-param
+        let domain = request.form["hd"]
+        return pages.choose(
+            exchange, client: request.client.name, request: request.form, hint: hint, search: search,
+            preferring: domain.map { domain in
+                { account in
+                    guard let own = account.google.hostedDomain else { return false }
+                    return domain == "*" || own == domain.lowercased()
+                }
+            })
     }
 
     // MARK: - Answers

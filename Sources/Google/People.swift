@@ -25,7 +25,7 @@ extension GoogleProvider {
     func personOfToken(_ exchange: Exchange) -> Response {
         do throws(APIError) {
             let (scopes, account) = try person(exchange)
-            let fields = try personFields(exchange.request.queryForm["personFields"] ?? "")
+            let fields = try personFields(exchange.request.queryForm)
             return GoogleProvider.json(.object(describe(account, fields, scopes)))
         } catch { return error.response }
     }
@@ -51,8 +51,15 @@ extension GoogleProvider {
         return (scopes, account)
     }
 
-    private func personFields(_ text: String) throws(APIError) -> Set<String> {
-        let fields = Set(text.split { $0 == "," || $0 == " " }.map(String.init))
+    /// By personFields, or as before it by requestMask.includeField, whose paths begin with "person."
+    /// (<https://developers.google.com/people/api/rest/v1/RequestMask>, <https://github.com/codenameone/CodenameOne/issues/3135>).
+    private func personFields(_ query: Form) throws(APIError) -> Set<String> {
+        func split(_ text: String) -> [Substring] { text.split { $0 == "," || $0 == " " } }
+        let mask = split(query["requestMask.includeField"] ?? "").map {
+            $0.hasPrefix("person.") ? $0.dropFirst("person.".count) : $0
+        }
+        let text = query["personFields"] ?? ""
+        let fields = Set((text.isEmpty ? mask : split(text)).map(String.init))
         // https://github.com/googleapis/google-api-nodejs-client/issues/989
         guard !fields.isEmpty else {
             throw APIError(
@@ -63,7 +70,7 @@ extension GoogleProvider {
         if let other = fields.subtracting(GoogleProvider.personFields).min() {
             throw APIError(
                 400, "INVALID_ARGUMENT", "Invalid personFields mask path: \"\(other)\". \(GoogleProvider.documented)",
-                Diagnosis(received: "personFields \(Diagnosis.quote(text))", "name fields of Google's documentation"))
+                Diagnosis(received: "the field \(Diagnosis.quote(other))", "name fields of Google's documentation"))
         }
         return fields
     }

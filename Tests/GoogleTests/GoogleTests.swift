@@ -223,6 +223,43 @@ struct GoogleTests {
                 "Choose an account for Google sign-in"))
     }
 
+    // https://developers.google.com/identity/openid-connect/openid-connect#hd-param, #login-hint
+    @Test("hd and login_hint say who stands first among the people")
+    func order() throws {
+        let fixture = try FirebaseFixture(
+            seed: """
+                {"accounts": [
+                  {"id": "zoe", "name": {"given": "Zoe", "family": "Staff"}, "email": "zoe@corp.example",
+                   "google": {"sub": "107", "hostedDomain": "corp.example"}}]}
+                """)
+        func people(_ more: [String: String]) throws -> [String] {
+            let query = [
+                "client_id": id, "redirect_uri": callback, "response_type": "code", "scope": scope,
+            ].merging(more) { $1 }
+            let page = try fixture.client.get("/accounts.google.com/o/oauth2/v2/auth?\(TestClient.encode(query))")
+            return page.text.matches(of: /name="account" value="([^"]+)"/).map { String($0.1) }
+        }
+        let usual = try people([:])
+        #expect(usual.first == "ada" && usual.count > 2, "\(usual)")
+        #expect(try people(["hd": "corp.example"]) == ["zoe"] + usual.filter { $0 != "zoe" })
+        #expect(try people(["hd": "*"]).prefix(2).sorted() == ["grace", "zoe"])
+        #expect(try people(["hd": "none.example"]) == usual)
+        #expect(try people(["login_hint": "107"]).first == "zoe")
+        #expect(try people(["login_hint": "grace@example.com", "hd": "corp.example"]).prefix(2) == ["grace", "zoe"])
+    }
+
+    // https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest
+    @Test("an authorization request may be posted")
+    func posted() throws {
+        let path = "/accounts.google.com/o/oauth2/v2/auth"
+        let form = ["client_id": id, "redirect_uri": callback, "response_type": "code", "scope": scope, "state": "s"]
+        let people = try fixture.client.post(path, form: form)
+        #expect(people.text.contains("Choose an account for Google sign-in"), "\(people)")
+        try fixture.order(["provider": "google", "outcome": "approve", "account": "ada"])
+        let done = try fixture.client.post(path, form: form).redirect
+        #expect(done["code"] != nil && done["state"] == "s")
+    }
+
     @Test("the issuer follows the request where the seed says so: in the document, the redirect and the ID token")
     func issuer() throws {
         let fixture = try FirebaseFixture(

@@ -99,6 +99,11 @@ struct ProfileTests {
         #expect((person.json["names"] as? [[String: Any]])?.first?["displayName"] as? String == "Ada Lovelace")
         #expect((person.json["photos"] as? [[String: Any]])?.first?["url"] != nil)
         #expect(person.json["birthdays"] == nil)
+        // https://github.com/codenameone/CodenameOne/issues/3135
+        let masked = try fixture.get(
+            "\(ProfileTests.people)?requestMask.includeField=person.emailAddresses%2Cperson.names", token)
+        #expect(masked.json["names"] != nil && masked.json["emailAddresses"] != nil, "\(masked)")
+        #expect(masked.json["photos"] == nil)
         let email = try fixture.tokens(["scope": "email"])["access_token"]
         let less = try fixture.get("\(ProfileTests.people)?personFields=names,emailAddresses", email)
         #expect(less.json["names"] == nil && less.json["emailAddresses"] != nil, "\(less)")

@@ -25,9 +25,13 @@ package struct PersonChooser: Sendable {
     /// Where searches go, when the form is answered elsewhere.
     private let searchAddress: String?
 
-    /// `first` stands before all others, if the form doesn't search for somebody else. Searches are posted with the form;
+    /// `first` stands before all others, if the form doesn't search for somebody else, and of those on a page the preferred ones
+    /// before the rest. Searches are posted with the form;
     /// with `searchAddress` they go there, as a query of all the form's fields.
-    package init(_ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil) {
+    package init(
+        _ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil,
+        preferring isPreferred: ((Account) -> Bool)? = nil
+    ) {
         self.search = search
         self.searchAddress = searchAddress
         if search?.text.isEmpty == false { exchange.world.seed.people.prepareOrder() }
@@ -35,11 +39,15 @@ package struct PersonChooser: Sendable {
             tables.people(search: search?.text ?? "", after: search?.after, limit: PersonChooser.pageSize)
         }
         next = page.next
+        let ordered =
+            isPreferred.map { isPreferred in
+                page.people.filter(isPreferred) + page.people.filter { !isPreferred($0) }
+            } ?? page.people
         guard let first, search == nil else {
-            people = page.people
+            people = ordered
             return
         }
-        people = [first] + page.people.filter { $0.id != first.id }
+        people = [first] + ordered.filter { $0.id != first.id }
     }
 
     package var isEmpty: Bool { people.isEmpty && search == nil }

@@ -49,13 +49,15 @@ package struct PersonPages: Sendable {
         }
     }
 
+    /// Shows the people to choose from. Who is hinted at stands first, before those who are preferred.
     package func choose(
-        _ exchange: Exchange, client: String, request: Form, hint: String? = nil, search: PersonChooser.Search? = nil
+        _ exchange: Exchange, client: String, request: Form, hint: String? = nil, search: PersonChooser.Search? = nil,
+        preferring isPreferred: ((Account) -> Bool)? = nil
     ) -> Response {
         let suggested = hint.flatMap { hint in
             exchange.world.read { $0.account(hint) ?? $0.first(Account.byEmail, hint.lowercased()) }
         }
-        let chooser = PersonChooser(exchange, search, first: suggested)
+        let chooser = PersonChooser(exchange, search, first: suggested, preferring: isPreferred)
         let people = chooser.fields { account in
             PersonChooser.button(
                 account, title: account.fullName.isEmpty ? account.id : account.fullName,
