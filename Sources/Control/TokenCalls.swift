@@ -121,8 +121,13 @@ extension ControlAPI {
                 "provider": .string(provider.name), "kind": .string(kind), "client": .string(client),
             ])
         }
+        // A backend verifies an ID token by its signature alone, so none can be ended.
+        let isToken = (try? JWS(parsing: order.token)) != nil
         return ControlAnswer.error(
-            404, "noSuchToken", "no provider has given out this token here, or it has stopped working already",
+            404, "noSuchToken",
+            "no provider has given out this token here, or it has stopped working already"
+                + (isToken
+                    ? "; if it is an ID token, it is good until it expires: end the refresh token beside it" : ""),
             path: "$.token")
     }
 }

@@ -242,6 +242,11 @@ import Testing
         #expect(answer["client"] == "1234567890")
         #expect(try client.post(path, json: ["token": token]).status == 404)
         #expect(try client.post(path, json: [:]).status == 400)
+        let minted = try client.post(
+            "\(AccessTests.control)/tokens",
+            json: ["provider": "google", "client": "example.apps.googleusercontent.com", "account": "ada"])
+        let idToken = try #require(minted["token"])
+        #expect(try client.post(path, json: ["token": idToken]).diagnosis.contains("good until it expires"))
     }
 
     @Test("a person is signed out of all browsers by a call") func logouts() throws {
