@@ -28,7 +28,10 @@ private struct BatchCall {
     }
 
     /// A call of the batch's address would be a batch within a batch.
-    private var isBatch: Bool { path.split(separator: "/").allSatisfy { FacebookProvider.isVersion(String($0)) } }
+    private var isBatch: Bool {
+        let decoded = String(decoding: PercentCoding.decode(Array(path.utf8)[...]), as: UTF8.self)
+        return decoded.split(separator: "/").allSatisfy { FacebookProvider.isVersion(String($0)) }
+    }
 
     /// Makes the call. It has the batch's version unless it names one, and `credentials` unless it brings an access token.
     func answer(
