@@ -47,18 +47,19 @@ extension FirebaseCall {
         _ user: User, provider: String, customClaims: JSONObject = JSONObject(),
         attributes: CustomClaims = CustomClaims()
     ) throws(FirebaseError) -> SignInResult {
-        let factors = secondFactors(of: user, after: provider)
-        guard !factors.isEmpty else {
-            return .tokens(
-                try openSession(user, provider: provider, customClaims: customClaims, attributes: attributes))
-        }
-        let pending = try update { (tables) throws(FirebaseError) in
-            _ = try tables.current(user)
+        let pending = try update { (tables) throws(FirebaseError) -> (PendingSecondFactor, [SecondFactor])? in
+            // A factor may have been enrolled while the first one was judged.
+            let factors = secondFactors(of: try tables.current(user), after: provider)
+            guard !factors.isEmpty else { return nil }
             let pending = PendingSecondFactor(
                 token: Base64URL.encode(tables.random.bytes(96)), user: user.key, provider: provider,
                 begun: tables.now, attributes: attributes)
             tables.put(pending)
-            return pending
+            return (pending, factors)
+        }
+        guard let (pending, factors) = pending else {
+            return .tokens(
+                try openSession(user, provider: provider, customClaims: customClaims, attributes: attributes))
         }
         return .secondFactor(
             pending: pending.token,

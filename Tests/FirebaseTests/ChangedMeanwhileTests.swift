@@ -55,6 +55,24 @@ struct ChangedMeanwhileTests {
         #expect(try fixture.signUp("bob@example.org").message == change.error)
     }
 
+    @Test("a factor that is enrolled while a function is asked is asked for")
+    func enrolledMeanwhile() throws {
+        let setup = try FunctionSetup(["beforeSignIn"], seed: ChangedMeanwhileTests.mfa)
+        let fixture = setup.fixture
+        let localId = try fixture.verifiedUser()["localId"] ?? ""
+        setup.during("beforeSignIn") {
+            let factors: [String: Any] = [
+                "enrollments": [["mfaEnrollmentId": "phone", "phoneInfo": ChangedMeanwhileTests.number]]
+            ]
+            let answer = try? fixture.admin("POST", "/accounts:update", ["localId": localId, "mfa": factors])
+            #expect(answer?.status == 200)
+        }
+        let signedIn = try fixture.v1(
+            "signInWithPassword", ["email": "ada@example.org", "password": "correct horse"])
+        #expect(signedIn["idToken"] == nil)
+        #expect(signedIn["mfaPendingCredential"] != nil)
+    }
+
     @Test("neither does the second factor's code")
     func waitingForSecondFactor() throws {
         let setup = try FunctionSetup(["beforeSignIn"], seed: ChangedMeanwhileTests.mfa)

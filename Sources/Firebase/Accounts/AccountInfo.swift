@@ -111,7 +111,10 @@ extension FirebaseProvider {
         let needsTokens = change.password != nil || isNewEmail || change.endsSessions
         let changed = try call.update { (tables) throws(FirebaseError) -> User in
             var user = try signedIn.user(in: tables)
-            if isNewEmail, let email = change.email, tables.user(email: email, in: call.pool) != nil {
+            // The user's own may have become another one's since the token was judged.
+            if let email = change.email, email.lowercased() != user.email,
+                tables.user(email: email, in: call.pool) != nil
+            {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has this address")
             }
             try change.apply(to: &user, hash, isAnonymous: signedIn.provider == "anonymous", tables)
