@@ -46,6 +46,40 @@ struct FirebaseHostileInputTests {
         "{\"authenticatorAuthenticationResponse\":{\"id\":\"\(String(repeating: "A", count: 20_000))\"}}",
     ]
 
+    /// A store that holds what can't be read isn't opened again, and a snapshot of it isn't loaded.
+    @Test("whatever is kept of odd names and deep settings can be read again")
+    func kept() throws {
+        let fixture = try FirebaseFixture()
+        func load() throws -> Answer {
+            let snapshot = try fixture.client.get("\(FirebaseFixture.control)/snapshot")
+            return try fixture.client.request(
+                "PUT", "\(FirebaseFixture.control)/snapshot", headers: ["Content-Type": "application/json"],
+                body: Array(snapshot.text.utf8))
+        }
+        let name = String(repeating: "\u{8}\u{C}", count: 250)
+        let token: [String: Any] = [
+            "aud": "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit",
+            "uid": "odd", "exp": Int(Date().timeIntervalSince1970) + 600, "claims": [name: 1],
+        ]
+        let text = String(decoding: try JSONSerialization.data(withJSONObject: token), as: UTF8.self)
+        #expect(try fixture.v1("signInWithCustomToken", ["token": text]).status == 200)
+        #expect(try load().status == 200)
+        for depth in [20, 100, 2_000] {
+            let mask = "quota" + String(repeating: ".a", count: depth)
+            let answer = try fixture.admin("PATCH", "/config?updateMask=\(mask)", [:], version: "v2")
+            #expect(answer.status == (depth < 64 ? 200 : 400))
+            #expect(try load().status == 200)
+        }
+        let statuses = try (0..<12).map { part in
+            let names = (0..<90).map { "k\(part)x\($0)" }
+            let mask = names.map { "quota.\($0)" }.joined(separator: ",")
+            let quota = Dictionary(uniqueKeysWithValues: names.map { ($0, 1) })
+            return try fixture.admin("PATCH", "/config?updateMask=\(mask)", ["quota": quota], version: "v2").status
+        }
+        #expect(statuses == Array(repeating: 200, count: 11) + [400])
+        #expect(try load().status == 200)
+    }
+
     @Test("bodies of every operation, under both names", arguments: texts.indices)
     func bodies(index: Int) throws {
         let body = Array(FirebaseHostileInputTests.texts[index].utf8)

@@ -52,10 +52,14 @@ struct CustomClaims: Codable, Sendable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
-        guard let claims = text.isEmpty ? CustomClaims() : CustomClaims(parsing: text) else {
+        // What was kept is read, however it came about.
+        let value =
+            text.isEmpty ? JSONValue.object(JSONObject()) : try? JSONValue(parsing: Array(text.utf8), limits: .answer)
+        guard let object = value?.object else {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "claims aren't a JSON object")
         }
-        self = claims
+        self.object = object
+        self.text = text.isEmpty ? nil : text
     }
 
     func encode(to encoder: any Encoder) throws {

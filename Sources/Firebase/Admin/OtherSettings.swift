@@ -11,6 +11,8 @@ import JSON
 struct OtherSettings: Codable, Sendable {
     /// How many bytes of JSON a project or tenant may have in them.
     private static let limit = 64 << 10
+    /// How many names a path in a mask may have: each level costs stack, and no resource has as many.
+    private static let depthLimit = 32
 
     /// Members of which a message has one at most: setting one ends the other.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
@@ -30,6 +32,9 @@ struct OtherSettings: Codable, Sendable {
         for field in fields {
             for path in mask.paths(below: field) {
                 let parts = path.split(separator: ".").map(String.init)
+                guard parts.count <= OtherSettings.depthLimit else {
+                    throw .invalidArgument("updateMask names a field \(parts.count) levels deep")
+                }
                 let value = OtherSettings.value(given, parts[...])
                 OtherSettings.set(value, at: parts[...], in: &object)
                 if value != nil { OtherSettings.endOthers(of: parts, in: &object) }
@@ -45,8 +50,13 @@ struct OtherSettings: Codable, Sendable {
             policy["lastUpdateTime"] = .string(now)
             object["passwordPolicyConfig"] = .object(policy)
         }
-        guard JSONValue.object(object).text.utf8.count <= OtherSettings.limit else {
+        let text = JSONValue.object(object).text
+        guard text.utf8.count <= OtherSettings.limit else {
             throw .invalidArgument("the settings have more than \(OtherSettings.limit) bytes")
+        }
+        // Many requests add more members than one may have: a store that holds what can't be read again can't be opened again.
+        guard CustomClaims(parsing: text) != nil else {
+            throw .invalidArgument("the settings have more levels or members than a request may have")
         }
         kept = CustomClaims(object)
     }

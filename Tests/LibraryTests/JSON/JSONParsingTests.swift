@@ -64,6 +64,15 @@ struct JSONParsingTests {
     func oddities() throws {
         #expect(try JSONValue(parsing: #"["a\u0000b"]"#) == ["a\u{0}b"])
         #expect(fault(#"{"a\u0000b":1}"#) != nil)
+        // Nothing that is read gets longer, so that a name of a thousand bytes can be read again.
+        for escaped in [
+            #"\b"#, #"\f"#, #"\n"#, #"\r"#, #"\t"#, #"\""#, #"\\\\"#, #"\u0001"#, "/", "\u{7F}", "\u{2028}", "é",
+        ] {
+            let text = "{\"\(escaped)\":1}"
+            let written = try JSONValue(parsing: text).text
+            #expect(written.utf8.count <= text.utf8.count, "\(escaped)")
+            #expect(try JSONValue(parsing: written) == JSONValue(parsing: text))
+        }
         #expect(try JSONValue(parsing: [0xEF, 0xBB, 0xBF, 0x5B, 0x5D]) == [])
         #expect(fault("[1]\u{0}") != nil)
     }
