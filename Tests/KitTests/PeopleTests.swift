@@ -98,4 +98,18 @@ struct PeopleTests {
         let gone = await #expect(throws: UnderstudyError.self) { try await world.tokens.revoke(google.accessToken) }
         #expect(gone?.code == "noSuchToken")
     }
+
+    @Test("a security event of Google's, which nobody is told of without a receiver in the seed")
+    func securityEvent() async throws {
+        let client = "example.apps.googleusercontent.com"
+        let refused = await #expect(throws: UnderstudyError.self) {
+            try await world.google.sendSecurityEvent(.sessionsRevoked, client: client, account: "ada")
+        }
+        #expect(refused?.code == "noConsent")
+        _ = try await world.google.authorize(client: client, account: "ada")
+        let sent = try await world.google.sendSecurityEvent(
+            .accountDisabled, client: client, account: "ada", reason: "hijacking")
+        #expect(!sent.isDelivered && sent.attempts == 0 && sent.token == nil)
+        #expect(sent.failure?.contains("securityEventsURL") ?? false)
+    }
 }

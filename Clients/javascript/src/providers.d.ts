@@ -61,6 +61,20 @@ export interface Google {
   /** What Google's SDK on a device would deliver; with `serverClient`, a code for the app's backend, too. */
   authorize(request: NativeRequest & { serverClient?: string | undefined }): Promise<
     { userID: string; idToken: string; accessToken: string; serverAuthCode?: string } & Record<string, unknown>>
+  /** Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`. Answers with what became of that. */
+  sendSecurityEvent(event: {
+    type: 'sessions-revoked' | 'tokens-revoked' | 'token-revoked' | 'account-disabled' | 'account-enabled' |
+      'account-credential-change-required' | 'verification'
+    client: string
+    /** To whom it happens; not for `token-revoked` and `verification`. */
+    account?: string | undefined
+    /** Of `token-revoked`: which token. */
+    refreshToken?: string | undefined
+    /** Of `account-disabled`: why. */
+    reason?: 'hijacking' | 'bulk-account' | undefined
+    /** Of `verification`: a text to know it by. */
+    state?: string | undefined
+  }): Promise<{ delivered: boolean; attempts: number; failure?: string; token?: string } & Record<string, unknown>>
   /** The person removes the app in their settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }

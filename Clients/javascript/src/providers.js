@@ -29,6 +29,7 @@ export class Apple extends Provider {
 export class Google extends Provider {
   constructor(control) { super(control, 'google') }
   authorize(request) { return this.post('authorizations', request) }
+  sendSecurityEvent(event) { return this.post('security-events', event) }
 }
 
 export class Facebook extends Provider {

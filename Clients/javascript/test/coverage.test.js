@@ -41,7 +41,8 @@ test('every call has a method', async () => {
       accounts.add({}), accounts.change('ID', {}), accounts.remove('ID'), world.mail(), world.sendMail({ to: 'x' }),
       world.message('ID'), world.rawMail('ID'), world.attachment('ID', 1), world.reply('ID', 'x'), world.deleteMail('ID'),
       world.deleteMail(), apple.authorize({}), apple.credentialState({}), apple.notify({}), apple.revoke({}), apple.relay({}),
-      apple.rotateKeys(), github.revoke({}), github.logOut({}), google.authorize({}), google.revoke({}), facebook.authorize({}),
+      apple.rotateKeys(), github.revoke({}), github.logOut({}), google.authorize({}), google.revoke({}),
+      google.sendSecurityEvent({}), facebook.authorize({}),
       facebook.revoke({}), openID.revoke({}), openID.logOut({}), world.firebaseExport()
     ]
     await Promise.all(all)

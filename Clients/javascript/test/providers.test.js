@@ -54,6 +54,10 @@ test('Google, Facebook, GitHub, OpenID', async () => {
   const client = 'example.apps.googleusercontent.com'
   const popup = await world.google.authorize({ client, serverClient: client, account: 'ada' })
   assert.match(popup.serverAuthCode, /^4\/0A/)
+  const told = await world.google.sendSecurityEvent({ type: 'tokens-revoked', account: 'ada', client })
+  assert.equal(told.delivered, false)
+  assert.match(told.failure, /securityEventsURL/)
+  await world.google.authorize({ client, account: 'ada' })
   assert.equal((await world.google.revoke({ account: 'ada', client: '*' })).revoked, true)
   const limited = await world.facebook.authorize({ client: '1234567890', account: 'ada', nonce: 'n', tracking: 'limited' })
   assert.match(JSON.stringify(limited), /eyJ/)

@@ -58,6 +58,7 @@ METHODS = {
     "POST github/revocations": "github.revoke",
     "POST google/authorizations": "google.authorize",
     "POST google/revocations": "google.revoke",
+    "POST google/security-events": "google.send_security_event",
     "POST mail": "send_mail",
     "POST mail/:id/replies": "Message.reply",
     "POST openid/logouts": "openid.log_out",

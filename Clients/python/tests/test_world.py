@@ -140,6 +140,8 @@ def test_native_sign_ins_with_google_and_facebook(world: World) -> None:
     popup = world.google.authorize(GOOGLE, account="grace", server_client=GOOGLE)
     assert popup.server_auth_code is not None and popup.server_auth_code.startswith("4/0A")
     assert google.id_token.count(".") == 2 and google.user_id and google.access_token
+    told = world.google.send_security_event("account-disabled", client=GOOGLE, account="grace", reason="hijacking")
+    assert told["delivered"] is False and "securityEventsURL" in told["failure"]
     facebook = world.facebook.authorize("1234567890", account="ada", scopes=["email"])
     assert facebook.access_token and facebook.authentication_token is None
     limited = world.facebook.authorize("1234567890", account="ada", nonce="n", tracking="limited")

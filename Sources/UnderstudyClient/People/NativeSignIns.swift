@@ -42,6 +42,55 @@ extension World {
         public func revoke(account: String, client: String) async throws {
             try await world.revoke(.google, account: account, client: client)
         }
+
+        /// What happens to a person's Google account, of which Cross-Account Protection tells the app.
+        public enum SecurityEvent: String, Sendable, Hashable {
+            case sessionsRevoked = "sessions-revoked"
+            case tokensRevoked = "tokens-revoked"
+            case tokenRevoked = "token-revoked"
+            case accountDisabled = "account-disabled"
+            case accountEnabled = "account-enabled"
+            case credentialChangeRequired = "account-credential-change-required"
+            case verification
+        }
+
+        /// What became of a security event.
+        public struct SecurityEventDelivery: Sendable, Hashable, Decodable {
+            /// Whether the app's receiver took it.
+            public let isDelivered: Bool
+            /// How often it was tried.
+            public let attempts: Int
+            /// Why it wasn't taken.
+            public let failure: String?
+            /// The security event token; `nil` where the seed names no receiver.
+            public let token: String?
+
+            private enum CodingKeys: String, CodingKey {
+                case attempts, failure, token
+                case isDelivered = "delivered"
+            }
+        }
+
+        /// Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`.
+        ///
+        /// - Parameters:
+        ///   - event: what happened.
+        ///   - client: the client ID of the app that is told.
+        ///   - account: to whom; not for `tokenRevoked` and `verification`.
+        ///   - refreshToken: of `tokenRevoked`: which token.
+        ///   - reason: of `accountDisabled`: `hijacking` or `bulk-account`.
+        ///   - state: of `verification`: a text to know it by.
+        /// - Throws: ``UnderstudyError``, such as `noConsent`. An event that isn't taken isn't an error.
+        @discardableResult
+        public func sendSecurityEvent(
+            _ event: SecurityEvent, client: String, account: String? = nil, refreshToken: String? = nil,
+            reason: String? = nil, state: String? = nil
+        ) async throws -> SecurityEventDelivery {
+            let order = SecurityEventOrder(
+                type: event.rawValue, client: client, account: account, refreshToken: refreshToken, reason: reason,
+                state: state)
+            return try await world.call("POST", "google/security-events", order)
+        }
     }
 
     /// What a device and a provider's servers do with Facebook: `world.facebook`.
@@ -93,6 +142,15 @@ extension World {
 
     /// Facebook's native sign-in.
     public var facebook: Facebook { Facebook(world: self) }
+}
+
+private struct SecurityEventOrder: Encodable {
+    let type: String
+    let client: String
+    let account: String?
+    let refreshToken: String?
+    let reason: String?
+    let state: String?
 }
 
 private struct NativeOrder: Encodable {

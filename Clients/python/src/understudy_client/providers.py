@@ -35,6 +35,17 @@ class GoogleCredential:
     """With `server_client`: a code that the app's backend redeems."""
 
 
+GoogleSecurityEvent = Literal[
+    "sessions-revoked",
+    "tokens-revoked",
+    "token-revoked",
+    "account-disabled",
+    "account-enabled",
+    "account-credential-change-required",
+    "verification",
+]
+
+
 class Google(_Revocable):
     """What happens at Google beside the web flow."""
 
@@ -58,6 +69,24 @@ class Google(_Revocable):
             self._transport, self._name, client, account, nonce, scopes, serverClient=server_client)
         return GoogleCredential(
             answer["userID"], answer["idToken"], answer["accessToken"], answer.get("serverAuthCode"))
+
+    def send_security_event(
+        self,
+        event: GoogleSecurityEvent,
+        *,
+        client: str,
+        account: Optional[str] = None,
+        refresh_token: Optional[str] = None,
+        reason: Optional[Literal["hijacking", "bulk-account"]] = None,
+        state: Optional[str] = None,
+    ) -> JSONObject:
+        """Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`. Returns what became of that.
+
+        `token-revoked` takes a `refresh_token`, `verification` a `state`, and all others an `account`.
+        """
+        order = present(
+            type=event, client=client, account=account, refreshToken=refresh_token, reason=reason, state=state)
+        return dict(self._transport.json("POST", "google/security-events", order))
 
 
 @dataclass(frozen=True)
