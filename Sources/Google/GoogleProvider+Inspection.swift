@@ -17,6 +17,7 @@ extension GoogleProvider {
             item.facts = [
                 InspectedFact("Client", .code(grant.client)), InspectedFact("Since", .time(grant.since)),
             ]
+            if let expires = grant.expires { item.facts.append(InspectedFact("Ends", .time(expires))) }
             item.scopes = grant.scopes.sorted()
             item.actions = clients[grant.client] == nil ? [] : [.revoke(grant.client, of: account, at: name)]
             return item

@@ -108,6 +108,17 @@ struct PublishingStatusTests {
         #expect(try tokens()["refresh_token"] != nil)
     }
 
+    @Test("the inspector says when a grant ends")
+    func inspected() throws {
+        func page() throws -> String {
+            try world.client.get("/_understudy/people/ada", headers: ["Accept": "text/html"]).text
+        }
+        _ = try tokens(PublishingStatusTests.signIn)
+        #expect(try !page().contains(">Ends<"))
+        _ = try tokens()
+        #expect(try page().contains(">Ends<"))
+    }
+
     @Test("a refresh token that has ended can't be revoked, and the consent that ended is asked for again")
     func afterTheEnd() throws {
         let token = try tokens()["refresh_token"] ?? ""
