@@ -38,6 +38,32 @@ struct UnknownIssuerTests {
         #expect((answer.json["error"] as? [String: Any])?["code"] as? String == "notFound")
     }
 
+    @Test("a session remembers the last thousand clients, where any is taken")
+    func clientsOfSession() throws {
+        let fixture = try OpenIDFixture(seed: #"{"openid":{"unknownIssuers":"accept"}}"#, base: "/oidc/default")
+        try fixture.order(["outcome": "approve", "account": "ada", "times": NSNull()])
+        var headers: [String: String] = [:]
+        for number in 0..<1_005 {
+            let request = [
+                "client_id": "client\(number)", "redirect_uri": "https://app.example/", "response_type": "code",
+                "scope": "openid",
+            ]
+            let answer = try fixture.client.get(
+                "\(fixture.base)/authorize?\(TestClient.encode(request))", headers: headers)
+            if number == 0 {
+                headers["Cookie"] = answer.header("Set-Cookie")?.split(separator: ";").first.map(String.init)
+            }
+        }
+        let snapshot = try fixture.client.get("/_understudy/v1/snapshot").json
+        let tables = snapshot["tables"] as? [String: [[String: Any]]]
+        let sessions = try #require(tables?["oauth.session"])
+        #expect(sessions.count == 1)
+        let clients = sessions.first?["clients"] as? [[String: Any]]
+        #expect(clients?.count == 1_000)
+        #expect(clients?.first?["id"] as? String == "client5")
+        #expect(clients?.last?["id"] as? String == "client1004")
+    }
+
     // As https://github.com/navikt/mock-oauth2-server: any issuer, any client, any redirect URI.
     @Test("with unknownIssuers, any is made on first use and takes any client", .pyJWT)
     func accepted() throws {

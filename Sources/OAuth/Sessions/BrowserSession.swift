@@ -22,6 +22,8 @@ package struct BrowserSession: Row {
     package let expires: Instant
     /// The clients that have got an ID token in it, in the order in which they came.
     package var clients: [Visit]
+    /// Of more clients, those that came first aren't told of its end: where any client is taken, there is no end of them.
+    static let clientLimit = 1_000
 
     package struct Visit: Codable, Sendable {
         /// The client's.
@@ -96,6 +98,7 @@ extension Transaction {
             known.clients[place].issuer = iss
         } else {
             known.clients.append(BrowserSession.Visit(id: client, issuer: iss))
+            if known.clients.count > BrowserSession.clientLimit { known.clients.removeFirst() }
         }
         put(known)
     }
