@@ -25,8 +25,8 @@ extension ControlAPI {
     }
 
     private func health(_ exchange: Exchange) -> Response {
-        worlds.stores.tryAgain()
-        let store = worlds.stores.health
+        worlds.archive?.tryAgain()
+        let store = worlds.health
         var problem: Diagnosis?
         var status = "ok"
         if gauges.isEnding {
@@ -45,7 +45,7 @@ extension ControlAPI {
 
     private func describe(_ store: StoreHealth, in health: inout JSONObject) {
         health["worlds"] = .integer(Int64(worlds.count))
-        health["store"] = ControlAPI.document(store, replica: worlds.stores.replica)
+        health["store"] = ControlAPI.document(store, replica: worlds.archive?.replica ?? 0)
         health["ports"] = .object(JSONObject(gauges.listening.map { ($0.name, .integer(Int64($0.port))) }))
         health["memory"] = memory
         health["connections"] = connections

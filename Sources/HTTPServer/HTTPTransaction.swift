@@ -91,11 +91,7 @@ final class HTTPTransaction: @unchecked Sendable {
         }
         guard let wasWatched else { return }
         if wasWatched { watch.forget(connection.descriptor) }
-        if let batch = ResumedConnections.current {
-            batch.add(pointer, of: suspensions)
-        } else {
-            suspensions.resume(pointer)
-        }
+        suspensions.resume(pointer)
     }
 
     /// The client has gone: resumes the connection, so that it is closed, and cancels the work on the answer.

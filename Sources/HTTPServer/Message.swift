@@ -46,7 +46,10 @@ struct Message {
     func release() { MHD_destroy_response(pointer) }
 
     private static func copy(_ body: [UInt8]) -> OpaquePointer? {
-        body.withUnsafeBytes { understudy_copied_response($0.baseAddress, $0.count) }
+        body.withUnsafeBytes {
+            MHD_create_response_from_buffer(
+                $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
+        }
     }
 
     private static func read(by reader: BodyReader, size: UInt64) -> OpaquePointer? {

@@ -1,4 +1,3 @@
-import CConnections
 import CMicrohttpd
 import Synchronization
 
@@ -30,14 +29,9 @@ final class Suspensions: Sendable {
     }
 
     /// Tells libmicrohttpd that the connection's answer is there.
-    func resume(_ connection: OpaquePointer?) { resume([connection]) }
-
-    /// Tells it of several at once, for which each of its workers is woken once.
-    func resume(_ connections: [OpaquePointer?]) {
-        understudy_gather_wakes()
-        for connection in connections { MHD_resume_connection(connection) }
-        understudy_send_wakes()
-        state.withLock { $0.suspended -= connections.count }
+    func resume(_ connection: OpaquePointer?) {
+        MHD_resume_connection(connection)
+        state.withLock { $0.suspended -= 1 }
     }
 
     /// The request is done.

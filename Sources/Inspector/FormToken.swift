@@ -16,10 +16,11 @@ package struct FormToken: Sendable {
         text = Base64URL.encode(randomness.bytes(16))
     }
 
-    /// The same, unless `stores` are shared: then all replicas have the same one.
-    package init(_ stores: any WorldStores) throws(StoreFailure) {
+    /// The same, unless `archive` is shared: then all replicas have the same one.
+    package init(_ archive: (any Archive)?) throws(StoreFailure) {
         self.init()
-        guard stores.isShared, let kept = try stores.sharedTexts?.text("formToken", orKeep: text) else { return }
+        guard let archive, archive.isShared else { return }
+        let kept = try archive.text("formToken", orKeep: text)
         text = kept
     }
 

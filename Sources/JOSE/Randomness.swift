@@ -54,7 +54,7 @@ package struct SystemGenerator: Codable, Sendable {
         case isUsed
     }
 
-    /// With its header, the array takes less than 1,024 bytes: `CConnections/bodies.c` says what larger pieces cost.
+    /// With its header, the array takes less than 1,024 bytes: glibc joins all small pieces of free memory before it gives out more.
     private static let poolSize = 960
     /// It isn't changed, so that copies of this value share it.
     private var pool: [UInt8] = []

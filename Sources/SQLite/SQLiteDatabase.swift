@@ -38,6 +38,9 @@ package final class SQLiteDatabase {
     /// Forgets pages of the file that are kept in memory, so that they are read again.
     package func releaseMemory() { sqlite3_db_release_memory(pointer) }
 
+    /// The number of the row that was added last. <https://www.sqlite.org/c3ref/last_insert_rowid.html>
+    package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(pointer) }
+
     /// Whether a change is under way.
     package var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
 

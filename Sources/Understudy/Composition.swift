@@ -36,7 +36,7 @@ package enum Composition {
             return (others + chosen.map(\.scenario)).sorted { $0.name < $1.name }
         }
         let formToken: FormToken
-        do throws(StoreFailure) { formToken = try FormToken(worlds.stores) } catch {
+        do throws(StoreFailure) { formToken = try FormToken(worlds.archive) } catch {
             throw StartError(description: error.diagnosis.line)
         }
         let daemon = Daemon(

@@ -17,20 +17,20 @@ extension RunningServer {
         }
         var seed = try SeedInput.load(seeds)
         if let directory = options.importDirectory { seed = try Providers.importing(directory, to: seed) }
-        let stores = try StoreChoice.chosen(options.store).open(seed)
+        let archive = try StoreChoice.chosen(options.store).open(seed)
         let budget = ProcessBudget(
             recordingLimit: max(1_000_000, options.recordingLimit),
-            keepingRefusals: options.keepsRefusalsOfGoneWorlds, recordings: stores.recordings,
+            keepingRefusals: options.keepsRefusalsOfGoneWorlds, recordings: archive?.recordings,
             logger: options.logger)
-        let shared = stores.sharedTexts == nil ? options.keyGenerator : nil
+        let shared = archive == nil ? options.keyGenerator : nil
         let generator =
             shared
-            ?? KeyGenerator(texts: stores.sharedTexts) { [notices = budget.notices] in notices.tell(.stores, $0) }
+            ?? KeyGenerator(texts: archive) { [notices = budget.notices] in notices.tell(.stores, $0) }
         let worlds: WorldRegistry
         do throws(StoreFailure) {
             worlds = try StoreCall.checked {
                 WorldRegistry(
-                    seed: seed, generator: generator, budget: budget, unnamed: options.defaultWorld, stores: stores)
+                    seed: seed, generator: generator, budget: budget, unnamed: options.defaultWorld, archive: archive)
             }
         } catch {
             throw StartError(description: error.diagnosis.line)
@@ -96,7 +96,7 @@ extension RunningServer {
             throw StartError(description: "mail can't be handed on: expected \(MailServerAddress.expectation)")
         }
         let trace: MailTrace
-        do throws(StoreFailure) { trace = try MailTrace(sharedBy: worlds.stores) } catch {
+        do throws(StoreFailure) { trace = try MailTrace(sharedBy: worlds.archive) } catch {
             throw StartError(description: error.diagnosis.line)
         }
         let queue = MailQueue(MailQueue.Options(to: destination), notices: worlds.budget.notices, trace: trace)

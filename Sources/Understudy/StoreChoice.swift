@@ -56,23 +56,23 @@ enum StoreChoice {
     }
 
     /// Opens it.
-    func open(_ seed: Seed) throws -> any WorldStores {
+    func open(_ seed: Seed) throws -> (any Archive)? {
         switch self {
-        case .memory: return MemoryStores()
-        case .checked: return MemoryStores(isChecked: true)
+        case .memory: return nil
+        case .checked: return MemoryArchive(isChecked: true)
         case .sqlite(let path):
             do throws(SQLiteStartFailure) {
-                let stores = try SQLiteStores(path)
-                try stores.begin(with: seed)
-                return stores
+                let archive = try SQLiteArchive(path)
+                try archive.begin(with: seed)
+                return archive
             } catch {
                 throw StartError(description: error.description)
             }
         case .postgresql(let url):
             do throws(PostgreSQLStartFailure) {
-                let stores = try PostgreSQLStores(url)
-                try stores.begin(with: seed)
-                return stores
+                let archive = try PostgreSQLArchive(url)
+                try archive.begin(with: seed)
+                return archive
             } catch {
                 throw StartError(description: "the store of worlds: \(error.description)")
             }

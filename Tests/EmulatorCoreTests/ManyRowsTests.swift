@@ -10,7 +10,7 @@ import Understudy
 /// `make test-rows` takes a million rows.
 @Suite("many rows")
 struct ManyRowsTests {
-    private struct Entry: Row, Equatable {
+    struct Entry: Row, Equatable {
         static let table = Table<Entry>(
             "test.entry", indexes: [byGroup, byKind], sortedBy: names, droppedAt: { $0.drop })
         static let byGroup = Index<Entry, String>("group") { $0.group }
@@ -34,17 +34,17 @@ struct ManyRowsTests {
     private static let portion = 1_000
 
     /// Sorted as their numbers are.
-    private static func key(_ number: Int) -> String { "e\(10_000_000 + number)" }
+    static func key(_ number: Int) -> String { "e\(10_000_000 + number)" }
 
     private let seed: Seed
 
     init() throws {
-        seed = try Seed([SeedSource(name: "seed", text: "{}", directory: ".")], format: Providers.seedFormat)
+        seed = try Seed([SeedSource(name: "seed", text: "{}", directory: ".")], format: .tested)
     }
 
     /// Runs `body` for numbers of rows, a portion of them in each update.
     private func eachPortion(
-        _ store: any Store, from first: Int = 0, by step: Int = 1, _ body: (inout Transaction, Int) -> Void
+        _ store: WorldStore, from first: Int = 0, by step: Int = 1, _ body: (inout Transaction, Int) -> Void
     ) {
         var next = first
         while next < ManyRowsTests.count {
@@ -54,12 +54,12 @@ struct ManyRowsTests {
         }
     }
 
-    private func fill(_ store: any Store) {
+    private func fill(_ store: WorldStore) {
         eachPortion(store) { tables, number in tables.put(Entry(number)) }
     }
 
     /// What there is of all rows, one portion after the other: how many, and whether each is as it was put, in its place.
-    private func readThrough(_ store: any Store) -> (count: Int, areRight: Bool) {
+    private func readThrough(_ store: WorldStore) -> (count: Int, areRight: Bool) {
         var (count, areRight, last) = (0, true, nil as String?)
         while true {
             let page = store.read { tables in tables.rows(Entry.self, after: last, limit: ManyRowsTests.portion) }
@@ -70,7 +70,7 @@ struct ManyRowsTests {
         }
     }
 
-    private func check(_ store: any Store) {
+    private func check(_ store: WorldStore) {
         let count = ManyRowsTests.count
         let all = readThrough(store)
         #expect(all.count == count && all.areRight)
@@ -92,7 +92,7 @@ struct ManyRowsTests {
     }
 
     /// Changes one row in a hundred, removes one group in ten, and lets the last tenth of the rows go when their time is over.
-    private func change(_ store: any Store) {
+    private func change(_ store: WorldStore) {
         let count = ManyRowsTests.count
         eachPortion(store, by: 100) { tables, number in
             tables.change(Entry.self, ManyRowsTests.key(number)) { $0.kind = "changed" }
@@ -113,7 +113,7 @@ struct ManyRowsTests {
         checkChanged(store)
     }
 
-    private func checkChanged(_ store: any Store) {
+    private func checkChanged(_ store: WorldStore) {
         let count = ManyRowsTests.count
         store.read { tables in
             #expect(tables.count(Entry.self) == count / 100 * 81 + 1)
@@ -129,7 +129,7 @@ struct ManyRowsTests {
         fill(store)
         check(store)
         change(store)
-        store.reset(to: seed) {}
+        store.reset(to: seed)
         #expect(store.read { $0.count(Entry.self) } == 0)
     }
 
@@ -137,20 +137,20 @@ struct ManyRowsTests {
     func inFile() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("understudy-\(UUID().uuidString)").path
         defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
-        try inTurn({ try SQLiteStores(path) }, { $0.close() })
+        try inTurn { try SQLiteArchive(path) }
     }
 
     @Test("PostgreSQL has them for whoever comes later", .enabled(if: TestDatabase.isAtHand))
     func inDatabase() async throws {
-        try await TestDatabase.withSchema { url in try inTurn({ try PostgreSQLStores(url) }, { $0.close() }) }
+        try await TestDatabase.withSchema { url in try inTurn { try PostgreSQLArchive(url) } }
     }
 
     /// Three daemons one after the other: one fills the table, one finds all and changes some, one finds what was changed.
-    private func inTurn<Stores: WorldStores>(_ open: () throws -> Stores, _ close: (Stores) -> Void) throws {
-        func daemon(_ step: (any Store) -> Void) throws {
-            let stores = try open()
-            step(stores.store(of: "w", seed: seed))
-            close(stores)
+    private func inTurn(_ open: () throws -> any Archive) throws {
+        func daemon(_ step: (WorldStore) -> Void) throws {
+            let archive = try open()
+            step(archive.store(of: "w", seed: seed))
+            archive.close()
         }
         try daemon(fill)
         try daemon { store in

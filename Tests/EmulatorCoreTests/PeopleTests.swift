@@ -6,7 +6,7 @@ import Testing
 struct PeopleTests {
     private static let everybody = (1...60).map { "p\($0)" }
 
-    private func store(_ kind: TestedStore) throws -> any Store {
+    private func store(_ kind: TestedStore) throws -> WorldStore {
         let people = PeopleTests.everybody.map {
             #"{"id":"\#($0)","name":{"given":"Pat","family":"Miller"},"email":"\#($0)@example.com"}"#
         }

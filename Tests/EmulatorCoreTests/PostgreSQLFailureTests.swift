@@ -11,18 +11,18 @@ struct PostgreSQLFailureTests {
     private typealias Note = TableTests.Note
 
     private func seed(_ text: String = "{}") throws -> Seed {
-        try Seed([SeedSource(name: "seed", text: text, directory: ".")], format: Providers.seedFormat)
+        try Seed([SeedSource(name: "seed", text: text, directory: ".")], format: .tested)
     }
 
     private func failure(_ url: String) -> String {
         do throws(PostgreSQLStartFailure) {
-            _ = try PostgreSQLStores(url)
+            _ = try PostgreSQLArchive(url)
             return "none"
         } catch { return error.description }
     }
 
     /// How an update fails, or that it doesn't.
-    private func attempt(_ store: any Store, _ key: String) -> StoreFailure.Kind? {
+    private func attempt(_ store: WorldStore, _ key: String) -> StoreFailure.Kind? {
         do throws(StoreFailure) {
             try StoreCall.checked { store.update { $0.put(Note(key: key)) } }
             return nil
@@ -32,7 +32,7 @@ struct PostgreSQLFailureTests {
         }
     }
 
-    private func keys(_ store: any Store) throws -> [String] {
+    private func keys(_ store: WorldStore) throws -> [String] {
         try StoreCall.checked {
             _ = store.refresh()
             return store.read { $0.all(Note.self).map(\.key) }
@@ -56,31 +56,14 @@ struct PostgreSQLFailureTests {
         #expect(line.contains("127.0.0.1:\(other.port)/x: ") && !line.contains("s3cret") && !line.contains("\n"))
         try await TestDatabase.withSchema { url in
             let (one, other) = (try seed(), try seed(#"{"accounts":[{"id":"ada"}]}"#))
-            try PostgreSQLStores(url).begin(with: one)
-            try PostgreSQLStores(url).begin(with: one)
-            #expect(throws: PostgreSQLStartFailure.self) { try PostgreSQLStores(url).begin(with: other) }
+            try PostgreSQLArchive(url).begin(with: one)
+            try PostgreSQLArchive(url).begin(with: one)
+            #expect(throws: PostgreSQLStartFailure.self) { try PostgreSQLArchive(url).begin(with: other) }
             try TestDatabase.execute("UPDATE understudy_meta SET value = '99' WHERE name = 'schema'", at: url)
             #expect(
                 failure(url).hasSuffix("(its schema is 99, this one's \(PostgreSQLSchema.version)): use that version"))
-        }
-    }
-
-    @Test("what version 1 left is brought up to this version")
-    func upgrade() async throws {
-        let seed = try seed()
-        try await TestDatabase.withSchema { url in
-            try PostgreSQLStores(url).close()
-            try TestDatabase.execute(
-                "ALTER TABLE understudy_worlds ADD owner bigint NOT NULL DEFAULT 0, ADD wanted timestamptz", at: url)
             try TestDatabase.execute("UPDATE understudy_meta SET value = '1' WHERE name = 'schema'", at: url)
-            #expect(attempt(try PostgreSQLStores(url).store(of: "w", seed: seed), "a") == nil)
-            let version = try TestDatabase.execute("SELECT value FROM understudy_meta WHERE name = 'schema'", at: url)
-            #expect(version == ["\(PostgreSQLSchema.version)"])
-            let columns =
-                "SELECT attname::text FROM pg_attribute WHERE attrelid = 'understudy_worlds'::regclass AND attnum > 0"
-            #expect(
-                try TestDatabase.execute("\(columns) AND NOT attisdropped ORDER BY attnum", at: url)
-                    == ["id", "name", "version", "beginning", "used"])
+            #expect(failure(url).contains("earlier version of understudy (its schema is 1"))
         }
     }
 
@@ -88,7 +71,7 @@ struct PostgreSQLFailureTests {
     func slow() async throws {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
-            let stores = try PostgreSQLStores(url)
+            let stores = try PostgreSQLArchive(url)
             let (store, free) = (stores.store(of: "w", seed: seed), stores.store(of: "free", seed: seed))
             let other = try PostgreSQLConnection(PostgreSQLAddress(url), until: .now + .seconds(5))
             let statements = ["BEGIN", "SELECT * FROM understudy_worlds WHERE name = 'w' FOR UPDATE"]
@@ -116,7 +99,7 @@ struct PostgreSQLFailureTests {
     func full() async throws {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
-            let stores = try PostgreSQLStores(url)
+            let stores = try PostgreSQLArchive(url)
             let store = stores.store(of: "w", seed: seed)
             #expect(attempt(store, "a") == nil)
             try TestDatabase.execute(
@@ -149,7 +132,7 @@ struct PostgreSQLFailureTests {
     func versions(version: Int64) async throws {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
-            let stores = try PostgreSQLStores(url)
+            let stores = try PostgreSQLArchive(url)
             let store = stores.store(of: "w", seed: seed)
             #expect(attempt(store, "a") == nil)
             try TestDatabase.execute("UPDATE understudy_worlds SET version = version + 1000", at: url)
@@ -171,7 +154,7 @@ struct PostgreSQLFailureTests {
         let role = "test_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
         try TestDatabase.execute("CREATE ROLE \(role) SUPERUSER LOGIN")
         try await TestDatabase.withSchema { url in
-            let stores = try PostgreSQLStores("\(url)&user=\(role)&password=s3cret")
+            let stores = try PostgreSQLArchive("\(url)&user=\(role)&password=s3cret")
             let store = stores.store(of: "w", seed: seed)
             #expect(attempt(store, "a") == nil)
             let states: [(String, String, StoreFailure.Kind)] = [
@@ -211,7 +194,7 @@ struct PostgreSQLFailureTests {
     func readOnlySessions() async throws {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
-            let stores = try PostgreSQLStores(url)
+            let stores = try PostgreSQLArchive(url)
             let store = stores.store(of: "w", seed: seed)
             #expect(attempt(store, "a") == nil)
             // As in a session of a server that has become a standby.
@@ -235,7 +218,7 @@ struct PostgreSQLFailureTests {
         let database = try #require(TestDatabase.execute("SELECT current_database()::text").first)
         try TestDatabase.execute(#"GRANT ALL ON DATABASE "\#(database)" TO \#(role)"#)
         try await TestDatabase.withSchema { url in
-            let stores = try PostgreSQLStores("\(url)&user=\(role)&password=s3cret")
+            let stores = try PostgreSQLArchive("\(url)&user=\(role)&password=s3cret")
             defer { stores.close() }
             let worlds = (0..<16).map { stores.store(of: "w\($0)", seed: seed) }
             let failures = Mutex<[StoreFailure.Kind]>([])
@@ -274,14 +257,14 @@ struct PostgreSQLFailureTests {
     @Test("daemons know of one another, and each has a number of its own")
     func replicas() async throws {
         try await TestDatabase.withSchema { url in
-            let (one, other) = (try PostgreSQLStores(url), try PostgreSQLStores(url))
+            let (one, other) = (try PostgreSQLArchive(url), try PostgreSQLArchive(url))
             #expect(one.replica == 1 && other.replica == 2)
             try one.upkeep()
             #expect(one.health.replicas.map(\.number) == [1, 2])
             one.close()
             try other.upkeep()
             #expect(other.health.replicas.map(\.number) == [2])
-            #expect(try PostgreSQLStores(url).replica == 1)
+            #expect(try PostgreSQLArchive(url).replica == 1)
         }
     }
 
@@ -289,7 +272,7 @@ struct PostgreSQLFailureTests {
     func directory() async throws {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
-            let (one, other) = (try PostgreSQLStores(url), try PostgreSQLStores(url))
+            let (one, other) = (try PostgreSQLArchive(url), try PostgreSQLArchive(url))
             let held = ["a", "b", "c"].map { one.store(of: $0, seed: seed) }
             #expect(try other.count() == 3 && other.has("b") && !other.has("d"))
             try TestDatabase.execute("UPDATE understudy_worlds SET used = now() - interval '1 hour'", at: url)

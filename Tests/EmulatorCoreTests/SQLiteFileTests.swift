@@ -22,19 +22,19 @@ struct SQLiteFileTests {
     }
 
     private func seed(_ text: String = #"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#) throws -> Seed {
-        try Seed([SeedSource(name: "seed", text: text, directory: ".")], format: Providers.seedFormat)
+        try Seed([SeedSource(name: "seed", text: text, directory: ".")], format: .tested)
     }
 
     private func failure(_ path: String) -> String {
         do throws(SQLiteStartFailure) {
-            _ = try SQLiteStores(path)
+            _ = try SQLiteArchive(path)
             return "none"
         } catch { return error.description }
     }
 
     /// Runs `body` on the file's world, and closes the file.
-    private func use(_ folder: Folder, _ seed: Seed, _ body: (any Store) throws -> Void) throws {
-        let stores = try SQLiteStores(folder.file)
+    private func use(_ folder: Folder, _ seed: Seed, _ body: (WorldStore) throws -> Void) throws {
+        let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
         try body(stores.store(of: "w", seed: seed))
     }
@@ -43,11 +43,12 @@ struct SQLiteFileTests {
     func reopening() throws {
         let (folder, seed) = (try Folder(), try seed())
         var before: [String] = []
-        let look: (any Store) -> [String] = { store in
+        let look: (WorldStore) -> [String] = { store in
             store.read { tables in
                 [
-                    String(describing: tables.all(Note.self)), String(describing: tables.rows(Note.byTag, "t")),
-                    String(describing: tables.newest(Note.byTopic, "x", limit: 9).map(\.key)),
+                    String(describing: tables.all(Note.self)),
+                    String(describing: tables.rows(Note.byTag, "t").map(\.key).sorted()),
+                    String(describing: tables.newest(Note.byTopic, "x", limit: 9).map(\.key).sorted()),
                     String(describing: tables.all(Account.self).map { "\($0.id) \($0.email)" }),
                     String(describing: tables.rows(Account.names, prefix: "", limit: 99).map(\.text)),
                     String(tables.count(Note.self)), String(tables.count(Account.self)), String(describing: tables.now),
@@ -57,14 +58,12 @@ struct SQLiteFileTests {
         }
         try use(folder, seed) { store in
             #expect(!store.isKept)
-            // A world that begins with a change that is undone begins with the next.
             #expect(throws: CancellationError.self) {
                 try store.update { tables in
                     tables.put(Note(key: "undone"))
                     throw CancellationError()
                 }
             }
-            #expect(!store.isKept)
             store.update { tables in
                 for key in ["a", "b", "c"] { tables.put(Note(key: key, topic: "x", tags: ["t", key])) }
                 tables.change(Note.self, "a") { ($0.topic, $0.tags) = ("y", []) }
@@ -82,7 +81,7 @@ struct SQLiteFileTests {
             store.update { tables in
                 tables.put(Note(key: "d", tags: ["t"]))
                 #expect(tables.all(Note.self).map(\.key) == ["a", "b", "c", "d"])
-                #expect(tables.rows(Note.byTag, "t").map(\.key) == ["b", "c", "a", "d"])
+                #expect(tables.rows(Note.byTag, "t").map(\.key) == ["a", "b", "c", "d"])
             }
         }
     }
@@ -98,16 +97,17 @@ struct SQLiteFileTests {
     @Test("a world that has gone leaves nothing, and what is still under way in it is lost")
     func removing() throws {
         let (folder, seed) = (try Folder(), try seed())
-        let stores = try SQLiteStores(folder.file)
+        let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
         let store = stores.store(of: "w", seed: seed)
         store.update { $0.put(Note(key: "a", tags: ["t"])) }
-        #expect(stores.worlds == ["w"])
+        #expect(try stores.worlds() == ["w"])
+        store.remove()
+        #expect(try stores.worlds().isEmpty)
         let next = stores.store(of: "w", seed: seed)
         store.update { $0.put(Note(key: "b")) }
         #expect(!next.isKept)
         #expect(next.read { $0.count(Note.self) } == 0)
-        #expect(stores.worlds.isEmpty)
     }
 
     @Test("what isn't ours, or not to be used, is said in a line")
@@ -123,7 +123,9 @@ struct SQLiteFileTests {
         #expect(failure(folder.file) == "none")
         try SQLiteDatabase(folder.file).execute("PRAGMA user_version = 99")
         #expect(failure(folder.file).contains("newer version of understudy"))
-        try SQLiteDatabase(folder.file).execute("PRAGMA user_version = 1; DROP TABLE rows")
+        try SQLiteDatabase(folder.file).execute("PRAGMA user_version = 1")
+        #expect(failure(folder.file).contains("earlier version of understudy"))
+        try SQLiteDatabase(folder.file).execute("PRAGMA user_version = 2; DROP TABLE rows")
         #expect(failure(folder.file).hasSuffix("the database is damaged (no such table: rows)"))
     }
 
@@ -145,7 +147,7 @@ struct SQLiteFileTests {
             store.update { tables in for key in ["a", "s3cret"] { tables.put(Note(key: key)) } }
         }
         try SQLiteDatabase(folder.file).execute("UPDATE rows SET value = '{}' WHERE key = 's3cret'")
-        let stores = try SQLiteStores(folder.file)
+        let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
         let store = stores.store(of: "w", seed: seed)
         do throws(StoreFailure) {
@@ -161,13 +163,13 @@ struct SQLiteFileTests {
     @Test("all is in the file itself once it is closed, also while something still refers to it")
     func closing() throws {
         let (folder, seed) = (try Folder(), try seed())
-        let stores = try SQLiteStores(folder.file)
+        let stores = try SQLiteArchive(folder.file)
         let store = stores.store(of: "w", seed: seed)
         try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
         stores.close()
         try FileManager.default.copyItem(atPath: folder.file, toPath: "\(folder.path)/copy")
         withExtendedLifetime(store) {}
-        let copy = try SQLiteStores("\(folder.path)/copy")
+        let copy = try SQLiteArchive("\(folder.path)/copy")
         defer { copy.close() }
         #expect(copy.store(of: "w", seed: seed).read { $0.all(Note.self).map(\.key) } == ["a"])
     }
@@ -182,7 +184,7 @@ struct SQLiteFileTests {
             }
         }
         for keys in [["a"], ["a", "a2"]] {
-            let stores = try SQLiteStores(name)
+            let stores = try SQLiteArchive(name)
             defer { stores.close() }
             let store = stores.store(of: "w", seed: try seed())
             try StoreCall.checked { store.update { $0.put(Note(key: "a\(keys.count == 1 ? "" : "2")")) } }
@@ -193,7 +195,7 @@ struct SQLiteFileTests {
     @Test("a second daemon is refused, and a seed that isn't the file's")
     func sharing() throws {
         let folder = try Folder()
-        let stores = try SQLiteStores(folder.file)
+        let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
         #expect(failure(folder.file).contains("another understudy uses it"))
         let link = "\(folder.path)/link"
@@ -223,7 +225,7 @@ struct SQLiteFileTests {
     @Test("a file that fails is told, changes nothing, and is used again when it is back")
     func failing() throws {
         let (folder, seed) = (try Folder(), try seed())
-        let stores = try SQLiteStores(folder.file)
+        let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
         let store = stores.store(of: "w", seed: seed)
         try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
@@ -232,8 +234,8 @@ struct SQLiteFileTests {
         #expect(throws: StoreFailure.self) {
             try StoreCall.checked { store.update { $0.put(Note(key: "b")) } }
         }
-        #expect(stores.waits)
-        // What can be read is read again.
+        #expect(stores.health.failure?.kind == .slow)
+        // What can be read is read.
         #expect(try StoreCall.checked { store.read { $0.all(Note.self).map(\.key) } } == ["a"])
         try other.execute("ROLLBACK")
         let found = try StoreCall.checked {
@@ -243,32 +245,55 @@ struct SQLiteFileTests {
             }
         }
         #expect(found == ["a", "c"])
-        #expect(!stores.waits)
+        #expect(stores.health.failure == nil)
     }
 
-    @Test("whoever has seen what can't be written is refused, too")
-    func dirtyReads() throws {
+    @Test("a change that can't be written is undone before anybody sees it", arguments: [false, true])
+    func undone(isReset: Bool) throws {
         let (folder, seed) = (try Folder(), try seed())
-        let stores = try SQLiteStores(folder.file)
+        let other = try self.seed(#"{"accounts":[{"id":"zoe"}]}"#)
+        let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
         let store = stores.store(of: "w", seed: seed)
         try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
-        let other = try SQLiteDatabase(folder.file)
-        try other.execute("BEGIN IMMEDIATE")
-        let (writing, reading, later) = (
-            StoreCall(mayWait: false), StoreCall(mayWait: false), StoreCall(mayWait: false)
+        let file = try SQLiteDatabase(folder.file)
+        try file.execute("CREATE TRIGGER f BEFORE INSERT ON rows BEGIN SELECT RAISE(FAIL, 'no room'); END")
+        var hasEnded = false
+        #expect(throws: StoreFailure.self) {
+            try StoreCall.checked {
+                if isReset {
+                    store.reset(to: other, putting: { $0.put(Note(key: "z")) }, also: { hasEnded = true })
+                } else {
+                    store.update { $0.put(Note(key: "z")) }
+                }
+            }
+        }
+        #expect(!hasEnded)
+        for _ in 0..<2 {
+            try StoreCall.checked {
+                store.read { tables in
+                    #expect(tables.all(Note.self).map(\.key) == ["a"])
+                    #expect(tables.all(Account.self).map(\.id) == ["ada", "bob", "cleo"])
+                }
+            }
+            // The same as it was read again.
+            store.resume(seed, rows: seed)
+        }
+        try file.execute("DROP TRIGGER f")
+        try StoreCall.checked { store.update { $0.put(Note(key: "b")) } }
+        #expect(store.read { $0.all(Note.self).map(\.key) } == ["a", "b"])
+    }
+
+    @Test("what the earlier seed says stays when a world gets another one, also after the next start")
+    func adopting() throws {
+        let folder = try Folder()
+        let (one, other) = (
+            try seed(#"{"outcomes":[{"provider":"github","outcome":"cancel"}]}"#), try seed("{}")
         )
-        StoreCall.within(writing) { store.update { $0.put(Note(key: "b")) } }
-        StoreCall.within(reading) { #expect(store.read { $0.count(Note.self) } == 2) }
-        let settled = DispatchSemaphore(value: 0)
-        for call in [writing, reading] { call.whenWritten { settled.signal() } }
-        for _ in 0..<2 { settled.wait() }
-        #expect(writing.failure?.kind == .slow)
-        #expect(reading.failure?.kind == .slow)
-        // It must be read from the file first, for which this one can't wait.
-        StoreCall.within(later) { store.update { $0.put(Note(key: "c")) } }
-        #expect(later.failure != nil)
-        try other.execute("ROLLBACK")
-        #expect(try StoreCall.checked { store.read { $0.all(Note.self).map(\.key) } } == ["a"])
+        try use(folder, one) { store in
+            store.adopt(other)
+            #expect(store.read { $0.value(OutcomeQueue.self).queued.count } == 1)
+        }
+        try use(folder, other) { store in #expect(store.read { $0.value(OutcomeQueue.self).queued.count } == 1) }
     }
 }

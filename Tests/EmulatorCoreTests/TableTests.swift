@@ -28,8 +28,8 @@ struct TableTests {
         try Providers.seedFormat.account.value(checking: LocatedJSON(["id": .string(id)], file: "test"))
     }
 
-    private func store(_ kind: TestedStore, _ seed: String = "{}") throws -> any Store {
-        try kind.open(Seed([SeedSource(name: "seed", text: seed, directory: ".")], format: Providers.seedFormat))
+    private func store(_ kind: TestedStore, _ seed: String = "{}") throws -> WorldStore {
+        try kind.open(Seed([SeedSource(name: "seed", text: seed, directory: ".")], format: .tested))
     }
 
     private static func keys(_ rows: [Note]) -> String { rows.map(\.key).joined() }
@@ -168,7 +168,7 @@ struct TableTests {
         "what a seed brings is shared: a world's changes are its own, and places stay", arguments: TestedStore.allCases)
     func seeded(kind: TestedStore) throws {
         let people = #"{"accounts":[{"id":"ada"},{"id":"bob"},{"id":"cleo"}]}"#
-        let seed = try Seed([SeedSource(name: "seed", text: people, directory: ".")], format: Providers.seedFormat)
+        let seed = try Seed([SeedSource(name: "seed", text: people, directory: ".")], format: .tested)
         let dan = try TableTests.person("dan")
         let (one, other) = (try kind.open(seed), try kind.open(seed))
         one.update { tables in
@@ -194,7 +194,7 @@ struct TableTests {
             #expect(tables.all(Account.self).map(\.id) == ["ada", "bob", "cleo"])
             #expect(Set(tables.rows(Account.names, prefix: "ada", limit: 9).map(\.row.id)) == ["ada"])
         }
-        one.reset(to: seed) {}
+        one.reset(to: seed)
         #expect(one.read { $0.all(Account.self).map(\.id) } == ["ada", "bob", "cleo"])
     }
 

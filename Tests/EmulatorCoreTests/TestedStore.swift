@@ -3,11 +3,12 @@ import PostgreSQL
 import Testing
 
 @testable import EmulatorCore
+@testable import Understudy
 
 /// The stores that all do the same.
 enum TestedStore: String, CaseIterable, CustomTestStringConvertible {
     case memory
-    /// Memory, with each update run twice and each row written and read.
+    /// An archive in memory, with each update run twice and each row written and read.
     case checked
     case sqlite
     /// With the server of `TestDatabase`.
@@ -22,48 +23,26 @@ enum TestedStore: String, CaseIterable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 
     /// A store of a new world.
-    func open(_ seed: Seed) throws -> any Store {
+    func open(_ seed: Seed) throws -> WorldStore { WorldStore("test", seed, in: try archive()) }
+
+    private func archive() throws -> (any Archive)? {
         switch self {
-        case .memory: MemoryStore(seed)
-        case .checked: MemoryStore(seed, isChecked: true)
-        case .sqlite: try OwnStore(in: SQLiteStores(""), seed)
-        case .postgresql:
-            try PostgreSQLStores("\(TestDatabase.url ?? "")#temporary").store(of: "test", seed: seed)
+        case .memory: nil
+        case .checked: MemoryArchive(isChecked: true)
+        case .sqlite: try SQLiteArchive("")
+        case .postgresql: try PostgreSQLArchive("\(TestDatabase.url ?? "")#temporary")
         }
     }
 }
 
-/// The only world of a file of SQLite's, which goes with it.
-private final class OwnStore: Store {
-    private let stores: SQLiteStores
-    private let store: any Store
+extension Archive {
+    /// The store of a world of this name.
+    func store(of world: String, seed: Seed) -> WorldStore { WorldStore(world, seed, in: self) }
+}
 
-    init(in stores: SQLiteStores, _ seed: Seed) {
-        self.stores = stores
-        store = stores.store(of: "test", seed: seed)
-    }
-
-    deinit { stores.close() }
-
-    var lastClock: LastClock? { store.lastClock }
-
-    func read<Result: Sendable, Failure: Error>(
-        _ body: (borrowing Snapshot) throws(Failure) -> Result
-    ) throws(Failure) -> Result { try store.read(body) }
-
-    func update<Result: Sendable, Failure: Error>(
-        _ body: (inout Transaction) throws(Failure) -> Result
-    ) throws(Failure) -> Result { try store.update(body) }
-
-    func reset(to seed: Seed, putting: (inout Transaction) -> Void, also: () -> Void) {
-        store.reset(to: seed, putting: putting, also: also)
-    }
-
-    func adopt(_ seed: Seed) { store.adopt(seed) }
-    var lasts: Bool { store.lasts }
-    var isKept: Bool { store.isKept }
-    func resume(_ seed: Seed, rows: Seed) { store.resume(seed, rows: rows) }
-    func remove() { store.remove() }
+extension SeedFormat {
+    /// The format of seeds, for worlds that hold these tests' rows, too.
+    static let tested = SeedFormat(Providers.all, rows: [TableTests.Note.self, ManyRowsTests.Entry.self])
 }
 
 /// A server of PostgreSQL's for tests, where there is one: `UNDERSTUDY_TEST_POSTGRESQL` is its URL.

@@ -21,14 +21,14 @@ struct GrantTests {
         var key: String { "\(account) \(client)" }
     }
 
-    private let store: MemoryStore
+    private let store: WorldStore
 
     /// Ada has granted something to two clients, Grace to one; each grant has a code and both kinds of tokens.
     init() throws {
         let seed = try Seed(
             [SeedSource(name: "seed", text: #"{"clock": {"freeze": true}}"#, directory: ".")],
             format: Providers.seedFormat)
-        store = MemoryStore(seed)
+        store = WorldStore("test", seed)
         try store.update { tables in
             for id in ["ada", "grace"] {
                 tables.put(

@@ -15,10 +15,6 @@ typedef int (*understudy_refuse)(void *context, struct MHD_Connection *connectio
 // Says that this thread is one of libmicrohttpd's workers.
 void understudy_note_worker(void);
 
-// From now on this thread resumes connections and does nothing else, until it sends what wakes libmicrohttpd's workers.
-void understudy_gather_wakes(void);
-void understudy_send_wakes(void);
-
 // Takes one line of libmicrohttpd's log.
 typedef void (*understudy_log_line)(void *context, const char *line);
 

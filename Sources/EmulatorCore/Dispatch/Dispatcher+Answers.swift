@@ -2,24 +2,9 @@ import HTTPServer
 import Logging
 import Time
 
-// What becomes of an answer on its way out: it waits until what it tells is written, and is recorded and logged.
+// An answer on its way out: it is recorded and logged.
 
 extension Dispatcher {
-    /// What `finish` makes of the reply's response, once what was changed for it is written. What the daemon asks itself is part of
-    /// another request, which waits.
-    func written(
-        _ reply: Reply, _ context: RequestContext, finish: @escaping @Sendable (Response) -> Response
-    ) -> Reply {
-        guard context.parent == nil, let call = context.storeCall else { return reply.map(finish) }
-        switch reply {
-        case .now(let response):
-            guard call.endsUnwritten() else { return .now(finish(response)) }
-            return .later { done in call.whenWritten { done(finish(response)) } }
-        case .later(let start):
-            return .later { done in start(done.then { response in call.whenWritten { done(finish(response)) } }) }
-        }
-    }
-
     /// The response, or the refusal that takes its place when the world's store has failed: what was read then isn't true.
     func answered(_ response: Response, _ context: RequestContext) -> Response {
         guard let failure = context.storeCall?.failure else { return response }
@@ -34,7 +19,7 @@ extension Dispatcher {
     /// There is no such world, or it can't be had from the store.
     func noWorld(_ name: String) -> Response {
         let response = Dispatcher.noWorld(name)
-        guard worlds.stores.canFail, let failure = StoreCall.current?.failure else { return response }
+        guard worlds.archive != nil, let failure = StoreCall.current?.failure else { return response }
         return refusal(of: failure, instead: response)
     }
 
@@ -43,7 +28,7 @@ extension Dispatcher {
         _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
     ) -> Response {
         StoreCall.within(context.storeCall) {
-            let time = context.world.timeToRecord
+            let time = context.world.now
             var response = answered(response, context)
             if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
                 // A late answer, or another token than usual, refuses nothing.

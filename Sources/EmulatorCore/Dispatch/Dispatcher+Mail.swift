@@ -124,7 +124,7 @@ extension Dispatcher {
 
     /// All worlds that there are but this one; `nil` when too many of them are held by other replicas only.
     package func otherWorlds(than world: World) -> [World]? {
-        guard worlds.stores.isShared else { return worlds.all.map(\.world).filter { $0.name != world.name } }
+        guard worlds.isShared else { return worlds.all.map(\.world).filter { $0.name != world.name } }
         let others = worlds.list.filter { $0.name != world.name }
         guard others.count(where: { $0.held == nil }) <= Dispatcher.limitOfOthers else { return nil }
         return others.compactMap { worlds.existing($0.name) }

@@ -18,7 +18,7 @@ extension Dispatcher: Network {
 
     /// Worlds that replicas share aren't asked: each would be read from the store for it.
     package func world(thatIssued text: String, besides world: World) -> String? {
-        guard !worlds.stores.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
+        guard !worlds.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
         let others = worlds.all.lazy.map(\.world).filter { $0.name != world.name }.prefix(Dispatcher.askedWorlds)
         return others.first { other in
             providers(of: other).contains { $0.issued(text, in: other) != nil }

@@ -24,7 +24,7 @@ extension Dispatcher {
     func prepare(_ world: World) async -> String? {
         defer { world.preparation.finish() }
         guard world.state.isShared else { return await play(in: world) }
-        var preparation = SharedPreparation(world, by: worlds.stores.replica)
+        var preparation = SharedPreparation(world, by: worlds.archive?.replica ?? 0)
         while true {
             switch preparation.next() {
             case .done, .failed: return nil

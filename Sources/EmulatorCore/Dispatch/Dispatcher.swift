@@ -31,7 +31,7 @@ package final class Dispatcher: Sendable {
         controlToken = nil
         self.providers = providers
         self.worlds = worlds
-        numbers = ExchangeNumbers(of: worlds.stores)
+        numbers = ExchangeNumbers(of: worlds.archive)
         self.scenarios = scenarios
         self.logger = logger
     }
@@ -45,7 +45,7 @@ package final class Dispatcher: Sendable {
         operations = played.operations
         providers = played.providers
         self.worlds = worlds
-        numbers = ExchangeNumbers(of: worlds.stores)
+        numbers = ExchangeNumbers(of: worlds.archive)
         self.scenarios = scenarios
         self.logger = logger
     }
@@ -78,11 +78,9 @@ package final class Dispatcher: Sendable {
 
     package func handle(_ request: Request) -> Reply {
         count()
-        let stores = worlds.stores
-        guard stores.canFail else { return handle(request, from: nil) }
-        if !stores.waits { return StoreCall.within(StoreCall(mayWait: false)) { handle(request, from: nil) } }
+        guard worlds.archive != nil else { return handle(request, from: nil) }
         return .later { [self] done in
-            worlds.stores.threads.run { [self] in
+            WorkThreads.shared.run { [self] in
                 StoreCall.within(StoreCall()) { handle(request, from: nil).deliver(done) }
             }
         }
@@ -106,7 +104,7 @@ package final class Dispatcher: Sendable {
         if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
         let context = RequestContext(
             request: request, id: id, parent: parent, address: address, world: world, began: began,
-            storeCall: worlds.stores.canFail ? StoreCall.current : nil)
+            storeCall: worlds.archive == nil ? nil : StoreCall.current)
         // Requests that the daemon sends itself don't wait for the scenarios: they are part of them, or of a request that
         // has waited.
         guard !scenarios.isEmpty, parent == nil, !world.isPrepared else { return answer(context) }
@@ -205,7 +203,7 @@ package final class Dispatcher: Sendable {
             return .now(complete(refusal, context, nil, client: nil))
         }
         guard operation.traits != nil else {
-            return written(serve(exchange, by: operation), context) { [self] response in
+            return serve(exchange, by: operation).map { [self] response in
                 // What has found out about the store by itself says more of it.
                 let answer = operation.isControl && response.status == 503 ? response : answered(response, context)
                 return identified(answer, request, at: address, id: context.id)
@@ -221,14 +219,10 @@ package final class Dispatcher: Sendable {
         }
         let fault = exchange.appliedFault
         let reply = serve(exchange, by: operation)
-        guard let fault else {
-            return written(reply, context) { [self] in complete($0, context, nil, client: client) }
+        return reply.map { [self] response in
+            if let fault { StoreCall.within(context.storeCall) { context.world.finish(fault) } }
+            return complete(response, context, fault, client: client)
         }
-        let finished = reply.map { response in
-            StoreCall.within(context.storeCall) { context.world.finish(fault) }
-            return response
-        }
-        return written(finished, context) { [self] in complete($0, context, fault, client: client) }
     }
 
     /// Waits for the operation's keys, and runs it, or carries out the fault that is ordered.

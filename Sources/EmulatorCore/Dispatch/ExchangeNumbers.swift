@@ -22,8 +22,8 @@ final class ExchangeNumbers: Sendable {
         last = Atomic(0)
     }
 
-    convenience init(of stores: any WorldStores) {
-        self.init(replica: stores.replica, outlivesProcess: stores.sharedTexts != nil)
+    convenience init(of archive: (any Archive)?) {
+        self.init(replica: archive?.replica ?? 0, outlivesProcess: archive != nil)
     }
 
     var next: Int {

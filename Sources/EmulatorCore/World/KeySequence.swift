@@ -16,7 +16,7 @@ final class KeySequence: Sendable {
     private let turn = Mutex(())
 
     private struct Kept {
-        let store: any Store
+        let store: WorldStore
         /// The row's key.
         let key: String
         /// Whether others may rotate the keys, too.
@@ -201,7 +201,7 @@ final class KeySequence: Sendable {
 
 /// The store of a world's tables, as far as keys are concerned.
 struct KeyStore {
-    let tables: any Store
+    let tables: WorldStore
     /// Whether other daemons may rotate the keys.
     let isShared: Bool
 }

@@ -55,7 +55,7 @@ extension WorldRegistry {
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil
     ) -> Bool {
-        guard stores.isShared else { return replace(world, played, lease, adding: addition) }
+        guard isShared else { return replace(world, played, lease, adding: addition) }
         return turn(of: world.name) { replace(world, played, lease, adding: addition) }
     }
 
@@ -64,7 +64,7 @@ extension WorldRegistry {
     ) -> Bool {
         let earlier = world.state.store.lasts ? world.read { $0.value(StoredSeed.self) } : nil
         // Another replica was first. Where there is none, a reset may have changed what is kept.
-        guard !stores.isShared || earlier == nil || earlier?.digest == world.own?.digest else { return false }
+        guard !isShared || earlier == nil || earlier?.digest == world.own?.digest else { return false }
         let stored = earlier.map {
             addition == nil ? StoredSeed(of: played.seed, rows: played.seed) : $0.extended(to: played.seed)
         }

@@ -19,13 +19,13 @@ package final class World: Sendable {
 
     init(
         name: String, seed: Seed, keys: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
-        budget: ProcessBudget, stores: any WorldStores = MemoryStores()
+        budget: ProcessBudget, archive: (any Archive)? = nil
     ) {
         self.name = name
         self.seed = seed
         self.budget = budget
-        let store = stores.store(of: name, seed: seed)
-        state = WorldState(name, seed, budget, store, isShared: stores.isShared)
+        let store = WorldStore(name, seed, in: archive)
+        state = WorldState(name, seed, budget, store, isShared: archive?.isShared ?? false)
         self.keys = KeyRings(keys, generator: generator, in: state.keyStore, resumes: true)
         caches = WorldCaches()
         own = nil
@@ -116,10 +116,6 @@ package final class World: Sendable {
     }
 
     package var now: Instant { read { $0.now } }
-
-    /// The time for the recording, which needn't wait for the lock. It may come from a change of the clock that isn't written yet, and
-    /// never will be when the store fails.
-    var timeToRecord: Instant { state.store.lastClock?.now ?? now }
 
     /// The same where no request waits, so that a store that fails is told here: then it is the machine's time.
     func now(orTelling consequence: String) -> Instant {

@@ -51,35 +51,3 @@ package struct WorldClock: WorldValue {
         frozenAt = nil
     }
 }
-
-/// A copy of a world's clock, which is read without the world's lock.
-package final class LastClock: Sendable {
-    /// The time at which the clock stands still, or how far it is moved, in milliseconds; in the lowest bit, whether it stands still.
-    private let packed = Atomic<Int64>(LastClock.unknown)
-    private static let unknown = Int64.min
-
-    func note(_ clock: WorldClock) {
-        let value = clock.packed
-        // Workers share it: what is the same isn't written again.
-        if packed.load(ordering: .relaxed) != value { packed.store(value, ordering: .relaxed) }
-    }
-
-    /// The world begins afresh, or is read again: its clock isn't known until it is next noted.
-    func forget() { packed.store(LastClock.unknown, ordering: .relaxed) }
-
-    /// The world's time; `nil` where the clock isn't known.
-    var now: Instant? {
-        let value = packed.load(ordering: .relaxed)
-        return value == LastClock.unknown ? nil : WorldClock.now(packed: value)
-    }
-}
-
-extension WorldClock {
-    // Both numbers are less than 4e14, so that nothing is lost by the shift.
-
-    fileprivate var packed: Int64 { frozenAt.map { $0.milliseconds << 1 | 1 } ?? offset.milliseconds << 1 }
-
-    fileprivate static func now(packed: Int64) -> Instant? {
-        packed & 1 == 1 ? Instant(milliseconds: packed >> 1) : MachineClock.now + .milliseconds(packed >> 1)
-    }
-}

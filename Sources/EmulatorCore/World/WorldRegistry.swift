@@ -55,34 +55,41 @@ package final class WorldRegistry: Sendable {
     /// Empty where worlds aren't shared.
     let turns: [Turn]
     package let budget: ProcessBudget
-    package let stores: any WorldStores
+    /// `nil` where worlds are in memory only.
+    package let archive: (any Archive)?
     /// The machine's monotonic clock, in seconds.
     let now: @Sendable () -> Int
 
     package init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
-        unnamed: String = WorldRegistry.defaultName, stores: any WorldStores = MemoryStores(),
+        unnamed: String = WorldRegistry.defaultName, archive: (any Archive)? = nil,
         now: @escaping @Sendable () -> Int = { MachineClock.uptime }
     ) {
         self.unnamed = unnamed
         self.seed = seed
         self.generator = generator
         self.budget = budget
-        self.stores = stores
+        self.archive = archive
         self.now = now
         keys = KeyRings.seeded(seed)
-        first = World(name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget, stores: stores)
+        first = World(name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget, archive: archive)
         first.state.lastUse.store(now(), ordering: .relaxed)
         state = Mutex(State(worlds: [unnamed: first], lastSweep: now()))
-        turns = stores.isShared ? (0..<Turn.count).map { _ in Turn() } : []
+        turns = archive?.isShared == true ? (0..<Turn.count).map { _ in Turn() } : []
     }
+
+    /// Whether other daemons may read and change the same worlds.
+    package var isShared: Bool { archive?.isShared ?? false }
+
+    /// How what keeps the worlds is.
+    package var health: StoreHealth { archive?.health ?? StoreHealth(kind: "memory") }
 
     /// The world of requests that name none.
     package var main: World { existing(unnamed) ?? first }
 
     /// A world as it is in the store, or a new one.
     func made(_ name: String) -> World {
-        World(name: name, seed: seed, keys: keys, generator: generator, budget: budget, stores: stores)
+        World(name: name, seed: seed, keys: keys, generator: generator, budget: budget, archive: archive)
     }
 
     package var count: Int { state.withLock { $0.worlds.count } }
@@ -100,7 +107,7 @@ package final class WorldRegistry: Sendable {
             )
         }
         // Freed outside the lock.
-        if !stores.isShared { for world in gone { world.state.store.remove() } }
+        _ = consume gone
         return worlds.sorted { $0.world.name < $1.world.name }
     }
 
@@ -108,7 +115,7 @@ package final class WorldRegistry: Sendable {
     /// tells `StoreCall`. Where worlds are shared, what others have done is seen in it that happened before the request came.
     package func world(_ name: String) -> World? {
         guard WorldName.isValid(name) else { return nil }
-        if stores.isShared { return shared(name, makes: true) }
+        if isShared { return shared(name, makes: true) }
         let now = now()
         let (world, gone, before) = state.withLock { state -> (World?, [World], Counts) in
             let before = state.counts
@@ -131,14 +138,14 @@ package final class WorldRegistry: Sendable {
             state.worlds[name] = world
             return (world, gone, before)
         }
-        for world in gone { forget(world) }
+        for world in gone { world.streams.endAll() }
         if !gone.isEmpty || world == nil { tell(before) }
         return world
     }
 
     /// The world of this name, if it has been made, by whichever daemon.
     package func existing(_ name: String) -> World? {
-        stores.isShared && WorldName.isValid(name) ? shared(name, makes: false) : held(name)
+        isShared && WorldName.isValid(name) ? shared(name, makes: false) : held(name)
     }
 
     /// The world of this name, if this daemon holds it.
@@ -154,7 +161,7 @@ package final class WorldRegistry: Sendable {
         budget.recordings.close()
         // Freed outside the lock.
         _ = consume worlds
-        stores.close()
+        archive?.close()
     }
 
     /// Puts one world in the place of another. `false` when that isn't there any more.
@@ -169,17 +176,13 @@ package final class WorldRegistry: Sendable {
     /// Drops a world and closes its ports; its next use makes it afresh. `false` when there is none, or it is the one of requests that name none.
     package func drop(_ name: String) -> Bool {
         guard name != unnamed else { return false }
-        guard !stores.isShared else { return dropShared(name) }
-        stores.tryAgain()
-        if let failure = stores.health.failure {
-            StoreCall.current?.note(failure)
-            return false
-        }
-        let world = state.withLock { $0.worlds.removeValue(forKey: name) }
-        world?.closePorts()
-        world?.forgetMail()
-        if let world { forget(world) }
-        return world != nil
+        guard !isShared else { return dropShared(name) }
+        guard let world = held(name) else { return false }
+        do throws(StoreFailure) { try StoreCall.checked { remove(world) } } catch { return false }
+        world.closePorts()
+        world.forgetMail()
+        world.streams.endAll()
+        return true
     }
 
     /// Drops a world that was made for a call which is refused, unless somebody has used it meanwhile.
@@ -187,10 +190,12 @@ package final class WorldRegistry: Sendable {
         if world.isUntouched { _ = drop(world.name) }
     }
 
-    /// What is left to do when a world has gone, outside the lock.
-    private func forget(_ world: World) {
-        world.state.store.remove()
-        world.streams.endAll()
+    /// Removes a world, so that one of the same name is another.
+    private func remove(_ world: World) {
+        state.withLock { state in
+            world.state.store.remove()
+            if state.worlds[world.name]?.state === world.state { state.worlds[world.name] = nil }
+        }
     }
 
     /// Lets idle worlds go, and returns them.
@@ -202,7 +207,9 @@ package final class WorldRegistry: Sendable {
         }
         for world in gone { state.worlds[world.name] = nil }
         // Where worlds are shared, they go from memory only.
-        if !stores.isShared { state.counts.idle += gone.count }
+        guard !isShared else { return gone }
+        for world in gone { world.state.store.remove() }
+        state.counts.idle += gone.count
         return gone
     }
 
@@ -216,7 +223,10 @@ package final class WorldRegistry: Sendable {
                 .prefix(WorldRegistry.evictionCount).filter { !$0.recording.isListenedTo }
             state.counts.changed += gone.count
         }
-        for world in gone { state.worlds[world.name] = nil }
+        for world in gone {
+            state.worlds[world.name] = nil
+            world.state.store.remove()
+        }
         return gone
     }
 

@@ -11,7 +11,7 @@ final class WorldState: Sendable {
     let inboxSize: MailBudget.Part
     let preparation = Preparation()
     let streams = OpenStreams()
-    let store: any Store
+    let store: WorldStore
     /// Whether other daemons may change the world.
     let isShared: Bool
     let openedPorts = Mutex<[WorldPorts.Kind: WorldPorts.Opened]>([:])
@@ -25,7 +25,7 @@ final class WorldState: Sendable {
     /// Whether a fault may be queued. Asked before the lock is taken: workers that wait for it cost more than what they do.
     let mayHaveFaults: Atomic<Bool>
 
-    init(_ name: String, _ seed: Seed, _ budget: ProcessBudget, _ store: any Store, isShared: Bool) {
+    init(_ name: String, _ seed: Seed, _ budget: ProcessBudget, _ store: WorldStore, isShared: Bool) {
         self.isShared = isShared
         recording = budget.recordings.recording(of: name)
         inboxListeners = Listeners(on: inboxQueue)

@@ -14,10 +14,10 @@ package struct MailTrace: Sendable {
     /// One of this daemon's own.
     package init() { token = MailTrace.makeToken() }
 
-    /// The one of all who share their worlds by `stores`; one of this daemon's own where they aren't shared.
-    package init(sharedBy stores: any WorldStores) throws(StoreFailure) {
+    /// The one of all who share their worlds by `archive`; one of this daemon's own where they aren't shared.
+    package init(sharedBy archive: (any Archive)?) throws(StoreFailure) {
         let made = MailTrace.makeToken()
-        token = stores.isShared ? try stores.sharedTexts?.text("mailTrace", orKeep: made) ?? made : made
+        token = if let archive, archive.isShared { try archive.text("mailTrace", orKeep: made) } else { made }
     }
 
     private static func makeToken() -> String {

@@ -15,13 +15,13 @@ final class Replica: Sendable {
     let dispatcher: Dispatcher
 
     init(
-        of stores: any WorldStores, seed text: String? = nil, scenarios: [String] = [],
+        of archive: any Archive, seed text: String? = nil, scenarios: [String] = [],
         now: @escaping @Sendable () -> Int = { 0 }
     ) throws {
         let input = text.map { SeedInput.json($0) } ?? .builtIn
         let seed = try SeedInput.load([input])
         worlds = WorldRegistry(
-            seed: seed, generator: KeyGenerator(texts: stores.sharedTexts), stores: stores, now: now)
+            seed: seed, generator: KeyGenerator(texts: archive), archive: archive, now: now)
         var options = RunningServer.Options()
         options.scenarios = scenarios
         dispatcher = try Composition.dispatcher(seed, worlds, options)
@@ -104,15 +104,15 @@ enum SharedStores: String, CaseIterable, CustomTestStringConvertible {
             case .memory:
                 let memory = SharedMemory()
                 schema = nil
-                a = try Replica(of: memory.stores(replica: 1), scenarios: scenarios)
-                b = try Replica(of: memory.stores(replica: 2), scenarios: scenarios)
+                a = try Replica(of: memory.archive(replica: 1), scenarios: scenarios)
+                b = try Replica(of: memory.archive(replica: 2), scenarios: scenarios)
             case .postgresql:
                 let name = "test_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
                 let base = TestDatabase.url ?? ""
                 let url = "\(base)\(base.contains("?") ? "&" : "?")options=-csearch_path%3D\(name)"
                 schema = name
-                a = try Replica(of: PostgreSQLStores(url), scenarios: scenarios)
-                b = try Replica(of: PostgreSQLStores(url), scenarios: scenarios)
+                a = try Replica(of: PostgreSQLArchive(url), scenarios: scenarios)
+                b = try Replica(of: PostgreSQLArchive(url), scenarios: scenarios)
             }
         }
 

@@ -119,8 +119,8 @@ struct SharedKeyTests {
     @Test("a rotation that can't be written isn't used")
     func unwritten() throws {
         let memory = SharedMemory()
-        let a = try Replica(of: memory.stores(replica: 1))
-        let b = try Replica(of: memory.stores(replica: 2))
+        let a = try Replica(of: memory.archive(replica: 1))
+        let b = try Replica(of: memory.archive(replica: 2))
         let begun = published(a)
         let world = try #require(a.worlds.existing("default"))
         memory.fail(StoreFailure(.readOnly, "the database has become read-only"))

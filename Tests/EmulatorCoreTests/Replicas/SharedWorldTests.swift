@@ -32,7 +32,7 @@ struct SharedWorldTests {
     @Test("a request refreshes its world once, however much is done for it")
     func refreshes() throws {
         let memory = SharedMemory()
-        let a = try Replica(of: memory.stores(replica: 1))
+        let a = try Replica(of: memory.archive(replica: 1))
         _ = a.call("GET", "accounts")
         let before = memory.refreshes
         #expect(a.call("POST", "scenarios/clock-ahead").status < 500)
@@ -131,8 +131,8 @@ struct SharedWorldTests {
     @Test("while the store fails, requests are refused, and nothing of it stays")
     func failing() throws {
         let memory = SharedMemory()
-        let a = try Replica(of: memory.stores(replica: 1))
-        let b = try Replica(of: memory.stores(replica: 2))
+        let a = try Replica(of: memory.archive(replica: 1))
+        let b = try Replica(of: memory.archive(replica: 2))
         memory.fail(StoreFailure(.gone, "the database has stopped"))
         for world in [nil, "new"] {
             let refusal = a.call("POST", "outcomes", SharedWorldTests.order, world: world)
@@ -157,7 +157,7 @@ struct SharedWorldTests {
             let id = try #require(replica.call("GET", "worlds").header("Understudy-Request"))
             numbers.append(try #require(RecordedExchange.number(of: id)))
         }
-        #expect(numbers.map { $0 % 10_000 } == [a, b, b, a, b].map(\.worlds.stores.replica))
+        #expect(numbers.map { $0 % 10_000 } == [a, b, b, a, b].map(\.worlds.archive?.replica))
         #expect(Set(numbers).count == numbers.count)
         let one = ExchangeNumbers(replica: 7, outlivesProcess: true)
         let many = (0..<2_000).map { _ in one.next }
@@ -179,7 +179,7 @@ struct IdleSharedWorldTests {
 
     private func replica(_ number: Int) throws -> Replica {
         try Replica(
-            of: memory.stores(replica: number), now: { [memory] in memory.clock.load(ordering: .relaxed) })
+            of: memory.archive(replica: number), now: { [memory] in memory.clock.load(ordering: .relaxed) })
     }
 
     private func pass(_ seconds: Int) { memory.clock.add(seconds, ordering: .relaxed) }
@@ -232,7 +232,9 @@ struct IdleSharedWorldTests {
     func limit() throws {
         let a = try replica(1)
         memory.state.withLock { state in
-            for number in 1..<WorldRegistry.limit { state.worlds["w\(number)"] = SharedMemory.Contents() }
+            for number in 1..<WorldRegistry.limit {
+                state.worlds["w\(number)"] = MemoryArchive.World(id: Int64(number + 1_000), lastUse: 0)
+            }
         }
         try a.worlds.compareWithAll()
         #expect(a.worlds.world("more") == nil)

@@ -20,7 +20,7 @@ struct ManyAtOnceTests {
         }
     }
 
-    @Test("are all answered when they have waited, and their answers come together", arguments: [1, 2])
+    @Test("are all answered when they have waited, and their answers come at once", arguments: [1, 2])
     func answeredTogether(workers: Int) throws {
         var options = Server.Options()
         options.workers = workers
@@ -35,7 +35,7 @@ struct ManyAtOnceTests {
                 defer { waiting = [] }
                 return waiting
             }
-            ResumedConnections.together { for done in answered { done(Response(status: 204)) } }
+            for done in answered { done(Response(status: 204)) }
             for wire in wires { #expect(try wire.receive().status == 204) }
         }
     }

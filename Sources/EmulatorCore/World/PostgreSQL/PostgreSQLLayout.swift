@@ -1,7 +1,7 @@
 import Platform
 import PostgreSQL
 
-/// Makes the schema and the tables in which worlds are kept, or brings them up to this version. Several daemons may do so at once.
+/// Makes the schema and the tables in which worlds are kept. Several daemons may do so at once.
 struct PostgreSQLLayout {
     private let pool: PostgreSQLPool
 
@@ -11,11 +11,13 @@ struct PostgreSQLLayout {
         let connection = try pool.connect()
         for attempt in 1... {
             do throws(PostgreSQLError) {
-                guard let version = try upgraded(connection) else { return }
+                guard let version = try otherVersion(connection) else { return }
+                let isNewer = version > PostgreSQLSchema.version
                 throw PostgreSQLError(
                     .refused,
-                    "it was written by a newer version of understudy (its schema is \(version), this one's "
-                        + "\(PostgreSQLSchema.version)): use that version")
+                    "it was written by \(isNewer ? "a newer" : "an earlier") version of understudy (its schema is \(version), "
+                        + "this one's \(PostgreSQLSchema.version)): "
+                        + (isNewer ? "use that version" : "use another schema (?options=-csearch_path%3DNAME)"))
             } catch {
                 // Where another daemon makes the same tables now, they are there a moment later.
                 guard attempt < 20, PostgreSQLLayout.isRivals(error), !connection.isBroken else {
@@ -40,8 +42,8 @@ struct PostgreSQLLayout {
 
     private func call(_ sql: String) -> PostgreSQLCall { PostgreSQLStatement(sql, sql)() }
 
-    /// The version of what is there, where that is newer than this program's.
-    private func upgraded(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int? {
+    /// Makes what isn't there. Returns the version of what is there, where that is another than this program's.
+    private func otherVersion(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int? {
         let path = try run(connection, [call("SELECT current_schema(), current_setting('search_path')")])[0]
         if path.isNull(0, 0) {
             guard let name = PostgreSQLLayout.firstSchema(path.text(0, 1)) else {
@@ -50,16 +52,14 @@ struct PostgreSQLLayout {
             try run(connection, [call("CREATE SCHEMA IF NOT EXISTS \"\(name)\"")])
         }
         let known = try run(connection, [call("SELECT to_regclass('understudy_meta') IS NOT NULL")])[0]
-        var version = 0
         if known.bytes(0, 0) == [1] {
             let text = try run(connection, [PostgreSQLSchema.text(.text("schema"))])[0]
-            version = Int(text.text(0, 0)) ?? 0
+            let version = Int(text.text(0, 0)) ?? 0
+            return version == PostgreSQLSchema.version ? nil : version
         }
-        guard version < PostgreSQLSchema.version else { return version > PostgreSQLSchema.version ? version : nil }
-        var calls = [PostgreSQLSchema.begin()]
-        for upgrade in PostgreSQLSchema.upgrades[version...] { calls += upgrade.map { call($0) } }
+        let calls = PostgreSQLSchema.tables.map { call($0) }
         // Prepared one after the other: a statement can't be prepared before its table is there.
-        try run(connection, calls + [PostgreSQLSchema.commit()])
+        try run(connection, [PostgreSQLSchema.begin()] + calls + [PostgreSQLSchema.commit()])
         return nil
     }
 

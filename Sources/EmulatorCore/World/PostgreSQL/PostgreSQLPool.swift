@@ -230,9 +230,9 @@ final class PostgreSQLPool: Sendable {
                 throw PostgreSQLError(
                     .refused, "the database is read-only, as a standby is", state: PostgreSQLSchema.readOnlyState)
             }
-            guard version > PostgreSQLSchema.version else { return connection }
+            guard version != PostgreSQLSchema.version else { return connection }
         } catch { throw StoreFailure(error) }
-        throw StoreFailure(.newer, "PostgreSQL: a newer version of understudy has changed how worlds are kept")
+        throw StoreFailure(.newer, "PostgreSQL: another version of understudy has changed how worlds are kept")
     }
 
     private static func settings(_ schema: String?) -> [PostgreSQLCall] {

@@ -4,15 +4,13 @@ import PostgreSQL
 /// How worlds lie in a database of PostgreSQL's.
 ///
 /// A world has a version, which rises with each change, and its changes of the last minutes, from which daemons that hold the world
-/// learn what others did. Its rows are for those that don't hold it yet. Rows are in the order of their places: the version that
-/// added them, and their number in it. Values that a world has one of are rows of a table without a name. Keys and values are
-/// bytes: a text of PostgreSQL's can't hold U+0000.
+/// learn what others did. Its rows are for those that don't hold it yet; they are in the order of their places. Values that a world
+/// has one of are rows of a table without a name. Keys and values are bytes: a text of PostgreSQL's can't hold U+0000.
 enum PostgreSQLSchema {
     /// Changes with the layout. What declarations of tables say of their rows isn't part of it.
-    static let version = 2
+    static let version = 3
 
-    /// What makes each version from the one before it.
-    static let upgrades: [[String]] = [
+    static let tables =
         [
             "CREATE TABLE understudy_meta(name text PRIMARY KEY, value text NOT NULL)",
             """
@@ -21,36 +19,26 @@ enum PostgreSQLSchema {
             """,
             """
             CREATE TABLE understudy_worlds(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE,
-                version bigint NOT NULL, beginning bigint NOT NULL, owner bigint NOT NULL DEFAULT 0,
-                wanted timestamptz, used timestamptz NOT NULL DEFAULT now())
+                version bigint NOT NULL, beginning bigint NOT NULL, used timestamptz NOT NULL DEFAULT now())
             """,
             """
             CREATE TABLE understudy_rows(world bigint NOT NULL, "table" text NOT NULL, key bytea NOT NULL,
-                place bigint NOT NULL, kind bigint NOT NULL, value bytea NOT NULL, moved bytea NOT NULL,
-                PRIMARY KEY(world, "table", key))
+                place bigint NOT NULL, kind bigint NOT NULL, value bytea NOT NULL, PRIMARY KEY(world, "table", key))
             """,
             """
             CREATE TABLE understudy_changes(world bigint NOT NULL, version bigint NOT NULL, before bigint NOT NULL,
                 writer bigint NOT NULL, at timestamptz NOT NULL DEFAULT now(), body bytea NOT NULL, PRIMARY KEY(world, version))
             """,
             "CREATE INDEX understudy_changes_by_time ON understudy_changes(at)",
-            "INSERT INTO understudy_meta VALUES ('schema', '1')",
+            "INSERT INTO understudy_meta VALUES ('schema', '\(version)')",
             "INSERT INTO understudy_meta VALUES ('replicas', '')",
-        ] + RecordingSchema.tables,
-        [
-            // Worlds had owners.
-            "ALTER TABLE understudy_worlds DROP COLUMN owner, DROP COLUMN wanted",
-            "UPDATE understudy_meta SET value = '2' WHERE name = 'schema'",
-        ],
-    ]
+        ] + RecordingSchema.tables
 
     /// The kind of a row that holds a value of the world.
-    static let valueKind: Int64 = 4
+    static let valueKind: Int64 = 3
     /// Changes of the last minutes stay.
     static let changeLife = "2 minutes"
-    /// A version is as many places.
-    static let placesOfVersion: Int64 = 1 << 20
-    /// What a version may be, so that there is a number for each of its places.
+    /// What a version may be: a hundred thousand changes a second for a year.
     private static let versions: ClosedRange<Int64> = 0...(1 << 42)
 
     /// A version that was read.
@@ -163,21 +151,16 @@ enum PostgreSQLSchema {
     static let putRow = statement(
         "put_row",
         """
-        INSERT INTO understudy_rows(world, "table", key, place, kind, value, moved) VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO understudy_rows(world, "table", key, place, kind, value) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (world, "table", key) DO UPDATE
-        SET place = excluded.place, kind = excluded.kind, value = excluded.value, moved = excluded.moved
-        """)
-    static let changeRow = statement(
-        "change_row",
-        """
-        UPDATE understudy_rows SET kind = $4, value = $5, moved = $6 WHERE world = $1 AND "table" = $2 AND key = $3
+        SET place = excluded.place, kind = excluded.kind, value = excluded.value
         """)
     static let removeRow = statement(
         "remove_row", #"DELETE FROM understudy_rows WHERE world = $1 AND "table" = $2 AND key = $3"#)
     static let openRows = statement(
         "open_rows",
         """
-        DECLARE understudy_loading NO SCROLL CURSOR FOR SELECT "table", key, kind, place, value, moved
+        DECLARE understudy_loading NO SCROLL CURSOR FOR SELECT "table", key, kind, place, value
         FROM understudy_rows WHERE world = (SELECT id FROM understudy_worlds WHERE name = $1) ORDER BY place
         """)
     static let rowCount = 2_000

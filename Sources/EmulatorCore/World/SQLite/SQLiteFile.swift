@@ -1,7 +1,7 @@
 import Platform
 import SQLite
 
-/// The file in which SQLite keeps all worlds of a daemon. Only used while the lock of the stores is held.
+/// The file in which SQLite keeps all worlds of a daemon. One thread uses it at a time.
 ///
 /// What was committed outlives the process, however it ends. The system writes it to the disk later: a machine that loses its power
 /// may lose the last seconds, but never a part of a change. <https://www.sqlite.org/pragma.html#pragma_synchronous>
@@ -9,10 +9,6 @@ final class SQLiteFile {
     let path: String
     let database: SQLiteDatabase
     let statements: SQLiteSchema.Statements
-    /// The numbers of tables, by their names.
-    private var tables: [String: Int64] = [:]
-    /// Those that the change that is under way has added.
-    private var addedTables: [String] = []
     private let lock: SQLiteFileLock
 
     /// Opens the file or makes it.
@@ -52,10 +48,6 @@ final class SQLiteFile {
             try database.execute("PRAGMA wal_autocheckpoint = 4000")
             if try SQLiteFile.pragma("user_version", database) == 0 { try SQLiteFile.lay(database) }
             statements = try SQLiteSchema.Statements(database)
-            try statements.tables.each { row in
-                tables[row.text(0)] = row.integer(1)
-                return true
-            }
         } catch {
             throw SQLiteStartFailure(path, error)
         }
@@ -75,6 +67,10 @@ final class SQLiteFile {
         let isEmpty = try isEmpty(database)
         guard application == SQLiteSchema.applicationID || (application == 0 && version == 0 && isEmpty) else {
             return "it is another program's database"
+        }
+        guard version == 0 || version >= SQLiteSchema.version else {
+            return "it was written by an earlier version of understudy (its schema is \(version), this one's "
+                + "\(SQLiteSchema.version)): start with another file"
         }
         guard version <= SQLiteSchema.version else {
             return "it was written by a newer version of understudy (its schema is \(version), this one's "
@@ -100,21 +96,6 @@ final class SQLiteFile {
             """)
     }
 
-    /// The number of a table. A change is under way, of which a new one is a part.
-    func number(ofTable name: String) throws(SQLiteError) -> Int64 {
-        if let number = tables[name] { return number }
-        let number = Int64(tables.count) + 1
-        try statements.addTable.run(.integer(number), .text(name))
-        tables[name] = number
-        addedTables.append(name)
-        return number
-    }
-
-    /// The names of tables, by their numbers.
-    var tableNames: [Int64: String] {
-        Dictionary(tables.map { name, number in (number, name) }, uniquingKeysWith: { first, _ in first })
-    }
-
     // MARK: - Changes
 
     /// Whether what is written is still found at the path.
@@ -124,28 +105,17 @@ final class SQLiteFile {
     }
 
     /// Runs `body`, which changes the file: all that it does, or nothing.
-    func change(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        defer { addedTables = [] }
+    func change<Value>(_ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value {
         do throws(SQLiteError) {
             try expectPlace()
             try statements.begin.run()
-            try body()
+            let value = try body()
             try statements.commit.run()
+            return value
         } catch {
-            for name in addedTables { tables[name] = nil }
             // SQLite has done it itself where it couldn't write.
             if database.isInTransaction { try? statements.rollback.run() }
-            // Whoever mends a damaged file needn't start the daemon again.
-            database.releaseMemory()
             throw error
-        }
-    }
-
-    /// Tries whether a change can be written.
-    func tryWriting() throws(SQLiteError) {
-        // As much as a large request may write: what is full has no room for it.
-        try change { () throws(SQLiteError) in
-            try statements.setText.run(.text("tried"), .text(String(repeating: "-", count: 65_536)))
         }
     }
 

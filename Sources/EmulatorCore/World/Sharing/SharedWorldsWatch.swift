@@ -61,7 +61,7 @@ extension WorldRegistry {
 
     /// Tells the others which worlds were used here since they were told last.
     func noteUses() throws(StoreFailure) {
-        guard let directory = stores.directory else { return }
+        guard let directory = archive?.directory else { return }
         let names = state.withLock { state in
             defer { state.sharing.used = [] }
             return state.sharing.used
@@ -74,7 +74,7 @@ extension WorldRegistry {
 
     /// Counts the worlds that there are, and lets those go that others have removed and nobody has asked for here since.
     func compareWithAll() throws(StoreFailure) {
-        guard let directory = stores.directory else { return }
+        guard let directory = archive?.directory else { return }
         let there = Set(try directory.list().map(\.name))
         let missing = state.withLock { state in
             state.sharing.count = there.count
@@ -92,7 +92,7 @@ extension WorldRegistry {
         let gone = state.withLock { sweep(&$0, now) }
         // Freed outside the lock.
         _ = consume gone
-        guard forAll, let directory = stores.directory else { return }
+        guard forAll, let directory = archive?.directory else { return }
         let removed = try directory.removeIdle(
             WorldRegistry.idleLimit + SharedWorldsWatch.delay, atMost: WorldRegistry.limit, but: unnamed)
         note(removed, as: \.idle)

@@ -68,7 +68,7 @@ extension WorldRegistry {
         turn(of: name) {
             if let world = held(name) { return world }
             do throws(StoreFailure) {
-                guard let directory = stores.directory else { return nil }
+                guard let directory = archive?.directory else { return nil }
                 let isThere = try directory.has(name)
                 if !isThere {
                     guard makes, try makeRoom(in: directory) else { return nil }
@@ -206,7 +206,7 @@ extension WorldRegistry {
     /// for.
     package var list: [ListedWorld] {
         let here = all
-        guard let directory = stores.directory else {
+        guard let directory = archive?.directory else {
             return here.map {
                 ListedWorld(name: $0.world.name, idle: $0.idle, held: $0.world, recording: $0.world.recording)
             }

@@ -67,7 +67,7 @@ extension World {
         writer.member("seed", .string(seed.document.text))
         try writer.list("keys", keys.stored.map { key throws(StoreFailure) in try coder.encode(key) })
         writer.begin("values")
-        for value in values { try writer.member(World.name(of: value), coder.encode(value)) }
+        for value in values { try writer.member(World.name(of: value), json: coder.encode(value)) }
         writer.end()
         writer.begin("tables")
         for table in tables where !table.rows.isEmpty {
@@ -103,19 +103,22 @@ private struct SnapshotWriter {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    mutating func member(_ name: String, _ value: JSONValue) { member(name, value.serialized()) }
-
-    mutating func member(_ name: String, _ value: [UInt8]) {
+    mutating func member(_ name: String, _ value: JSONValue) {
         self.name(name)
-        bytes += value
+        bytes += value.serialized()
     }
 
-    mutating func list(_ name: String, _ elements: [[UInt8]]) {
+    mutating func member(_ name: String, json: String) {
+        self.name(name)
+        bytes += json.utf8
+    }
+
+    mutating func list(_ name: String, _ elements: [String]) {
         self.name(name)
         bytes += Array("[\n".utf8)
         for (place, element) in elements.enumerated() {
             if place > 0 { bytes += Array(",\n".utf8) }
-            bytes += element
+            bytes += element.utf8
         }
         bytes.append(UInt8(ascii: "]"))
     }

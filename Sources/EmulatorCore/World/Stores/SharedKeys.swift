@@ -12,13 +12,13 @@ extension SharedTexts {
     ) throws(StoreFailure) -> [KeyGenerator.NamedKey] {
         let stored = keys.compactMap { StoredKey($0) }
         guard stored.count == keys.count else { throw StoreFailure(.undeclared, "a key can't be written") }
-        let text = String(decoding: try StoredCoder(profiles: []).encode(stored), as: UTF8.self)
+        let text = try StoredCoder(profiles: []).encode(stored)
         let kept = try self.text(name, orKeep: text)
         return kept == text ? keys : try read(kept)
     }
 
     private func read(_ text: String) throws(StoreFailure) -> [KeyGenerator.NamedKey] {
-        let stored = try StoredCoder(profiles: []).decode([StoredKey].self, from: Array(text.utf8))
+        let stored = try StoredCoder(profiles: []).decode([StoredKey].self, from: text)
         let keys = stored.compactMap(\.named)
         guard keys.count == stored.count else { throw StoreFailure(.unreadable, "a key can't be read") }
         return keys

@@ -63,26 +63,18 @@ package struct StoreFailure: Error, Equatable {
     }
 }
 
-/// What goes on for one request from outside, with the requests that the daemon sends itself for it: told by stores that fail.
+/// Collects the failure of a store during one request from outside, with the requests that the daemon sends itself for it.
 package final class StoreCall: Sendable {
-    /// Of the request that is answered here; `nil` where there is none, and with a store that can't fail.
+    /// That of the request that is answered here; `nil` where there is none, and without an archive.
     @TaskLocal static var current: StoreCall?
 
     private struct State {
         var failure: StoreFailure?
-        /// Stores of worlds of which is known what happened before the call: a few.
+        /// Stores that were refreshed during the call: a few.
         var refreshed: [ObjectIdentifier] = []
-        /// The last change that the call has made or seen and that may not be written yet.
-        var unwritten: (changes: any UnwrittenChanges, position: Int)?
-        /// Whether its answer waits for nothing that is changed from now on.
-        var isAnswered = false
     }
 
     private let state = Mutex(State())
-    /// Whether its thread may wait for the store. Those of libmicrohttpd may not.
-    let mayWait: Bool
-
-    init(mayWait: Bool = true) { self.mayWait = mayWait }
 
     /// The first failure.
     var failure: StoreFailure? { state.withLock { $0.failure } }
@@ -90,57 +82,18 @@ package final class StoreCall: Sendable {
     func note(_ failure: StoreFailure) { state.withLock { if $0.failure == nil { $0.failure = failure } } }
 
     /// Whether it is known here what others had done in the world before the call.
-    func hasRefreshed(_ store: any Store) -> Bool {
+    func hasRefreshed(_ store: WorldStore) -> Bool {
         state.withLock { $0.refreshed.contains(ObjectIdentifier(store)) }
     }
 
-    func noteRefreshed(_ store: any Store) { state.withLock { $0.refreshed.append(ObjectIdentifier(store)) } }
+    func noteRefreshed(_ store: WorldStore) { state.withLock { $0.refreshed.append(ObjectIdentifier(store)) } }
 
-    // MARK: - Changes that aren't written yet
-
-    /// The call has made or seen the change at this position.
-    func note(_ position: Int, of changes: any UnwrittenChanges) {
-        state.withLock { state in
-            if position > state.unwritten?.position ?? 0 { state.unwritten = (changes: changes, position: position) }
-        }
-    }
-
-    /// Calls `done` once all that the call has made or seen is written, at once if it is. What fails is noted.
-    func whenWritten(_ done: @escaping @Sendable () -> Void) {
-        guard let (changes, position) = end() else { return done() }
-        changes.whenWritten(position) { [self] failure in
-            if let failure { note(failure) }
-            done()
-        }
-    }
-
-    /// The call is answered. Whether it has made or seen something that may not be written.
-    func endsUnwritten() -> Bool {
-        guard let (changes, position) = end() else { return false }
-        return !changes.isWritten(position)
-    }
-
-    /// What is changed for it later is written though nobody waits for that.
-    private func end() -> (changes: any UnwrittenChanges, position: Int)? {
-        state.withLock { state in
-            state.isAnswered = true
-            return state.unwritten
-        }
-    }
-
-    var isAnswered: Bool { state.withLock { $0.isAnswered } }
-
-    private func waitUntilWritten() {
-        guard let (changes, position) = end() else { return }
-        if let failure = changes.waitUntilWritten(position) { note(failure) }
-    }
-
-    /// Runs `body`, which belongs to no request, and says whether the store has failed meanwhile: then what `body` has read isn't so,
-    /// and what it has changed isn't changed.
+    /// Runs `body`, which belongs to no request.
+    ///
+    /// - Throws: How the store has failed meanwhile: then what `body` has read isn't so, and what it has changed isn't changed.
     package static func checked<Result>(_ body: () -> Result) throws(StoreFailure) -> Result {
         let call = StoreCall()
         let result = $current.withValue(call) { body() }
-        call.waitUntilWritten()
         if let failure = call.failure {
             current?.note(failure)
             throw failure
@@ -153,16 +106,4 @@ package final class StoreCall: Sendable {
         guard let call, current !== call else { return body() }
         return $current.withValue(call) { body() }
     }
-}
-
-/// Changes that are in memory, and on their way to where worlds are kept.
-protocol UnwrittenChanges: AnyObject, Sendable {
-    /// Whether the change at this position is known to be written.
-    func isWritten(_ position: Int) -> Bool
-
-    /// Calls `done` once the change at this position is written, or can't be.
-    func whenWritten(_ position: Int, _ done: @escaping @Sendable (StoreFailure?) -> Void)
-
-    /// Returns then.
-    func waitUntilWritten(_ position: Int) -> StoreFailure?
 }

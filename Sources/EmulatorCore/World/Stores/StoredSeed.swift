@@ -54,8 +54,13 @@ extension WorldRegistry {
     ///
     /// - Throws: What is wrong with a seed that a world had.
     package func resume(_ seeds: RuntimeSeeds) throws(Issues) {
-        guard !stores.isShared else { return share(seeds) }
-        for name in stores.worlds {
+        guard !isShared else { return share(seeds) }
+        let names: [String]
+        do throws(StoreFailure) { names = try archive?.worlds() ?? [] } catch {
+            StoreCall.current?.note(error)
+            return
+        }
+        for name in names {
             guard let world = world(name), world.own == nil else { continue }
             let stored = world.read { $0.value(StoredSeed.self) }
             guard let (seed, rows, size) = try stored.read(seeds, world: name) else { continue }

@@ -51,28 +51,30 @@ extension Inbox {
 /// Writes rows and values as JSON, and reads them.
 package struct StoredCoder: Sendable {
     private let decoder: JSONDecoder
+    private let encoder = JSONEncoder()
 
     /// `profiles` are those of accounts: `SeedFormat.profiles`.
     package init(profiles: [any AccountProfile.Type]) {
         decoder = JSONDecoder()
         if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = profiles }
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     }
 
-    package func encode(_ value: some Encodable) throws(StoreFailure) -> [UInt8] {
-        do { return try RowEncoder.encode(value) } catch {
+    package func encode(_ value: some Encodable) throws(StoreFailure) -> String {
+        do { return String(decoding: try encoder.encode(value), as: UTF8.self) } catch {
             throw StoreFailure(.undeclared, "\(type(of: value)) can't be written: \(StoredCoder.reason(error))")
         }
     }
 
-    package func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws(StoreFailure) -> Value {
-        do { return try decoder.decode(type, from: Data(bytes)) } catch {
+    package func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws(StoreFailure) -> Value {
+        do { return try decoder.decode(type, from: Data(text.utf8)) } catch {
             throw StoreFailure(.unreadable, "\(type) can't be read: \(StoredCoder.reason(error))")
         }
     }
 
-    /// What was written and read back.
-    func copy<Value: Codable>(_ value: Value) throws(StoreFailure) -> Value {
-        try decode(Value.self, from: encode(value))
+    /// A value as archives keep it.
+    func archived<V: WorldValue>(_ value: V) throws(StoreFailure) -> ArchivedValue {
+        ArchivedValue(name: V.name, value: try encode(value))
     }
 
     /// Where it went wrong. What the value is isn't told: it may be a secret.

@@ -7,21 +7,20 @@ extension MemoryTable {
         let key = row.key
         if let slot = byKey[key] {
             guard let old = slots[Int(slot)].row else { return }
+            if row.place < 0 { row.place = old.place }
             note(key, old, slots[Int(slot)].seeded < 0 ? .nowhere : .replacing(seeded: slots[Int(slot)].seeded))
-            journal?.noteReplaced(old, by: row, in: self)
             replace(old, by: row, in: slot)
             return
         }
+        if row.place < 0 { row.place = places.take() }
         if let seeded = base?.byKey[key], hidden[seeded] == nil {
             note(key, nil, .seeded(seeded))
-            journal?.noteAdded(row, to: self)
             let slot = occupy(row)
             slots[Int(slot)].seeded = seeded
             hidden[seeded] = slot
             return
         }
         note(key, nil, .nowhere)
-        journal?.noteAdded(row, to: self)
         link(occupy(row), after: last)
         purge(now: now)
         while byKey.count > rules.limit, first >= 0, let oldest = self.row(first)?.key { _ = remove(oldest) }
@@ -31,7 +30,6 @@ extension MemoryTable {
         if let slot = byKey[key] {
             guard let old = slots[Int(slot)].row else { return nil }
             let seeded = slots[Int(slot)].seeded
-            journal?.noteRemoved(key, old, from: self)
             if seeded >= 0 {
                 note(key, old, .replacing(seeded: seeded))
                 hide(seeded)
@@ -44,7 +42,6 @@ extension MemoryTable {
         }
         guard let base, let seeded = base.byKey[key], hidden[seeded] == nil else { return nil }
         note(key, nil, .seeded(seeded))
-        journal?.noteRemoved(key, nil, from: self)
         hide(seeded)
         return base.row(seeded)
     }
@@ -54,7 +51,7 @@ extension MemoryTable {
         while hidden[firstSeeded] == -1 { firstSeeded += 1 }
     }
 
-    /// Lets rows go whose time is over. Costs as much as there is to let go of.
+    /// Removes rows whose time is over. What it costs grows with the number of those.
     private func purge(now: Instant) {
         while let due = expiries.first, due.drop <= now {
             expiries.removeFirst()
@@ -62,9 +59,7 @@ extension MemoryTable {
             if slot.generation == due.generation, let key = slot.row?.key { _ = remove(key) }
         }
         // Arrays and dictionaries never shrink by themselves.
-        guard slots.count > 4096, byKey.count * 8 < slots.count, changes.isEmpty else { return }
-        // Rows get the order in which they came in indexes, too, which mustn't differ from others'.
-        if journal == nil { shrink() }
+        if slots.count > 4096, byKey.count * 8 < slots.count, changes.isEmpty { shrink() }
     }
 
     // MARK: - Undoing

@@ -57,20 +57,13 @@ final class MemoryTable {
     var keepsChanges = false
     /// Whether indexes are left alone: they undo their own changes.
     var isUndoing = false
-    /// Where others have the same table; `nil` in a store of this process's own.
-    var journal: TableJournal?
-    /// Writes a row of it as JSON, where rows are written.
-    var encode: ((StoredRow) throws(StoreFailure) -> [UInt8])?
-    /// The positions of the last change, and of the last that took a row away, where answers wait for changes (`WriteQueue`).
-    var changedAt = 0
-    var removedAt = 0
-    /// Entries of indexes that rows got later than when they were added, where others have the same table.
-    var moved: [String: [MovedEntry]] = [:]
+    let places: RowPlaces
 
     /// A world's own table.
-    init(_ rules: StoredRowRules, seeded base: MemoryTable?) {
+    init(_ rules: StoredRowRules, seeded base: MemoryTable?, places: RowPlaces) {
         self.rules = rules
         self.base = base
+        self.places = places
         indexes = rules.indexes.map { MemoryIndex($0.values) }
     }
 
@@ -78,6 +71,7 @@ final class MemoryTable {
     init(_ rules: StoredRowRules, of rows: some Collection<StoredRow>) {
         self.rules = rules
         base = nil
+        places = RowPlaces()
         indexes = []
         slots.reserveCapacity(rows.count)
         byKey.reserveCapacity(rows.count)
@@ -233,9 +227,9 @@ final class MemoryTable {
         }
     }
 
-    // MARK: - Transactions that can fail
+    // MARK: - Transactions
 
-    /// From now on every change can be undone. `false` when that was so already.
+    /// From now on, every change is noted, and can be undone. `false` when that was so already.
     func begin() -> Bool {
         guard !keepsChanges else { return false }
         for index in indexes { index.begin() }

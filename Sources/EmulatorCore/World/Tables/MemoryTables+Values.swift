@@ -2,17 +2,13 @@
 
 extension MemoryTables {
     class AnyBox {
-        /// The position of the last change, where answers wait for that (`WriteQueue`); otherwise 0.
-        var position = 0
-        /// The last transaction that couldn't fail and in which it was noted as touched.
-        var notedIn = 0
-        /// The last `SharedChange` of which it is a part, by its number.
-        var change = 0
-
-        /// The value as it is now, to be written.
-        func captured(by coder: StoredCoder) -> CapturedValue? { nil }
+        /// Whether the archive has the value, as it is or as it was before the transaction.
+        var isArchived = false
 
         func putBack(_ kept: Kept) {}
+
+        /// The value as archives keep it; `nil` when it is archived and as `kept`.
+        func archived(unlike kept: Kept, _ coder: StoredCoder) throws(StoreFailure) -> ArchivedValue? { nil }
     }
 
     /// A value as it was.
@@ -31,29 +27,19 @@ extension MemoryTables {
         func restore() { box.putBack(kept) }
     }
 
-    struct CapturedValue {
-        let name: String
-        /// Whether it is written already, as far as that can be said without writing it.
-        let isAsWritten: Bool
-        let encode: () throws(StoreFailure) -> [UInt8]
-        let noteWritten: () -> Void
-    }
-
     final class Box<V: WorldValue>: AnyBox {
         var value: V
-        /// As others have it; `nil` where there are none.
-        private var written: V?
 
-        init(_ value: V, written: V? = nil) { (self.value, self.written) = (value, written) }
-
-        override func captured(by coder: StoredCoder) -> CapturedValue? {
-            let value = value
-            return CapturedValue(
-                name: V.name, isAsWritten: written.map { value.isWritten(as: $0) } ?? false,
-                encode: { () throws(StoreFailure) in try coder.encode(value) },
-                noteWritten: { self.written = value })
-        }
+        init(_ value: V) { self.value = value }
 
         override func putBack(_ kept: Kept) { value = unsafeDowncast(kept, to: KeptValue<V>.self).value }
+
+        override func archived(unlike kept: Kept, _ coder: StoredCoder) throws(StoreFailure) -> ArchivedValue? {
+            let before = unsafeDowncast(kept, to: KeptValue<V>.self).value
+            if isArchived, value.isWritten(as: before) { return nil }
+            let archived = try coder.archived(value)
+            if isArchived, try coder.encode(before) == archived.value { return nil }
+            return archived
+        }
     }
 }

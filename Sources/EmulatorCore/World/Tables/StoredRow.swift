@@ -1,28 +1,13 @@
 import Time
 
-/// A row of any type, as a table in memory keeps it. It never changes: a changed row is stored anew.
+/// A row of any type, as a table in memory keeps it. Its content never changes: a changed row is stored anew.
 class StoredRow {
     let key: String
-    /// Where it is kept; `nil` in a store of this process's own.
-    var kept: KeptRow?
+    /// A number that orders the rows of a world as they came; negative until the row is put. A row that replaces another has that
+    /// one's.
+    var place: Int64 = -1
 
     init(key: String) { self.key = key }
-
-    /// The position of the change that has put it, where answers wait for that (`WriteQueue`); otherwise 0.
-    var position: Int { kept?.position ?? 0 }
-}
-
-/// What is known of a row that is kept outside of memory. A row has it from the one in whose place it was put.
-final class KeptRow {
-    /// The position of the last change of the row, where answers wait for that (`WriteQueue`); otherwise 0.
-    var position = 0
-    /// Where it stands among all rows of its world that are kept, as far as that is known; otherwise -1.
-    var place: Int64
-    /// The number of the last `SharedChange` of the row, and the place of what becomes of it there.
-    var change = 0
-    var outcome = 0
-
-    init(place: Int64 = -1) { self.place = place }
 }
 
 /// A row of one type, as a table in memory keeps it.
@@ -46,14 +31,6 @@ struct StoredRowRules {
     enum Values {
         case one((StoredRow) -> String?)
         case many((StoredRow) -> [String])
-
-        /// Each once.
-        func distinct(_ row: StoredRow) -> Set<String> {
-            switch self {
-            case .one(let value): Set([value(row)].compactMap(\.self))
-            case .many(let values): Set(values(row))
-            }
-        }
     }
 
     let name: String
@@ -62,6 +39,9 @@ struct StoredRowRules {
     let indexes: [(id: ObjectIdentifier, name: String, values: Values)]
     let order: ((StoredRow) -> [String])?
     let droppedAt: ((StoredRow) -> Instant?)?
+    /// A row as JSON.
+    let encode: (StoredRow, StoredCoder) throws(StoreFailure) -> String
+    let decode: (String, StoredCoder) throws(StoreFailure) -> StoredRow
 
     init<R: Row>(_ type: R.Type) {
         let table = R.table
@@ -70,5 +50,7 @@ struct StoredRowRules {
         indexes = table.indexes.map { (id: ObjectIdentifier($0), name: $0.name, values: $0.storedValues) }
         order = table.order.map { index in { index.texts($0.row(R.self)) } }
         droppedAt = table.droppedAt.map { droppedAt in { droppedAt($0.row(R.self)) } }
+        encode = { row, coder throws(StoreFailure) in try coder.encode(row.row(R.self)) }
+        decode = { text, coder throws(StoreFailure) in Stored(try coder.decode(R.self, from: text)) }
     }
 }

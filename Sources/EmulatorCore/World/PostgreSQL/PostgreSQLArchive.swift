@@ -8,7 +8,7 @@ import Time
 ///
 /// Each daemon holds the worlds that it serves in memory, as of a version, and asks before each request for what others have
 /// changed since. So looking costs no SQL, and nothing costs more with more rows.
-package final class PostgreSQLStores: WorldStores {
+package final class PostgreSQLArchive: Archive {
     let pool: PostgreSQLPool
     /// Tells this daemon's changes from others'.
     let writer: Int64
@@ -23,7 +23,6 @@ package final class PostgreSQLStores: WorldStores {
         var replicas: [StoreHealth.Replica] = []
     }
 
-    package let canFail = true
     package let isShared = true
 
     /// Connects, and makes what isn't there yet.
@@ -52,27 +51,6 @@ package final class PostgreSQLStores: WorldStores {
     }
 
     deinit { close() }
-
-    package func store(of world: String, seed: Seed) -> any Store { PostgreSQLStore(world, seed, of: self) }
-
-    package var worlds: [String] {
-        attempt(otherwise: []) { () throws(StoreFailure) in
-            let result = try pool.use { connection throws(PostgreSQLError) in
-                try connection.run([PostgreSQLSchema.names()], until: .now + PostgreSQLPool.answerLimit)[0]
-            }
-            return (0..<result.count).map { result.text($0, 0) }
-        }
-    }
-
-    /// Runs `body`, and tells of its failure.
-    private func attempt<Value>(otherwise: Value, _ body: () throws(StoreFailure) -> Value) -> Value {
-        do throws(StoreFailure) { return try body() } catch {
-            StoreCall.current?.note(error)
-            return otherwise
-        }
-    }
-
-    package var sharedTexts: (any SharedTexts)? { self }
 
     package var directory: (any WorldDirectory)? { self }
 
@@ -137,7 +115,7 @@ package final class PostgreSQLStores: WorldStores {
 
     /// Takes the least number that is free.
     private func join() throws(StoreFailure) {
-        let name = "\(PostgreSQLStores.hostName):\(getpid())"
+        let name = "\(PostgreSQLArchive.hostName):\(getpid())"
         let number = try pool.use { connection throws(PostgreSQLError) in
             let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
             let results = try connection.run(
@@ -172,7 +150,7 @@ package final class PostgreSQLStores: WorldStores {
     private func startUpkeep() {
         _ = WorkThread.start { [weak self] in
             while true {
-                for _ in 0..<PostgreSQLStores.upkeepPause {
+                for _ in 0..<PostgreSQLArchive.upkeepPause {
                     sleep(1)
                     guard let self, !self.isClosed.load(ordering: .acquiring) else { return }
                 }

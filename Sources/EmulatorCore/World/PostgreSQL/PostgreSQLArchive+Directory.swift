@@ -2,7 +2,7 @@ import PostgreSQL
 
 // What daemons share beside the tables of worlds: texts, and what there is to know of all worlds.
 
-extension PostgreSQLStores: SharedTexts {
+extension PostgreSQLArchive {
     package func text(_ name: String) throws(StoreFailure) -> String? {
         let result = try run(PostgreSQLSchema.text(.text(name)))[0]
         return result.count > 0 ? result.text(0, 0) : nil
@@ -14,14 +14,14 @@ extension PostgreSQLStores: SharedTexts {
         return results[1].count > 0 ? results[1].text(0, 0) : text
     }
 
-    private func run(_ calls: PostgreSQLCall...) throws(StoreFailure) -> [PostgreSQLResult] {
+    func run(_ calls: PostgreSQLCall...) throws(StoreFailure) -> [PostgreSQLResult] {
         try pool.use { connection throws(PostgreSQLError) in
             try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
         }
     }
 }
 
-extension PostgreSQLStores: WorldDirectory {
+extension PostgreSQLArchive: WorldDirectory {
     package func list() throws(StoreFailure) -> [(name: String, idle: Int)] {
         let result = try run(PostgreSQLSchema.list())[0]
         return (0..<result.count).map { row in
@@ -53,9 +53,9 @@ extension PostgreSQLStores: WorldDirectory {
     ) throws(StoreFailure) -> [String] {
         var names: [String] = []
         while names.count < count {
-            let limit = min(count - names.count, PostgreSQLStores.removedAtOnce)
+            let limit = min(count - names.count, PostgreSQLArchive.removedAtOnce)
             let gone = try pool.use { connection throws(PostgreSQLError) in
-                try PostgreSQLStores.removeIdle(seconds, limit, kept, connection)
+                try PostgreSQLArchive.removeIdle(seconds, limit, kept, connection)
             }
             names += gone
             guard gone.count == limit else { break }

@@ -1,4 +1,4 @@
-extension PostgreSQLStores {
+extension PostgreSQLArchive {
     package var recordings: (any RecordingKeeper)? {
         PostgreSQLRecordings(writer: writer) { [weak self] () throws(StoreFailure) in
             guard let self else { throw StoreFailure(.gone, "the daemon has stopped") }

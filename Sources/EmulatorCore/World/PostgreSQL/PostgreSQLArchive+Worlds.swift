@@ -1,0 +1,273 @@
+import JSON
+import Platform
+import PostgreSQL
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// How worlds are read and changed. A commit is one transaction, with the version from which the change began: where another daemon has
+// changed the world since, all of it fails. When the change is made again, the world's row is locked first, so that nobody comes in
+// between.
+
+extension PostgreSQLArchive {
+    package func worlds() throws(StoreFailure) -> [String] {
+        let result = try run(PostgreSQLSchema.names())[0]
+        return (0..<result.count).map { result.text($0, 0) }
+    }
+
+    // MARK: - Reading
+
+    package func load(
+        _ world: String, beginning: () throws(StoreFailure) -> [ArchivedValue]
+    ) throws(StoreFailure) -> ArchivedWorld {
+        for attempt in 0..<10 {
+            if var found = try pool.use({ connection throws(PostgreSQLError) in try read(world, connection) }) {
+                _ = try PostgreSQLSchema.checked(found.version)
+                found.wasThere = attempt == 0
+                return found
+            }
+            let values = try beginning()
+            try pool.use { connection throws(PostgreSQLError) in try make(world, values, connection) }
+        }
+        throw StoreFailure(.gone, "PostgreSQL: the world is removed again and again")
+    }
+
+    private func run(
+        _ connection: PostgreSQLConnection, _ calls: PostgreSQLCall...
+    ) throws(PostgreSQLError) -> [PostgreSQLResult] {
+        try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
+    }
+
+    /// All of it as of one moment; `nil` when there is no world of this name.
+    private func read(_ name: String, _ connection: PostgreSQLConnection) throws(PostgreSQLError) -> ArchivedWorld? {
+        let results = try run(
+            connection, PostgreSQLSchema.beginReading(), PostgreSQLSchema.find(.text(name)),
+            PostgreSQLSchema.openRows(.text(name)), PostgreSQLSchema.nextRows())
+        let found = results[1]
+        guard found.count > 0 else {
+            _ = try run(connection, PostgreSQLSchema.rollback())
+            return nil
+        }
+        var world = ArchivedWorld(
+            id: found.integer(0, 0), version: found.integer(0, 1), beginning: found.integer(0, 2))
+        var rows = results[3]
+        while true {
+            for row in 0..<rows.count { PostgreSQLArchive.add(rows, row, to: &world) }
+            guard rows.count == PostgreSQLSchema.rowCount else { break }
+            rows = try run(connection, PostgreSQLSchema.nextRows())[0]
+        }
+        _ = try run(connection, PostgreSQLSchema.commit())
+        return world
+    }
+
+    private static func add(_ rows: PostgreSQLResult, _ row: Int, to world: inout ArchivedWorld) {
+        let value = String(decoding: rows.bytes(row, 4), as: UTF8.self)
+        let kind = rows.integer(row, 2)
+        guard let rowKind = ArchivedRow.Kind(rawValue: kind) else {
+            if kind == PostgreSQLSchema.valueKind {
+                world.values.append(ArchivedValue(name: rows.text(row, 1), value: value))
+            }
+            return
+        }
+        // Where a seeded row was removed, its key is its value.
+        world.rows.append(
+            ArchivedRow(
+                table: rows.text(row, 0), key: rowKind == .removed ? value : rows.text(row, 1), kind: rowKind,
+                place: rows.integer(row, 3), value: rowKind == .removed ? "" : value))
+    }
+
+    /// Makes the world, unless another daemon is first.
+    private func make(
+        _ name: String, _ values: [ArchivedValue], _ connection: PostgreSQLConnection
+    ) throws(PostgreSQLError) {
+        let made = try run(connection, PostgreSQLSchema.begin(), PostgreSQLSchema.make(.text(name)))[1]
+        guard made.count > 0 else {
+            _ = try run(connection, PostgreSQLSchema.rollback())
+            return
+        }
+        let id = made.integer(0, 0)
+        let calls = values.map { PostgreSQLSchema.put($0, of: id) }
+        try connection.run(calls + [PostgreSQLSchema.commit()], until: .now + PostgreSQLPool.answerLimit)
+    }
+
+    package func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews {
+        let result = try run(PostgreSQLSchema.news(.integer(world), .integer(version)))[0]
+        guard result.count > 0 else { return .gone }
+        guard result.integer(0, 0) > version else { return .none }
+        let changes = try PostgreSQLArchive.changes(result, firstColumn: 2)
+        guard PostgreSQLArchive.follow(changes, version) else { return .forgotten(beginning: result.integer(0, 1)) }
+        return .changes(changes, isAll: result.count < PostgreSQLSchema.changeCount)
+    }
+
+    /// Whether each change follows the one before it, and the first one the version.
+    private static func follow(_ changes: [ArchivedChange], _ version: Int64) -> Bool {
+        var version = version
+        for change in changes {
+            guard change.before == version else { return false }
+            version = change.version
+        }
+        return !changes.isEmpty
+    }
+
+    private static func changes(
+        _ result: PostgreSQLResult, firstColumn column: Int
+    ) throws(StoreFailure) -> [ArchivedChange] {
+        var changes: [ArchivedChange] = []
+        for row in 0..<result.count where !result.isNull(row, column) {
+            let change: WorldChange
+            do { change = try JSONDecoder().decode(WorldChange.self, from: Data(result.bytes(row, column + 2))) } catch
+            {
+                throw StoreFailure(.unreadable, "PostgreSQL: a change of a world can't be read")
+            }
+            changes.append(
+                ArchivedChange(
+                    version: try PostgreSQLSchema.checked(result.integer(row, column)),
+                    before: result.integer(row, column + 1), change: change))
+        }
+        return changes
+    }
+
+    // MARK: - Changing
+
+    package func commit(
+        to world: Int64, after version: Int64, isLocking: Bool,
+        _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
+    ) throws(StoreFailure) -> CommitOutcome {
+        if isLocking { return try commitLocked(to: world, after: version, make) }
+        guard let change = try make([]) else { return .unchanged }
+        let next = try PostgreSQLSchema.checked(version + 1)
+        let calls = try calls(for: change, to: world, from: version, to: next)
+        let sent = try pool.useOnce { connection throws(PostgreSQLError) -> Void in
+            _ = try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
+        }
+        return try outcome(sent, of: world, next)
+    }
+
+    /// Commits in two round trips, of which the first locks the world's row and brings what others have changed.
+    private func commitLocked(
+        to world: Int64, after version: Int64, _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
+    ) throws(StoreFailure) -> CommitOutcome {
+        var next: Int64 = 0
+        var (isMade, early, failure): (Bool, CommitOutcome, StoreFailure?) = (false, .unchanged, nil)
+        let sent = try pool.useOnce { connection throws(PostgreSQLError) -> Void in
+            let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
+            let results = try connection.run(
+                [
+                    PostgreSQLSchema.begin(), PostgreSQLSchema.lock(.integer(world)),
+                    PostgreSQLSchema.changes(.integer(world), .integer(version)),
+                ], until: deadline)
+            var calls: [PostgreSQLCall] = []
+            do throws(StoreFailure) {
+                guard results[1].count > 0 else { throw StoreFailure(.gone, "") }
+                let locked = try PostgreSQLSchema.checked(results[1].integer(0, 0))
+                next = try PostgreSQLSchema.checked(locked + 1)
+                let changes = try PostgreSQLArchive.changes(results[2], firstColumn: 0)
+                if locked != version, changes.last?.version != locked || !PostgreSQLArchive.follow(changes, version) {
+                    early = .conflict
+                } else if let change = try make(changes) {
+                    calls = try self.calls(for: change, to: world, from: locked, to: next)
+                    isMade = true
+                }
+            } catch {
+                if results[1].count > 0 { failure = error } else { early = .gone }
+            }
+            try connection.run(
+                calls + [isMade ? PostgreSQLSchema.commit() : PostgreSQLSchema.rollback()], until: deadline)
+        }
+        if let failure { throw failure }
+        guard isMade else {
+            guard case .failure(let error) = sent, case .unchanged = early else { return early }
+            throw StoreFailure(error)
+        }
+        return try outcome(sent, of: world, next)
+    }
+
+    /// All that is sent. The first call fails unless the world has the version from which the change began.
+    private func calls(
+        for change: WorldChange, to world: Int64, from before: Int64, to version: Int64
+    ) throws(StoreFailure) -> [PostgreSQLCall] {
+        let body: Data
+        do { body = try JSONEncoder().encode(change) } catch {
+            throw StoreFailure(.undeclared, "a change of a world can't be written")
+        }
+        let (id, next) = (PostgreSQLValue.integer(world), PostgreSQLValue.integer(version))
+        let set = change.isReset ? PostgreSQLSchema.compareAndSetBeginning : PostgreSQLSchema.compareAndSetVersion
+        var calls = [
+            set(id, .integer(before), next),
+            PostgreSQLSchema.addChange(id, next, .integer(before), .integer(writer), .bytes(Array(body))),
+        ]
+        if change.isReset { calls.append(PostgreSQLSchema.removeRows(id)) }
+        calls += change.rows.map { PostgreSQLSchema.put($0, of: world) }
+        calls += change.values.map { PostgreSQLSchema.put($0, of: world) }
+        return calls
+    }
+
+    private func outcome(
+        _ sent: Result<Void, PostgreSQLError>, of world: Int64, _ version: Int64
+    ) throws(StoreFailure) -> CommitOutcome {
+        guard case .failure(let error) = sent else { return .committed(version: version) }
+        if error.isUncertain, try hasCommitted(world, version) { return .committed(version: version) }
+        let isOld = error.isConflict || error.state == PostgreSQLSchema.otherVersionState
+        guard isOld || error.isEnd || error.isUncertain else { throw StoreFailure(error) }
+        return .conflict
+    }
+
+    /// Looks whether a change was committed whose connection was lost meanwhile. As long as the transaction may still be committed, it
+    /// has a lock, for which this waits.
+    ///
+    /// - Throws: `unknown` when that can't be found out.
+    private func hasCommitted(_ world: Int64, _ version: Int64) throws(StoreFailure) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(2)
+        while true {
+            do throws(StoreFailure) {
+                return try pool.use { connection throws(PostgreSQLError) in
+                    let limit = ContinuousClock.now + PostgreSQLPool.answerLimit
+                    let found =
+                        try connection.run(
+                            [
+                                PostgreSQLSchema.begin(), PostgreSQLSchema.lock(.integer(world)),
+                                PostgreSQLSchema.change(.integer(world), .integer(version), .integer(writer)),
+                            ], until: limit)[2].count > 0
+                    // What was sent may still arrive, and then finds another version.
+                    let calls = found ? [] : [PostgreSQLSchema.skipVersion(.integer(world))]
+                    try connection.run(calls + [PostgreSQLSchema.commit()], until: limit)
+                    return found
+                }
+            } catch {
+                guard ContinuousClock.now < deadline else { throw StoreFailure(.unknown, error.detail) }
+                usleep(200_000)
+            }
+        }
+    }
+
+    package func remove(_ worlds: [Int64]) throws(StoreFailure) {
+        try pool.use { connection throws(PostgreSQLError) in
+            let calls = worlds.flatMap { PostgreSQLSchema.removal(of: $0) }
+            try connection.run(
+                [PostgreSQLSchema.begin()] + calls + [PostgreSQLSchema.commit()],
+                until: .now + PostgreSQLPool.answerLimit)
+        }
+    }
+}
+
+extension PostgreSQLSchema {
+    /// Writes a value that the world has one of.
+    fileprivate static func put(_ value: ArchivedValue, of world: Int64) -> PostgreSQLCall {
+        putRow(
+            .integer(world), .text(""), .bytes(Array(value.name.utf8)), .integer(0), .integer(valueKind),
+            .bytes(Array(value.value.utf8)))
+    }
+
+    /// Writes a row, or removes it.
+    fileprivate static func put(_ row: ArchivedRow, of world: Int64) -> PostgreSQLCall {
+        let (id, table, key) = (
+            PostgreSQLValue.integer(world), PostgreSQLValue.text(row.table), PostgreSQLValue.bytes(writtenKey(row.key))
+        )
+        guard let kind = row.kind else { return removeRow(id, table, key) }
+        let value = kind == .removed ? row.key : row.value
+        return putRow(id, table, key, .integer(row.place), .integer(kind.rawValue), .bytes(Array(value.utf8)))
+    }
+}

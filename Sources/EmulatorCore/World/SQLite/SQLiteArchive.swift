@@ -1,0 +1,246 @@
+import Platform
+import SQLite
+import Synchronization
+import Time
+
+/// Keeps worlds in a file of SQLite's, which one daemon uses at a time. Each commit is a transaction of the file.
+package final class SQLiteArchive: Archive {
+    private let path: String
+    /// A folder that goes with this; `nil` for a file that stays.
+    private let temporaryFolder: String?
+    private let file: Mutex<SQLiteFile>
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Why the last change couldn't be written; `nil` when it could.
+        var failure: StoreFailure?
+        var failingSince: Instant?
+        var isClosed = false
+    }
+
+    /// Opens the file or makes it. Without a path, it is a file of its own, which goes with this.
+    package init(_ path: String) throws(SQLiteStartFailure) {
+        let folder = path.isEmpty ? try SQLiteArchive.makeFolder() : nil
+        let opened = folder.map { "\($0)/worlds" } ?? path
+        temporaryFolder = folder
+        self.path = opened
+        file = Mutex(try SQLiteFile(opened))
+    }
+
+    deinit { close() }
+
+    private static func makeFolder() throws(SQLiteStartFailure) -> String {
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/understudy-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            let reason = String(cString: strerror(errno))
+            throw SQLiteStartFailure(parent, "no folder can be made in it: \(reason): set TMPDIR")
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Keeps the seed from which worlds begin, or sees that it is the one that was kept.
+    package func begin(with seed: Seed) throws(SQLiteStartFailure) {
+        let digest = seed.digest
+        let known: String
+        do throws(StoreFailure) { known = try text("seed", orKeep: digest) } catch {
+            throw SQLiteStartFailure(path, error.detail)
+        }
+        guard known != digest else { return }
+        throw SQLiteStartFailure(
+            path,
+            "its worlds began from the seed \(known), with what was imported, and this one is \(digest): start with that one, "
+                + "or with another file")
+    }
+
+    /// Leaves the file to others.
+    package func close() {
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        guard isFirst else { return }
+        file.withLock { $0.close() }
+        guard let temporaryFolder else { return }
+        for name in ["worlds", "worlds-wal", "worlds-shm", "worlds-lock"] { unlink("\(temporaryFolder)/\(name)") }
+        rmdir(temporaryFolder)
+    }
+
+    // MARK: - The file
+
+    private func use<Value>(
+        _ body: (SQLiteFile) throws(SQLiteError) -> Value
+    ) throws(StoreFailure) -> Value {
+        // Typed errors don't come through the lock of a value that isn't copied.
+        let result = file.withLock { file -> Outcome<Value> in
+            guard !state.withLock({ $0.isClosed }) else {
+                return Outcome(.failure(StoreFailure(.gone, "the daemon has stopped")))
+            }
+            do throws(SQLiteError) { return Outcome(.success(try body(file))) } catch {
+                // Whoever mends a damaged file needn't start the daemon again.
+                file.database.releaseMemory()
+                return Outcome(.failure(StoreFailure(error)))
+            }
+        }
+        return try result.value.get()
+    }
+
+    /// Values are this thread's alone.
+    private struct Outcome<Value>: @unchecked Sendable {
+        let value: Result<Value, StoreFailure>
+        init(_ value: Result<Value, StoreFailure>) { self.value = value }
+    }
+
+    /// Runs `body`, which changes the file: all that it does, or nothing. How that went is what `health` tells.
+    private func change<Value>(
+        _ body: (SQLiteFile) throws(SQLiteError) -> Value
+    ) throws(StoreFailure) -> Value {
+        do throws(StoreFailure) {
+            let value = try use { file throws(SQLiteError) in
+                try file.change { () throws(SQLiteError) in try body(file) }
+            }
+            noteFailure(nil)
+            return value
+        } catch {
+            noteFailure(error)
+            throw error
+        }
+    }
+
+    private func noteFailure(_ failure: StoreFailure?) {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.failingSince = failure == nil ? nil : state.failingSince ?? MachineClock.now
+            state.failure = failure
+        }
+    }
+
+    package var health: StoreHealth {
+        var health = StoreHealth(kind: "sqlite")
+        state.withLock { (health.failure, health.failingSince) = ($0.failure, $0.failingSince) }
+        return health
+    }
+
+    package func tryAgain() {
+        guard health.failure != nil else { return }
+        // As much as a large request may write: what is full has no room for it.
+        try? change { file throws(SQLiteError) in
+            try file.statements.setText.run(.text("tried"), .text(String(repeating: "-", count: 65_536)))
+        }
+    }
+
+    // MARK: - Worlds
+
+    package func worlds() throws(StoreFailure) -> [String] {
+        try use { file throws(SQLiteError) in
+            var names: [String] = []
+            try file.statements.worlds.each { row in
+                names.append(row.text(0))
+                return true
+            }
+            return names
+        }
+    }
+
+    package func load(
+        _ world: String, beginning: () throws(StoreFailure) -> [ArchivedValue]
+    ) throws(StoreFailure) -> ArchivedWorld {
+        let known = try use { file throws(SQLiteError) -> ArchivedWorld? in
+            guard let id = try file.id(of: world) else { return nil }
+            return try file.load(id)
+        }
+        if let known { return known }
+        let values = try beginning()
+        return try change { file throws(SQLiteError) in
+            try file.statements.addWorld.run(.text(world))
+            let id = file.database.lastInsertedRow
+            for value in values { try file.put(value, of: id) }
+            return ArchivedWorld(id: id, version: 0, beginning: 0, values: values, wasThere: false)
+        }
+    }
+
+    /// Nobody else changes the file.
+    package func news(of world: Int64, after version: Int64) -> ArchiveNews { .none }
+
+    package func commit(
+        to world: Int64, after version: Int64, isLocking: Bool,
+        _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
+    ) throws(StoreFailure) -> CommitOutcome {
+        guard let made = try make([]) else { return .unchanged }
+        try change { file throws(SQLiteError) in
+            if made.isReset { try file.removeContent(of: world) }
+            for row in made.rows { try file.put(row, of: world) }
+            for value in made.values { try file.put(value, of: world) }
+        }
+        return .committed(version: version + 1)
+    }
+
+    package func remove(_ worlds: [Int64]) throws(StoreFailure) {
+        guard !worlds.isEmpty else { return }
+        try change { file throws(SQLiteError) in
+            for world in worlds {
+                try file.removeContent(of: world)
+                try file.statements.removeWorld.run(.integer(world))
+            }
+        }
+    }
+
+    // MARK: - Texts
+
+    package func text(_ name: String) throws(StoreFailure) -> String? {
+        try use { file throws(SQLiteError) in try file.statements.text.first(.text(name)) { $0.text(0) } }
+    }
+
+    package func text(_ name: String, orKeep text: String) throws(StoreFailure) -> String {
+        if let known = try self.text(name) { return known }
+        try change { file throws(SQLiteError) in try file.statements.keepText.run(.text(name), .text(text)) }
+        return try self.text(name) ?? text
+    }
+}
+
+extension SQLiteFile {
+    fileprivate func id(of world: String) throws(SQLiteError) -> Int64? {
+        try statements.world.first(.text(world)) { $0.integer(0) }
+    }
+
+    fileprivate func load(_ id: Int64) throws(SQLiteError) -> ArchivedWorld {
+        var world = ArchivedWorld(id: id, version: 0, beginning: 0)
+        var isReadable = true
+        try statements.rows.each(.integer(id)) { row in
+            guard let kind = ArchivedRow.Kind(rawValue: row.integer(2)) else {
+                isReadable = false
+                return false
+            }
+            world.rows.append(
+                ArchivedRow(
+                    table: row.text(0), key: row.text(1), kind: kind, place: row.integer(3), value: row.text(4)))
+            return true
+        }
+        guard isReadable else {
+            throw SQLiteError(code: 11, message: "a row is of no known kind", systemError: 0)
+        }
+        try statements.values.each(.integer(id)) { row in
+            world.values.append(ArchivedValue(name: row.text(0), value: row.text(1)))
+            return true
+        }
+        return world
+    }
+
+    fileprivate func put(_ row: ArchivedRow, of world: Int64) throws(SQLiteError) {
+        guard let kind = row.kind else {
+            return try statements.removeRow.run(.integer(world), .text(row.table), .text(row.key))
+        }
+        try statements.putRow.run(
+            .integer(world), .text(row.table), .text(row.key), .integer(row.place), .integer(kind.rawValue),
+            .text(row.value))
+    }
+
+    fileprivate func put(_ value: ArchivedValue, of world: Int64) throws(SQLiteError) {
+        try statements.setValue.run(.integer(world), .text(value.name), .text(value.value))
+    }
+
+    fileprivate func removeContent(of world: Int64) throws(SQLiteError) {
+        try statements.removeRows.run(.integer(world))
+        try statements.removeValues.run(.integer(world))
+    }
+}

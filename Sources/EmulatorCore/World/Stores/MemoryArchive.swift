@@ -1,0 +1,180 @@
+import Synchronization
+
+/// An archive in this process's memory, for tests.
+///
+/// Daemons of one process that have the same `Memory` share its worlds. One that is checked shows whether whatever is put into worlds can
+/// be archived, and whether closures that change them may run twice: each change fails at first, as though somebody else had come
+/// in between, and what was changed last is read back before the next change.
+package final class MemoryArchive: Archive {
+    /// What is archived.
+    package final class Memory: Sendable {
+        struct State {
+            var worlds: [String: World] = [:]
+            var texts: [String: String] = [:]
+            var lastID: Int64 = 0
+            /// Why all calls fail; `nil` when they don't.
+            var failure: StoreFailure?
+            /// How often daemons have asked for news.
+            var refreshes = 0
+        }
+
+        let state = Mutex(State())
+        /// Seconds, for what is idle.
+        let clock = Atomic<Int>(0)
+
+        package init() {}
+    }
+
+    struct World {
+        let id: Int64
+        var beginning: Int64 = 1
+        var rows: [String: [String: ArchivedRow]] = [:]
+        var values: [String: ArchivedValue] = [:]
+        /// The world's version is 1, and one more for each of these.
+        var changes: [ArchivedChange] = []
+        var lastUse: Int
+
+        var version: Int64 { Int64(changes.count) + 1 }
+
+        mutating func make(_ change: WorldChange) {
+            if change.isReset { (rows, values, beginning) = ([:], [:], version + 1) }
+            for row in change.rows { rows[row.table, default: [:]][row.key] = row.kind == nil ? nil : row }
+            for value in change.values { values[value.name] = value }
+            changes.append(ArchivedChange(version: version + 1, before: version, change: change))
+        }
+    }
+
+    let memory: Memory
+    private let isChecked: Bool
+    package let replica: Int
+
+    package init(isChecked: Bool) {
+        memory = Memory()
+        self.isChecked = isChecked
+        replica = 0
+    }
+
+    /// One of the daemons that share the worlds.
+    package init(sharing memory: Memory, replica: Int) {
+        self.memory = memory
+        isChecked = false
+        self.replica = replica
+    }
+
+    package var isShared: Bool { replica > 0 }
+
+    package var health: StoreHealth {
+        var health = StoreHealth(kind: "memory")
+        health.failure = memory.state.withLock { $0.failure }
+        return health
+    }
+
+    private func use<Value>(
+        _ body: (inout Memory.State) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        try memory.state.withLock { (state) throws(StoreFailure) in
+            if let failure = state.failure { throw failure }
+            return try body(&state)
+        }
+    }
+
+    package func worlds() throws(StoreFailure) -> [String] {
+        try use { $0.worlds.sorted { $0.value.id < $1.value.id }.map(\.key) }
+    }
+
+    package func load(
+        _ world: String, beginning: () throws(StoreFailure) -> [ArchivedValue]
+    ) throws(StoreFailure) -> ArchivedWorld {
+        let values = try beginning()
+        return try use { state throws(StoreFailure) in
+            let known = state.worlds[world]
+            var made = World(id: state.lastID + 1, lastUse: memory.clock.load(ordering: .relaxed))
+            for value in values { made.values[value.name] = value }
+            if known == nil { (state.worlds[world], state.lastID) = (made, made.id) }
+            let found = known ?? made
+            return ArchivedWorld(
+                id: found.id, version: found.version, beginning: found.beginning,
+                rows: found.rows.values.flatMap(\.values).sorted { $0.place < $1.place },
+                values: Array(found.values.values), wasThere: known != nil)
+        }
+    }
+
+    package func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews {
+        try use { state throws(StoreFailure) in
+            state.refreshes += 1
+            guard let found = state.worlds.values.first(where: { $0.id == world }) else { return .gone }
+            guard found.version > version else { return .none }
+            return .changes(Array(found.changes[Int(version - 1)...]), isAll: true)
+        }
+    }
+
+    package func commit(
+        to world: Int64, after version: Int64, isLocking: Bool,
+        _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
+    ) throws(StoreFailure) -> CommitOutcome {
+        try use { state throws(StoreFailure) in
+            guard let name = state.worlds.first(where: { $0.value.id == world })?.key,
+                let found = state.worlds[name]
+            else { return .gone }
+            guard isLocking || found.version == version && !isChecked else {
+                guard try make([]) != nil else { return .unchanged }
+                return .conflict
+            }
+            var news = Array(found.changes[Int(version - 1)...])
+            if isChecked, let last = found.changes.last {
+                news = [ArchivedChange(version: version, before: version, change: last.change)]
+            }
+            guard let change = try make(news) else { return .unchanged }
+            state.worlds[name]?.make(change)
+            return .committed(version: found.version + 1)
+        }
+    }
+
+    package func remove(_ worlds: [Int64]) throws(StoreFailure) {
+        try use { state throws(StoreFailure) in state.worlds = state.worlds.filter { !worlds.contains($0.value.id) } }
+    }
+
+    package func close() {}
+
+    // MARK: - Texts
+
+    package func text(_ name: String) throws(StoreFailure) -> String? { try use { $0.texts[name] } }
+
+    package func text(_ name: String, orKeep text: String) throws(StoreFailure) -> String {
+        try use { state throws(StoreFailure) in
+            let kept = state.texts[name] ?? text
+            state.texts[name] = kept
+            return kept
+        }
+    }
+
+    package var directory: (any WorldDirectory)? { isShared ? self : nil }
+}
+
+extension MemoryArchive: WorldDirectory {
+    private var now: Int { memory.clock.load(ordering: .relaxed) }
+
+    package func list() throws(StoreFailure) -> [(name: String, idle: Int)] {
+        let now = now
+        return try use { $0.worlds.map { (name: $0.key, idle: now - $0.value.lastUse) } }
+    }
+
+    package func has(_ name: String) throws(StoreFailure) -> Bool { try use { $0.worlds[name] != nil } }
+
+    package func count() throws(StoreFailure) -> Int { try use { $0.worlds.count } }
+
+    package func noteUse(of names: [String]) throws(StoreFailure) {
+        let now = now
+        try use { state throws(StoreFailure) in for name in names { state.worlds[name]?.lastUse = now } }
+    }
+
+    package func removeIdle(_ seconds: Int, atMost count: Int, but kept: String) throws(StoreFailure) -> [String] {
+        let now = now
+        return try use { state throws(StoreFailure) in
+            let idle = state.worlds.filter { $0.key != kept && now - $0.value.lastUse >= seconds }
+            let gone = idle.sorted { ($0.value.lastUse, $0.key) < ($1.value.lastUse, $1.key) }.prefix(count).map(\.key)
+            for name in gone { state.worlds[name] = nil }
+            return gone
+        }
+    }
+}
