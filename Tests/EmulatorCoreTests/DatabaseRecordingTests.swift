@@ -7,19 +7,17 @@ import Testing
 
 @Suite("Recordings in PostgreSQL", .enabled(if: TestedKeeping.hasServer))
 struct DatabaseRecordingTests {
-    private static let presence = WriterPresence(flushed: 0, limit: 64_000_000)
-
     private func recordings() throws -> DatabaseRecordings {
         for case .postgresql(let url) in TestedKeeping.all { return try DatabaseRecordings(url) }
         throw StoreFailure(.gone, "there is no server")
     }
 
-    private static func batch(
-        _ number: Int, _ count: Int = 1, world: String = "w", size: Int = 1_000, isRefused: Bool = false
-    ) -> RecordingBatch {
-        let entry = RecordingBatch.Entry(
-            world: world, size: size, isRefused: isRefused, bytes: Array("\(number)".utf8))
-        return RecordingBatch(number: number, entries: Array(repeating: entry, count: count))
+    private static let limit = 64_000_000
+
+    private static func exchange(
+        _ id: String, world: String = "w", size: Int = 1_000, isRefused: Bool = false
+    ) -> AppendedExchange {
+        AppendedExchange(id: id, world: world, size: size, isRefused: isRefused, bytes: Array(id.utf8))
     }
 
     private func run(_ sql: String, _ recordings: DatabaseRecordings) throws -> PostgreSQLResult {
@@ -31,21 +29,21 @@ struct DatabaseRecordingTests {
     func commits() async throws {
         let recordings = try recordings()
         let worlds = (0..<3).map { "w\($0)" }
-        let reader = try recordings.keeper(of: 100)
+        let reader = recordings.keeper()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<4 {
-                let keeper = try recordings.keeper(of: writer)
+                let keeper = recordings.keeper()
                 group.addTask {
-                    for number in 1...50 {
+                    for number in 1...150 {
                         let world = worlds[(number + writer) % 3]
-                        _ = try keeper.append(Self.batch(number, number % 7 + 1, world: world), Self.presence)
+                        _ = try keeper.append(Self.exchange("\(writer)-\(number)", world: world), limit: Self.limit)
                     }
                 }
             }
             group.addTask {
                 var seen: Set<Int> = []
                 var last: [String: Int] = [:]
-                while seen.count < 4 * 198 {
+                while seen.count < 600 {
                     let news = try reader.read(worlds.map { (name: $0, after: last[$0] ?? 0) })
                     for exchange in news.exchanges {
                         seen.insert(exchange.number)
@@ -58,72 +56,24 @@ struct DatabaseRecordingTests {
         }
         let summaries = try reader.summaries()
         #expect(Set(summaries.map(\.world)) == Set(worlds))
-        #expect(try run("SELECT sum(count)::bigint FROM understudy_recorded", recordings).integer(0, 0) == 4 * 198)
+        #expect(try run("SELECT sum(count)::bigint FROM understudy_recorded", recordings).integer(0, 0) == 600)
     }
 
-    @Test("a batch is there once, however often its connection ends")
-    func killed() async throws {
+    @Test("an exchange is there once, however often it is appended")
+    func once() throws {
         let recordings = try recordings()
-        let keeper = try recordings.keeper(of: 1)
-        let killer = Killer(recordings)
-        // On a thread of its own: tests that wait may occupy all others.
-        Thread.detachNewThread { killer.run() }
-        defer { killer.stop() }
-        var number = 0
-        while killer.count < 8 || number < 100 {
-            number += 1
-            while true {
-                do {
-                    _ = try keeper.append(Self.batch(number), Self.presence)
-                    break
-                } catch { try await Task.sleep(for: .milliseconds(5)) }
-            }
-            try #require(number < 100_000)
-        }
-        killer.stop()
-        let found = try run("SELECT body FROM understudy_exchanges ORDER BY number", recordings)
-        let bodies = (0..<found.count).map { found.text($0, 0) }
-        #expect(bodies == (number - bodies.count + 1...number).map { "\($0)" })
-    }
-
-    /// Ends the connections of all others, again and again.
-    private final class Killer: Sendable {
-        private struct State {
-            var count = 0
-            var isStopped = false
-        }
-
-        private let recordings: DatabaseRecordings
-        private let state = Mutex(State())
-
-        init(_ recordings: DatabaseRecordings) { self.recordings = recordings }
-
-        /// How many it has ended.
-        var count: Int { state.withLock { $0.count } }
-
-        func stop() { state.withLock { $0.isStopped = true } }
-
-        func run() {
-            let kill = PostgreSQLStatement(
-                "kill",
-                """
-                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE application_name = '\(recordings.schema)' AND pid <> pg_backend_pid()
-                """)
-            guard let connection = try? recordings.connected() else { return }
-            while !state.withLock({ $0.isStopped }) {
-                let killed = try? connection.run([kill()], until: .now + .seconds(10))[0].count
-                state.withLock { $0.count += killed ?? 0 }
-                usleep(15_000)
-            }
-        }
+        let keeper = recordings.keeper()
+        for id in ["a", "a", "b", "a", "b"] { _ = try keeper.append(Self.exchange(id), limit: Self.limit) }
+        let news = try keeper.read([(name: "w", after: 0)])
+        #expect(news.exchanges.map { String(decoding: $0.bytes, as: UTF8.self) } == ["a", "b"])
+        #expect(news.exchanges.map(\.number) == [1, 2] && news.worlds.first?.count == 2)
     }
 
     @Test("the oldest go when there are too many, of one world and of all")
     func room() throws {
         let recordings = try recordings()
-        let keeper = try recordings.keeper(of: 1)
-        for number in 1...12 { _ = try keeper.append(Self.batch(number, 100), Self.presence) }
+        let keeper = recordings.keeper()
+        for number in 1...1_200 { _ = try keeper.append(Self.exchange("\(number)"), limit: Self.limit) }
         var summary = try #require(try keeper.summaries().first)
         #expect(summary.count + summary.dropped == 1_200)
         #expect((Recording.countLimit...Recording.countLimit + 100).contains(summary.count))
@@ -139,34 +89,37 @@ struct DatabaseRecordingTests {
         #expect(found == Array(summary.first...1_200))
 
         // One that alone is larger than a world may be stays.
-        let large = Self.batch(13, world: "large", size: Recording.sizeLimit * 2)
-        _ = try keeper.append(large, Self.presence)
-        _ = try keeper.append(Self.batch(14, 2, world: "large", size: Recording.sizeLimit), Self.presence)
+        for (id, factor) in [("x", 2), ("y", 1), ("z", 1)] {
+            let large = Self.exchange(id, world: "large", size: Recording.sizeLimit * factor)
+            _ = try keeper.append(large, limit: Self.limit)
+        }
         #expect(try keeper.read([(name: "large", after: 0)]).exchanges.count == 1)
 
-        let status = try keeper.append(
-            Self.batch(15, 10, world: "other"), WriterPresence(flushed: 0, limit: 1_000_000))
-        #expect(status.size <= 1_000_000 && status.dropped > 1_000)
+        var usage = (bytes: 0, dropped: 0)
+        for number in 0..<10 {
+            usage = try #require(try keeper.append(Self.exchange("o\(number)", world: "other"), limit: 1_000_000))
+        }
+        #expect(usage.bytes <= 1_000_000 && usage.dropped > 1_000)
         #expect(try keeper.read([(name: "other", after: 0)]).exchanges.count == 10)
         summary = try #require(try keeper.summaries().first { $0.world == "w" })
         #expect(summary.count == 0 && summary.dropped == 1_200)
         let size = try run("SELECT coalesce(sum(size), 0)::bigint FROM understudy_exchanges", recordings)
-        #expect(Int(size.integer(0, 0)) == status.size)
+        #expect(Int(size.integer(0, 0)) == usage.bytes)
     }
 
     @Test("the last thousand refusals of worlds that are gone stay, and aren't sent twice")
     func gone() throws {
-        let keeper = try recordings().keeper(of: 1)
-        for number in 1...12 {
-            _ = try keeper.append(Self.batch(number, 100, world: "w\(number)", isRefused: true), Self.presence)
+        let keeper = try recordings().keeper()
+        for number in 1...1_200 {
+            let exchange = Self.exchange("\(number)", world: "w\(number % 12)", isRefused: true)
+            _ = try keeper.append(exchange, limit: Self.limit)
         }
-        _ = try keeper.append(Self.batch(13, world: "w1"), Self.presence)
-        try keeper.clear((1...12).map { "w\($0)" }, keepingRefusals: true)
+        _ = try keeper.append(Self.exchange("last", world: "w1"), limit: Self.limit)
+        try keeper.clear((0..<12).map { "w\($0)" }, keepingRefusals: true)
         #expect(try keeper.summaries().isEmpty)
         let (numbers, exchanges) = try keeper.refusedByGoneWorlds(known: [])
         #expect(numbers == Array(201...1_200) && exchanges.count == 1_000)
         #expect(try keeper.refusedByGoneWorlds(known: Set(numbers.dropFirst())).exchanges.map(\.number) == [201])
-        #expect(try keeper.attend(Self.presence).size == 0)
         try keeper.forgetGoneWorlds()
         #expect(try keeper.refusedByGoneWorlds(known: []).numbers.isEmpty)
     }

@@ -16,16 +16,16 @@ enum TestedKeeping: Sendable {
 
     static var hasServer: Bool { all.count > 1 }
 
-    func make() throws -> any SharedKeeping {
+    func make() throws -> any RecordingKeeper {
         switch self {
         case .memory: KeptRecordings()
-        case .postgresql(let url): try DatabaseRecordings(url)
+        case .postgresql(let url): try DatabaseRecordings(url).keeper()
         }
     }
 }
 
 /// Recordings in a schema of their own.
-final class DatabaseRecordings: SharedKeeping {
+final class DatabaseRecordings: Sendable {
     private let address: PostgreSQLAddress
     let schema = "understudy_\(UInt64.random(in: 0 ... .max))"
 
@@ -34,7 +34,7 @@ final class DatabaseRecordings: SharedKeeping {
         let connection = try PostgreSQLConnection(address, until: .now + .seconds(10))
         try connection.run([call("CREATE SCHEMA \(schema)"), call("SET search_path = \(schema)")], until: limit)
         // Each is prepared when those before it are there.
-        for table in RecordingSchema.tables { try connection.run([call(table)], until: limit) }
+        for table in PostgreSQLSchema.tables { try connection.run([call(table)], until: limit) }
     }
 
     deinit {
@@ -46,15 +46,38 @@ final class DatabaseRecordings: SharedKeeping {
 
     private func call(_ sql: String) -> PostgreSQLCall { PostgreSQLStatement(sql, sql)() }
 
-    func keeper(of replica: Int) throws -> any RecordingKeeper {
-        PostgreSQLRecordings(writer: Int64(replica)) { [self] () throws(StoreFailure) in try connected() }
+    /// What keeps them, by connections of its own.
+    func keeper() -> any RecordingKeeper {
+        Keeper(base: PostgreSQLRecordings(PostgreSQLPool(address, schema: schema)), recordings: self)
+    }
+
+    /// The schema stays as long as this does.
+    private struct Keeper: RecordingKeeper {
+        let base: PostgreSQLRecordings
+        let recordings: DatabaseRecordings
+
+        func append(_ exchange: AppendedExchange, limit: Int) throws(StoreFailure) -> (bytes: Int, dropped: Int)? {
+            try base.append(exchange, limit: limit)
+        }
+        func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews {
+            try base.read(worlds)
+        }
+        func summaries() throws(StoreFailure) -> [RecordingSummary] { try base.summaries() }
+        func clear(_ worlds: [String], keepingRefusals: Bool) throws(StoreFailure) {
+            try base.clear(worlds, keepingRefusals: keepingRefusals)
+        }
+        func refusedByGoneWorlds(
+            known: Set<Int>
+        ) throws(StoreFailure) -> (numbers: [Int], exchanges: [KeptExchange]) {
+            try base.refusedByGoneWorlds(known: known)
+        }
+        func forgetGoneWorlds() throws(StoreFailure) { try base.forgetGoneWorlds() }
     }
 
     func connected() throws(StoreFailure) -> PostgreSQLConnection {
         do throws(PostgreSQLError) {
             let connection = try PostgreSQLConnection(address, until: limit)
-            try connection.run(
-                [call("SET search_path = \(schema)"), call("SET application_name = '\(schema)'")], until: limit)
+            try connection.run([call("SET search_path = \(schema)")], until: limit)
             return connection
         } catch { throw StoreFailure(error) }
     }

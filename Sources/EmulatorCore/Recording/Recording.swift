@@ -40,7 +40,7 @@ package final class Recording: Sendable {
 
     /// Adds an exchange, drops the oldest where there are too many, and calls the listeners on the store's queue.
     func add(_ exchange: RecordedExchange) {
-        if let shared = store.shared { return shared.writer.add(exchange) }
+        if let shared = store.shared { return shared.append(exchange) }
         store.add(exchange, to: log)
         listeners.tell()
     }
@@ -78,13 +78,17 @@ package final class Recording: Sendable {
     /// The number of the last exchange that was copied.
     var reached: Int { copied.withLock { $0.reached } }
 
-    /// Takes over what replicas have recorded, up to a number, and lets go what isn't kept any more. `summary` is `nil` when nothing
-    /// is.
-    func copy(_ exchanges: [RecordedExchange], upTo number: Int?, _ summary: RecordingSummary?) {
+    /// Takes over what replicas have recorded, and drops what isn't kept any more. `summary` is `nil` when nothing is.
+    func copy(_ kept: [KeptExchange], _ summary: RecordingSummary?) {
         let isEmptied = store.drop(before: summary?.first ?? .max, from: log)
+        let exchanges = kept.compactMap { kept in
+            let exchange = RecordedExchange.decoded(kept.bytes)
+            exchange?.order = kept.number
+            return exchange
+        }
         for exchange in exchanges { store.copy(exchange, to: log) }
         copied.withLock { copied in
-            copied.reached = max(copied.reached, number ?? 0)
+            copied.reached = max(copied.reached, kept.last?.number ?? 0)
             copied.total = summary.map { $0.count + $0.dropped } ?? 0
         }
         if isEmptied || !exchanges.isEmpty { listeners.tell() }

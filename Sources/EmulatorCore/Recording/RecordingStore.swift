@@ -123,7 +123,7 @@ package final class RecordingStore: Sendable {
 
     /// How many bytes all recordings take, and how many exchanges were dropped to keep to the limit.
     package var usage: (bytes: Int, dropped: Int) {
-        shared?.writer.usage ?? ledger.withLock { (bytes: $0.size, dropped: $0.dropped) }
+        shared?.usage ?? ledger.withLock { (bytes: $0.size, dropped: $0.dropped) }
     }
 
     func makeLog() -> Int {

@@ -9,14 +9,6 @@ enum RecordingSchema {
         // Of all exchanges: the last number, how many bytes they take, and how many made room for others' worlds.
         "CREATE TABLE understudy_recording(last bigint NOT NULL, size bigint NOT NULL, dropped bigint NOT NULL)",
         "INSERT INTO understudy_recording VALUES (0, 0, 0)",
-        // The last request that all append what they have answered.
-        "CREATE TABLE understudy_flush(wanted bigint NOT NULL)",
-        "INSERT INTO understudy_flush VALUES (0)",
-        // Those who append, with the last such request that each has fulfilled, and its last batch.
-        """
-        CREATE TABLE understudy_writers(writer bigint PRIMARY KEY, seen timestamptz NOT NULL, flushed bigint NOT NULL,
-            batch bigint NOT NULL)
-        """,
         // What is kept of each world, from the number `first` on.
         """
         CREATE TABLE understudy_recorded(world text PRIMARY KEY, first bigint NOT NULL, count bigint NOT NULL,
@@ -24,7 +16,7 @@ enum RecordingSchema {
         """,
         // `gone`: refused by a world that has been deleted or reset since.
         """
-        CREATE TABLE understudy_exchanges(number bigint PRIMARY KEY, world text NOT NULL, size bigint NOT NULL,
+        CREATE TABLE understudy_exchanges(number bigint PRIMARY KEY, id text NOT NULL UNIQUE, world text NOT NULL, size bigint NOT NULL,
             refused boolean NOT NULL, gone boolean NOT NULL, body bytea NOT NULL)
         """,
         "CREATE INDEX understudy_exchanges_by_world ON understudy_exchanges(world, number) WHERE NOT gone",
@@ -41,62 +33,29 @@ enum RecordingSchema {
     static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     static let commit = statement("commit", "COMMIT")
     static let rollback = statement("rollback", "ROLLBACK")
-    /// What is recorded is written some time after the answer anyway: no commit waits for the disk, nor others for the lock that long.
-    static let hurry = statement("hurry", "SET synchronous_commit = off")
+    /// No answer waits for the disk because of what is recorded, nor others for the lock that long.
+    static let hurry = statement("hurry", "SET LOCAL synchronous_commit = off")
     static let lock = statement("lock", "SELECT 1 FROM understudy_recording FOR UPDATE")
-
-    // MARK: - Writers
-
-    /// Who wasn't seen for so long isn't there.
-    private static let isThere = "seen > now() - interval '3 seconds'"
-    static let present = statement(
-        "present",
-        """
-        INSERT INTO understudy_writers VALUES ($1, now(), $2, $3)
-        ON CONFLICT (writer) DO UPDATE SET seen = now(), flushed = excluded.flushed, batch = excluded.batch
-        """)
-    static let status = statement(
-        "status",
-        """
-        SELECT (SELECT wanted FROM understudy_flush), size, dropped,
-            (SELECT count(*) FROM understudy_writers WHERE writer <> $1 AND \(isThere))
-        FROM understudy_recording
-        """)
-    static let requestFlush = statement(
-        "request_flush",
-        """
-        UPDATE understudy_flush SET wanted = wanted + 1
-        WHERE EXISTS (SELECT 1 FROM understudy_writers WHERE writer <> $1 AND \(isThere)) RETURNING wanted
-        """)
-    static let lacking = statement(
-        "lacking", "SELECT writer FROM understudy_writers WHERE writer <> $1 AND flushed < $2 AND \(isThere)")
-    static let batch = statement("batch", "SELECT batch FROM understudy_writers WHERE writer = $1")
-    static let leave = statement("leave", "DELETE FROM understudy_writers WHERE writer = $1")
-    static let forgetWriters = statement(
-        "forget_writers", "DELETE FROM understudy_writers WHERE seen < now() - interval '1 hour'")
 
     // MARK: - Appending
 
-    /// $1 exchanges of $2 bytes.
-    static let count = statement("count", "UPDATE understudy_recording SET last = last + $1, size = size + $2")
+    /// One exchange of $1 bytes more.
+    static let count = statement("count", "UPDATE understudy_recording SET last = last + 1, size = size + $1")
     static let append = statement(
         "append",
         """
-        INSERT INTO understudy_exchanges
-        SELECT (SELECT last FROM understudy_recording) - $1::bigint + e.place, e.world, e.size, e.refused, false, e.body
-        FROM unnest($2::text[], $3::bigint[], $4::boolean[], $5::bytea[]) WITH ORDINALITY
-            AS e(world, size, refused, body, place)
+        INSERT INTO understudy_exchanges(number, id, world, size, refused, gone, body)
+        SELECT last, $1, $2, $3::bigint, $4::bigint = 1, false, $5 FROM understudy_recording
         """)
-    /// For each world the place of its first exchange in the batch, from 1 on, how many there are, and their bytes.
-    static let appendWorlds = statement(
-        "append_worlds",
+    /// An exchange of this ID is there.
+    static let isThereState = "23505"
+    static let appendWorld = statement(
+        "append_world",
         """
-        INSERT INTO understudy_recorded AS r
-        SELECT w.world, (SELECT last FROM understudy_recording) - $1::bigint + w.place, w.count, w.size, 0
-        FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) AS w(world, place, count, size)
-        ON CONFLICT (world) DO UPDATE SET count = r.count + excluded.count, size = r.size + excluded.size
-        RETURNING world, count, size
+        INSERT INTO understudy_recorded AS r SELECT $1, last, 1, $2::bigint, 0 FROM understudy_recording
+        ON CONFLICT (world) DO UPDATE SET count = r.count + 1, size = r.size + excluded.size RETURNING count, size
         """)
+    static let status = statement("status", "SELECT size, dropped FROM understudy_recording")
 
     // MARK: - Making room
 
@@ -221,20 +180,6 @@ extension PostgreSQLValue {
         array(of: 20, numbers, size: numbers.count * 12) { number, bytes in
             bytes.append(bigEndian: Int32(8))
             bytes.append(bigEndian: Int64(number))
-        }
-    }
-
-    static func flags(_ flags: [Bool]) -> PostgreSQLValue {
-        array(of: 16, flags, size: flags.count * 5) { flag, bytes in
-            bytes.append(bigEndian: Int32(1))
-            bytes.append(flag ? 1 : 0)
-        }
-    }
-
-    static func blobs(_ blobs: [[UInt8]]) -> PostgreSQLValue {
-        array(of: 17, blobs, size: blobs.reduce(0) { $0 + 4 + $1.count }) { blob, bytes in
-            bytes.append(bigEndian: Int32(clamping: blob.count))
-            bytes.append(contentsOf: blob)
         }
     }
 }

@@ -1,21 +1,11 @@
 import Dispatch
-import Platform
 import Synchronization
-import Time
 
-/// Copies what all replicas have recorded into this process, of the worlds that somebody asks for or listens to.
-///
-/// Whoever asks sees everything that was answered before, at any replica: each of them is asked to append it first, and waited
-/// for, a second at most. Requests that come meanwhile are served together.
+/// Copies what all replicas have recorded into this process, of the worlds that somebody asks for or listens to. Requests that come
+/// meanwhile are served together.
 final class RecordingMirrors: Sendable {
-    /// How long to wait for other replicas, in microseconds.
-    private static let patience: Int64 = 1_000_000
-    /// Between two looks whether they are done.
-    private static let pause: UInt32 = 4_000
     /// Between two looks for those who listen.
     private static let poll = DispatchTimeInterval.milliseconds(100)
-    /// From what this replica appended to the look for it.
-    private static let gathering = DispatchTimeInterval.milliseconds(10)
 
     /// What is asked for.
     enum Question: Sendable {
@@ -46,23 +36,18 @@ final class RecordingMirrors: Sendable {
         /// Those of all worlds, once somebody has asked for all.
         var all: [Recording] = []
         var gone: [Int: RecordedExchange] = [:]
-        /// Replicas that are there, but haven't appended what they should within a second.
-        var lagging: Set<Int> = []
         var isPolling = false
-        var isLookDue = false
         var isClosed = false
     }
 
     private let keeper: any RecordingKeeper
     private let notices: Notices
-    private let writer: RecordingWriter
     /// What asks the keeper waits on it.
     private let queue = DispatchQueue(label: "understudy.recordings.mirrors")
     private let state = Mutex(State())
 
-    init(_ keeper: any RecordingKeeper, _ writer: RecordingWriter, notices: Notices) {
+    init(_ keeper: any RecordingKeeper, notices: Notices) {
         self.keeper = keeper
-        self.writer = writer
         self.notices = notices
     }
 
@@ -96,6 +81,18 @@ final class RecordingMirrors: Sendable {
 
     // MARK: - Asking
 
+    /// Returns when it is done.
+    func wait(_ question: Question) -> StoreFailure? {
+        let answered = DispatchSemaphore(value: 0)
+        let failure = Mutex<StoreFailure?>(nil)
+        ask(question) { found in
+            failure.withLock { $0 = found }
+            answered.signal()
+        }
+        answered.wait()
+        return failure.withLock { $0 }
+    }
+
     /// Calls back when it is done, or with the failure.
     func ask(_ question: Question, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isFirst = state.withLock { state in
@@ -111,48 +108,12 @@ final class RecordingMirrors: Sendable {
             return state.asked
         }
         do throws(StoreFailure) {
-            try settle()
             for asked in asked { try change(asked.question) }
             try pull(asked.map(\.question))
             for asked in asked { asked.done(nil) }
         } catch {
             for asked in asked { asked.done(error) }
         }
-    }
-
-    /// Waits until everything that was answered is appended.
-    private func settle() throws(StoreFailure) {
-        let own = DispatchSemaphore(value: 0)
-        let failed = Mutex<StoreFailure?>(nil)
-        writer.flush { failure in
-            failed.withLock { $0 = failure }
-            own.signal()
-        }
-        let request = try keeper.requestFlush()
-        let end = MachineClock.microseconds + RecordingMirrors.patience
-        if own.wait(timeout: .now() + .microseconds(Int(RecordingMirrors.patience))) == .timedOut {
-            throw StoreFailure(.slow, "what was recorded here can't be written within a second")
-        }
-        if let failure = failed.withLock({ $0 }) { throw failure }
-        guard let request else { return }
-        try waitForOthers(request, until: end)
-    }
-
-    private func waitForOthers(_ request: FlushRequest, until end: Int64) throws(StoreFailure) {
-        let lagging = state.withLock { $0.lagging }
-        var missing = request.others
-        while !missing.subtracting(lagging).isEmpty, MachineClock.microseconds < end {
-            usleep(RecordingMirrors.pause)
-            missing = try keeper.lacking(request.number)
-        }
-        if !lagging.isEmpty { missing = try keeper.lacking(request.number) }
-        let late = missing
-        state.withLock { $0.lagging = late }
-        guard !late.isSubset(of: lagging) else { return }
-        notices.tell(
-            .stores,
-            "\(late.count) of the other replicas didn't write what they record within a second: until they do, nobody "
-                + "waits for it")
     }
 
     private func change(_ question: Question) throws(StoreFailure) {
@@ -195,7 +156,11 @@ final class RecordingMirrors: Sendable {
         let all = names.map { name in recording(of: name) { make(name) } }
         let known = state.withLock { Set($0.gone.keys) }
         let gone = try keeper.refusedByGoneWorlds(known: known)
-        let new = gone.exchanges.compactMap { RecordedExchange($0) }
+        let new = gone.exchanges.compactMap { kept in
+            let exchange = RecordedExchange.decoded(kept.bytes)
+            exchange?.order = kept.number
+            return exchange
+        }
         let kept = Set(gone.numbers)
         let before = state.withLock { state in
             defer { state.all = all }
@@ -260,26 +225,9 @@ final class RecordingMirrors: Sendable {
 
     private func look(at worlds: Set<String>) {
         do throws(StoreFailure) {
-            try settle()
             try pull(worlds)
         } catch {
             notices.tell(.stores, "what other replicas have recorded can't be read: \(error.detail)")
-        }
-    }
-
-    /// This replica has appended exchanges of these worlds.
-    func noteAppended(_ worlds: Set<String>) {
-        guard state.withLock({ $0.isPolling }), !worlds.isDisjoint(with: listened) else { return }
-        let isDue = state.withLock { state in
-            guard state.isPolling, !state.isLookDue else { return false }
-            state.isLookDue = true
-            return true
-        }
-        guard isDue else { return }
-        queue.asyncAfter(deadline: .now() + RecordingMirrors.gathering) { [self] in
-            state.withLock { $0.isLookDue = false }
-            let listened = listened
-            if !listened.isEmpty { look(at: listened) }
         }
     }
 

@@ -1,14 +1,43 @@
-/// The recordings of worlds that this daemon shares with others. What it answers is appended to them some time after the answer;
+import Synchronization
+
+/// The recordings of worlds that this daemon shares with others. What it answers is appended to them before the answer goes out;
 /// what is read are copies, brought up to date when somebody asks.
 final class SharedRecordings: Sendable {
-    let writer: RecordingWriter
     let mirrors: RecordingMirrors
+    private let keeper: any RecordingKeeper
+    private let limit: Int
+    private let notices: Notices
+    private let known = Mutex((bytes: 0, dropped: 0))
 
     /// `limit` is what all recordings together may take, in bytes.
     init(_ keeper: any RecordingKeeper, limit: Int, notices: Notices) {
-        writer = RecordingWriter(keeper, limit: limit, notices: notices)
-        mirrors = RecordingMirrors(keeper, writer, notices: notices)
-        writer.begin { [weak mirrors] in mirrors?.noteAppended($0) }
+        self.keeper = keeper
+        self.limit = limit
+        self.notices = notices
+        mirrors = RecordingMirrors(keeper, notices: notices)
+    }
+
+    /// How many bytes all recordings have, and how many exchanges were dropped to keep to the limit, as of the last that was appended.
+    var usage: (bytes: Int, dropped: Int) { known.withLock { $0 } }
+
+    /// Appends an exchange. May wait. One that can't be appended is told in the log.
+    func append(_ exchange: RecordedExchange) {
+        let entry = AppendedExchange(
+            id: exchange.id, world: exchange.world, size: exchange.size, isRefused: exchange.diagnosis != nil,
+            bytes: exchange.encoded)
+        do throws(StoreFailure) {
+            guard let usage = try keeper.append(entry, limit: limit) else { return }
+            let before = known.withLock { known in
+                defer { known = usage }
+                return known.dropped
+            }
+            guard usage.dropped > before else { return }
+            notices.tell(
+                .recordings,
+                "all recordings together have reached \(limit) bytes: the oldest exchanges go (--recording-limit)")
+        } catch {
+            notices.tell(.stores, "an exchange can't be recorded: \(error.diagnosis.line)")
+        }
     }
 }
 
@@ -81,9 +110,6 @@ extension RecordingStore {
         if let failure = shared?.mirrors.wait(question) { StoreCall.current?.note(failure) }
     }
 
-    /// Writes what isn't written yet; a second at most.
-    func close() {
-        shared?.mirrors.close()
-        shared?.writer.close()
-    }
+    /// Ends listening.
+    func close() { shared?.mirrors.close() }
 }
