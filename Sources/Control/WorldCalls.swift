@@ -120,12 +120,14 @@ extension ControlAPI {
 
     /// 201 for a world that is made, 200 for one that was there.
     private func addWorld(_ exchange: Exchange, _ order: WorldOrder) -> Response {
-        let isNew = worlds.existing(order.name) == nil
+        let isMissing = worlds.existing(order.name) == nil
         guard let world = worlds.world(order.name) else {
             return ControlAnswer.error(
                 503, "tooManyWorlds", "there are \(WorldRegistry.limit) worlds, all in use: delete some", path: "$.name"
             )
         }
+        // Of several who make it at once, one does.
+        let isNew = isMissing && world.isNewToWhoeverAsks()
         let hadPort = world.port(.http) != nil
         var port = ports.fixed(order.name) ?? world.port(.http)
         if let listen = order.listen {

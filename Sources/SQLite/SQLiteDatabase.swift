@@ -41,6 +41,9 @@ package final class SQLiteDatabase {
     /// The number of the row that was added last. <https://www.sqlite.org/c3ref/last_insert_rowid.html>
     package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(pointer) }
 
+    /// How many rows the last statement has changed. <https://www.sqlite.org/c3ref/changes.html>
+    package var changedRows: Int { Int(sqlite3_changes(pointer)) }
+
     /// Whether a change is under way.
     package var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
 

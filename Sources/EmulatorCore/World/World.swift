@@ -85,6 +85,11 @@ package final class World: Sendable {
         try state.store.update(body)
     }
 
+    /// Whether whoever asks is the first to learn that the world was made by this process.
+    package func isNewToWhoeverAsks() -> Bool {
+        !state.store.isKept && !state.isToldNew.exchange(true, ordering: .relaxed)
+    }
+
     /// Notes that a request may have changed it.
     package func noteChange() { state.wasChanged.store(true, ordering: .relaxed) }
 

@@ -178,7 +178,7 @@ package final class WorldRegistry: Sendable {
         guard name != unnamed else { return false }
         guard !isShared else { return dropShared(name) }
         guard let world = held(name) else { return false }
-        do throws(StoreFailure) { try StoreCall.checked { remove(world) } } catch { return false }
+        guard (try? StoreCall.checked { remove(world) }) == true else { return false }
         world.closePorts()
         world.forgetMail()
         world.streams.endAll()
@@ -190,11 +190,12 @@ package final class WorldRegistry: Sendable {
         if world.isUntouched { _ = drop(world.name) }
     }
 
-    /// Removes a world, so that one of the same name is another.
-    private func remove(_ world: World) {
+    /// Removes a world, so that one of the same name is another. `false` when it had gone before.
+    private func remove(_ world: World) -> Bool {
         state.withLock { state in
-            world.state.store.remove()
+            guard world.state.store.remove() else { return false }
             if state.worlds[world.name]?.state === world.state { state.worlds[world.name] = nil }
+            return true
         }
     }
 

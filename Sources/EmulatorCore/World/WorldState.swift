@@ -22,6 +22,8 @@ final class WorldState: Sendable {
     /// See `World.inboxNumber`.
     let inboxNumber = Atomic<Int>(nextInboxNumber)
     let wasChanged = Atomic<Bool>(false)
+    /// Whether somebody was told that the world is new.
+    let isToldNew = Atomic<Bool>(false)
     /// Whether a fault may be queued. Asked before the lock is taken: workers that wait for it cost more than what they do.
     let mayHaveFaults: Atomic<Bool>
 

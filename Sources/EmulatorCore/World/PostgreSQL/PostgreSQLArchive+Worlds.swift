@@ -23,14 +23,15 @@ extension PostgreSQLArchive {
     package func load(
         _ world: String, beginning: () throws(StoreFailure) -> [ArchivedValue]
     ) throws(StoreFailure) -> ArchivedWorld {
-        for attempt in 0..<10 {
+        var isMade = false
+        for _ in 0..<10 {
             if var found = try pool.use({ connection throws(PostgreSQLError) in try read(world, connection) }) {
                 _ = try PostgreSQLSchema.checked(found.version)
-                found.wasThere = attempt == 0
+                found.wasThere = !isMade
                 return found
             }
             let values = try beginning()
-            try pool.use { connection throws(PostgreSQLError) in try make(world, values, connection) }
+            isMade = try pool.use { connection throws(PostgreSQLError) in try make(world, values, connection) }
         }
         throw StoreFailure(.gone, "PostgreSQL: the world is removed again and again")
     }
@@ -79,18 +80,19 @@ extension PostgreSQLArchive {
                 place: rows.integer(row, 3), value: rowKind == .removed ? "" : value))
     }
 
-    /// Makes the world, unless another daemon is first.
+    /// Makes the world. `false` when another daemon was first.
     private func make(
         _ name: String, _ values: [ArchivedValue], _ connection: PostgreSQLConnection
-    ) throws(PostgreSQLError) {
+    ) throws(PostgreSQLError) -> Bool {
         let made = try run(connection, PostgreSQLSchema.begin(), PostgreSQLSchema.make(.text(name)))[1]
         guard made.count > 0 else {
             _ = try run(connection, PostgreSQLSchema.rollback())
-            return
+            return false
         }
         let id = made.integer(0, 0)
         let calls = values.map { PostgreSQLSchema.put($0, of: id) }
         try connection.run(calls + [PostgreSQLSchema.commit()], until: .now + PostgreSQLPool.answerLimit)
+        return true
     }
 
     package func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews {
@@ -243,12 +245,11 @@ extension PostgreSQLArchive {
         }
     }
 
-    package func remove(_ worlds: [Int64]) throws(StoreFailure) {
+    package func remove(_ world: Int64) throws(StoreFailure) -> Bool {
         try pool.use { connection throws(PostgreSQLError) in
-            let calls = worlds.flatMap { PostgreSQLSchema.removal(of: $0) }
             try connection.run(
-                [PostgreSQLSchema.begin()] + calls + [PostgreSQLSchema.commit()],
-                until: .now + PostgreSQLPool.answerLimit)
+                [PostgreSQLSchema.begin()] + PostgreSQLSchema.removal(of: world) + [PostgreSQLSchema.commit()],
+                until: .now + PostgreSQLPool.answerLimit)[1].changed == 1
         }
     }
 }

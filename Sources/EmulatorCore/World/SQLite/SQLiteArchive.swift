@@ -175,13 +175,11 @@ package final class SQLiteArchive: Archive {
         return .committed(version: version + 1)
     }
 
-    package func remove(_ worlds: [Int64]) throws(StoreFailure) {
-        guard !worlds.isEmpty else { return }
+    package func remove(_ world: Int64) throws(StoreFailure) -> Bool {
         try change { file throws(SQLiteError) in
-            for world in worlds {
-                try file.removeContent(of: world)
-                try file.statements.removeWorld.run(.integer(world))
-            }
+            try file.removeContent(of: world)
+            try file.statements.removeWorld.run(.integer(world))
+            return file.database.changedRows == 1
         }
     }
 

@@ -186,14 +186,18 @@ extension WorldRegistry {
     /// Deletes a world for all. `false` when there is none.
     func dropShared(_ name: String) -> Bool {
         guard let world = existing(name) else { return false }
-        do throws(StoreFailure) { try StoreCall.checked { world.state.store.remove() } } catch { return true }
+        // What can't be deleted is there: whoever asked is refused.
+        let isDeleted: Bool
+        do throws(StoreFailure) { isDeleted = try StoreCall.checked { world.state.store.remove() } } catch {
+            return true
+        }
         state.withLock { state in
             if state.worlds[name]?.state === world.state { state.worlds[name] = nil }
-            state.sharing.count -= 1
+            if isDeleted { state.sharing.count -= 1 }
         }
         end(world)
-        if world.recording.isShared { world.recording.clear(forgetting: false) }
-        return true
+        if isDeleted, world.recording.isShared { world.recording.clear(forgetting: false) }
+        return isDeleted
     }
 
     private func end(_ world: World) {

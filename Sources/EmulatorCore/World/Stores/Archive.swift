@@ -38,8 +38,8 @@ package protocol Archive: SharedTexts, AnyObject {
         _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
     ) throws(StoreFailure) -> CommitOutcome
 
-    /// Removes worlds, with all that is kept of them.
-    func remove(_ worlds: [Int64]) throws(StoreFailure)
+    /// Removes a world, with all that is kept of it. `false` when it isn't there.
+    func remove(_ world: Int64) throws(StoreFailure) -> Bool
 
     /// What there is to know of worlds that this daemon doesn't hold; `nil` where it holds all.
     var directory: (any WorldDirectory)? { get }

@@ -130,8 +130,12 @@ package final class MemoryArchive: Archive {
         }
     }
 
-    package func remove(_ worlds: [Int64]) throws(StoreFailure) {
-        try use { state throws(StoreFailure) in state.worlds = state.worlds.filter { !worlds.contains($0.value.id) } }
+    package func remove(_ world: Int64) throws(StoreFailure) -> Bool {
+        try use { state throws(StoreFailure) in
+            guard let name = state.worlds.first(where: { $0.value.id == world })?.key else { return false }
+            state.worlds[name] = nil
+            return true
+        }
     }
 
     package func close() {}

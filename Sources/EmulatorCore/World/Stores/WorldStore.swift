@@ -217,14 +217,20 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// The world has gone: nothing is kept of it. What requests that are under way still change is lost.
-    func remove() {
+    /// The world has gone: nothing is kept of it. What requests that are under way still change is lost. `false` when it had gone
+    /// before.
+    @discardableResult
+    func remove() -> Bool {
         let id = state.withLock { state -> Int64? in
             defer { (state.isGone, state.held) = (true, nil) }
             return state.isGone ? nil : state.held?.id
         }
-        guard let archive, let id else { return }
-        do throws(StoreFailure) { try archive.remove([id]) } catch { note(error) }
+        guard let id else { return false }
+        guard let archive else { return true }
+        do throws(StoreFailure) { return try archive.remove(id) } catch {
+            note(error)
+            return false
+        }
     }
 
     // MARK: - Commits
