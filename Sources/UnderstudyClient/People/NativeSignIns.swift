@@ -45,12 +45,19 @@ extension World {
 
         /// What happens to a person's Google account, of which Cross-Account Protection tells the app.
         public enum SecurityEvent: String, Sendable, Hashable {
+            /// Google has ended the person's sessions: the app should end its own.
             case sessionsRevoked = "sessions-revoked"
+            /// Google has revoked all of the app's tokens for the person.
             case tokensRevoked = "tokens-revoked"
+            /// Google has revoked one refresh token of the app's.
             case tokenRevoked = "token-revoked"
+            /// Google has disabled the account.
             case accountDisabled = "account-disabled"
+            /// Google has enabled the account again.
             case accountEnabled = "account-enabled"
+            /// The account shows suspicious activity: the app should protect the person's account with it.
             case credentialChangeRequired = "account-credential-change-required"
+            /// Google tests the receiver.
             case verification
         }
 

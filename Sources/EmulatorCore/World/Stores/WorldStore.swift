@@ -217,17 +217,23 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// The world has gone: nothing is kept of it. What requests that are under way still change is lost. `false` when it had gone
-    /// before.
+    /// Removes the world: nothing is kept of it, and what requests that are under way still change is lost. `false` when it had gone
+    /// before, and when the archive fails, of which `StoreCall` is told: then the world is as it was.
     @discardableResult
     func remove() -> Bool {
-        let id = state.withLock { state -> Int64? in
-            defer { (state.isGone, state.held) = (true, nil) }
-            return state.isGone ? nil : state.held?.id
-        }
-        guard let id else { return false }
-        guard let archive else { return true }
-        do throws(StoreFailure) { return try archive.remove(id) } catch {
+        do throws(StoreFailure) {
+            try load()
+            let result = state.withLock { state -> Swift.Result<(isRemoved: Bool, held: Held?), StoreFailure> in
+                guard let held = state.held else { return .success((false, nil)) }
+                do throws(StoreFailure) {
+                    let isRemoved = try archive?.remove(held.id) ?? true
+                    (state.held, state.isGone) = (nil, true)
+                    return .success((isRemoved, held))
+                } catch { return .failure(error) }
+            }
+            // The tables are freed here, outside the lock.
+            return try result.get().isRemoved
+        } catch {
             note(error)
             return false
         }
