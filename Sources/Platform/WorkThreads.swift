@@ -7,6 +7,8 @@ import Synchronization
 package final class WorkThreads: Sendable {
     /// For work that waits for stores: whole requests, which go deep.
     package static let shared = WorkThreads(limit: 64)
+    /// For requests that wait for a file on this machine. More threads would wait for one another: most requests are for one world.
+    package static let local = WorkThreads(limit: 4)
 
     private struct State {
         var works: [@Sendable () -> Void] = []

@@ -80,7 +80,7 @@ package final class Dispatcher: Sendable {
         count()
         guard worlds.archive != nil else { return handle(request, from: nil) }
         return .later { [self] done in
-            WorkThreads.shared.run { [self] in
+            (worlds.isShared ? WorkThreads.shared : .local).run { [self] in
                 StoreCall.within(StoreCall()) { handle(request, from: nil).deliver(done) }
             }
         }

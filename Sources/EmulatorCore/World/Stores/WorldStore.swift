@@ -253,14 +253,18 @@ package final class WorldStore: Sendable {
         defer { tell(news) }
         do throws(StoreFailure) {
             for attempt in 0..<WorldStore.attempts {
-                try load()
-                let outcome = state.withLock { state -> Swift.Result<Bool, StoreFailure> in
+                let outcome = state.withLock { state -> Swift.Result<Bool, StoreFailure>? in
+                    guard state.held != nil || state.isGone else { return nil }
                     do throws(StoreFailure) {
                         return .success(
                             try commit(&state, to: archive, isLocking: attempt > 0, from: seed, run, then, &news))
                     } catch { return .failure(error) }
                 }
-                if try outcome.get() { return }
+                if let outcome {
+                    if try outcome.get() { return }
+                } else {
+                    try load()
+                }
             }
             throw StoreFailure(.slow, "others change the world all the time")
         } catch { note(error) }
