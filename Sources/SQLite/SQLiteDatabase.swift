@@ -94,11 +94,6 @@ package struct SQLiteError: Error, CustomStringConvertible, Sendable {
 
 /// A value of a statement or a row.
 package enum SQLiteValue {
-    case null
     case integer(Int64)
     case text(String)
-    /// Text whose UTF-8 is at hand.
-    case utf8([UInt8])
-
-    package static func text(_ text: String?) -> SQLiteValue { text.map { .text($0) } ?? .null }
 }

@@ -53,12 +53,9 @@ package final class SQLiteStatement {
 
     private func bind(_ value: SQLiteValue, _ place: Int32) -> Int32 {
         switch value {
-        case .null: return sqlite3_bind_null(pointer, place)
         case .integer(let number): return sqlite3_bind_int64(pointer, place, number)
         case .text(var text):
             return text.withUTF8 { bind($0, place) }
-        case .utf8(let bytes):
-            return bytes.withUnsafeBufferPointer { bind($0, place) }
         }
     }
 
@@ -78,14 +75,9 @@ package final class SQLiteStatement {
 package struct SQLiteRow {
     fileprivate let pointer: OpaquePointer
 
-    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
-
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
 
     package func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
-
-    /// The UTF-8 of a text.
-    package func utf8(_ column: Int32) -> [UInt8] { Array(bytes(column)) }
 
     private func bytes(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
         // The text comes first: what it is converted to is what is counted.

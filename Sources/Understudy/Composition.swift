@@ -43,11 +43,17 @@ package enum Composition {
             worlds: Lazy { worlds }, ports: ports, mailPorts: mailPorts, options: options, gauges: gauges,
             chosen: chosen.map(\.scenario), scenarios: scenarios, token: try token(options),
             formToken: formToken)
-        do throws(Issues) {
-            try worlds.resume(RuntimeSeeds(check: SeedInput.checked, play: { daemon.play($0) }))
+        var issues: Issues?
+        do throws(StoreFailure) {
+            try StoreCall.checked {
+                do throws(Issues) {
+                    try worlds.resume(RuntimeSeeds(check: SeedInput.checked, play: { daemon.play($0) }))
+                } catch { issues = error }
+            }
         } catch {
-            throw StartError(description: error.description)
+            throw StartError(description: error.diagnosis.line)
         }
+        if let issues { throw StartError(description: issues.description) }
         return Dispatcher(
             daemon.play(seed), worlds: worlds, scenarios: chosen, controlToken: daemon.token, logger: options.logger)
     }

@@ -73,8 +73,7 @@ package final class RecordedExchange: Sendable {
         self.fault = fault
     }
 
-    /// How many exchanges had been recorded before it, in all worlds, when it was; where the recording is shared, in all replicas: then
-    /// it is the order in which they were written, and `answered` that of the answers.
+    /// How many exchanges had been recorded before it, in all worlds, when it was; where the recording is shared, in all replicas.
     package internal(set) var order: Int {
         get { place.load(ordering: .relaxed) }
         set { place.store(newValue, ordering: .relaxed) }

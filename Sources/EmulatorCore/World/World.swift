@@ -5,7 +5,8 @@ import Synchronization
 import Time
 
 /// A sandbox with its own people, grants, codes, clock, faults and recording. What it remembers lies in tables, and `read` and
-/// `update` are the only way to them. They hold a lock for microseconds; signing, hashing and input or output happen outside.
+/// `update` are the only way to them. They hold the world's lock, for microseconds in memory, and until a change is committed where
+/// there is an archive; signing and hashing happen outside.
 package final class World: Sendable {
     package let name: String
     package let seed: Seed
@@ -102,7 +103,7 @@ package final class World: Sendable {
     /// The world afresh from its seed. Requests that are under way keep what they have read.
     package func reset() {
         let stored = state.store.lasts && own != nil ? StoredSeed(of: seed, rows: seed) : nil
-        state.store.reset(
+        let isReset = state.store.reset(
             to: seed,
             putting: { tables in if let stored { tables[StoredSeed.self] = stored } },
             also: {
@@ -112,7 +113,8 @@ package final class World: Sendable {
                 state.mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
                 preparation.begin()
             })
-        // It waits for other replicas, which isn't done under a lock.
+        guard isReset else { return }
+        // It waits for the archive, which isn't done under a lock.
         if recording.isShared { recording.clear(forgetting: false) }
         state.inboxSize.set(0)
         forgetMail()

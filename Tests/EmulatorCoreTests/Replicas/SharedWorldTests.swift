@@ -133,6 +133,7 @@ struct SharedWorldTests {
         let memory = SharedMemory()
         let a = try Replica(of: memory.archive(replica: 1))
         let b = try Replica(of: memory.archive(replica: 2))
+        #expect(a.call("POST", "accounts", ["id": "zed"]).status == 201)
         memory.fail(StoreFailure(.gone, "the database has stopped"))
         for world in [nil, "new"] {
             let refusal = a.call("POST", "outcomes", SharedWorldTests.order, world: world)
@@ -141,7 +142,11 @@ struct SharedWorldTests {
             #expect(refusal.header("Retry-After") == "1")
         }
         #expect(a.call("GET", "worlds").status == 503)
+        // Somebody whom the seed doesn't have, and a world that begins anew.
+        #expect(a.call("PATCH", "accounts/zed", ["email": "other@example.com"]).status == 503)
+        #expect(a.call("POST", "reset").status == 503)
         memory.fail(nil)
+        #expect(b.call("GET", "accounts/zed").json["email"] == "zed@example.com")
         #expect(a.call("GET", "outcomes").json["outcomes"]?.array?.isEmpty == true)
         #expect(a.call("POST", "outcomes", SharedWorldTests.order, world: "new").json["id"] == "outcome-1")
         #expect(b.call("GET", "outcomes", world: "new").text.contains("ada"))

@@ -100,7 +100,7 @@ extension PostgreSQLArchive {
         guard result.count > 0 else { return .gone }
         guard result.integer(0, 0) > version else { return .none }
         let changes = try PostgreSQLArchive.changes(result, firstColumn: 2)
-        guard PostgreSQLArchive.follow(changes, version) else { return .forgotten(beginning: result.integer(0, 1)) }
+        guard PostgreSQLArchive.follow(changes, version) else { return .forgotten }
         return .changes(changes, isAll: result.count < PostgreSQLSchema.changeCount)
     }
 

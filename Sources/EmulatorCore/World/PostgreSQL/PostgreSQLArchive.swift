@@ -6,8 +6,8 @@ import Time
 
 /// Keeps worlds in a database of PostgreSQL's, for any number of daemons.
 ///
-/// Each daemon holds the worlds that it serves in memory, as of a version, and asks before each request for what others have
-/// changed since. So looking costs no SQL, and nothing costs more with more rows.
+/// Each daemon holds the worlds that it serves in memory, as of a version, and asks once before each request for what others have
+/// changed since. Queries are answered from memory, so nothing costs more with more rows.
 package final class PostgreSQLArchive: Archive {
     let pool: PostgreSQLPool
     /// Tells this daemon's changes from others'.
@@ -81,9 +81,6 @@ package final class PostgreSQLArchive: Archive {
                 [PostgreSQLSchema.putText(.text("tried"), .text(text))], until: .now + PostgreSQLPool.answerLimit)
         }
     }
-
-    /// A connection of the caller's own, with the store's time limits, in the store's schema.
-    package func connect() throws(StoreFailure) -> PostgreSQLConnection { try pool.connect() }
 
     /// Keeps the seed from which worlds begin, or sees that it is the one that was kept.
     package func begin(with seed: Seed) throws(PostgreSQLStartFailure) {

@@ -55,8 +55,8 @@ enum PostgreSQLSchema {
 
     // MARK: - Transactions
 
-    /// Together with the lock on the world's row and the check of its version, this is serializable for one world: whatever is read
-    /// of a world is as of the version that is locked, and nobody else changes it before this ends.
+    /// Together with the lock on the world's row, this is serializable for one world: whatever is read of a world is as of the version
+    /// that is locked, and nobody else changes it before this ends.
     static let begin = statement("begin", "BEGIN ISOLATION LEVEL READ COMMITTED")
     static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     static let commit = statement("commit", "COMMIT")

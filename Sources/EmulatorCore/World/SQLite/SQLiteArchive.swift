@@ -24,7 +24,10 @@ package final class SQLiteArchive: Archive {
         let opened = folder.map { "\($0)/worlds" } ?? path
         temporaryFolder = folder
         self.path = opened
-        file = Mutex(try SQLiteFile(opened))
+        do throws(SQLiteStartFailure) { file = Mutex(try SQLiteFile(opened)) } catch {
+            if let folder { SQLiteArchive.remove(folder) }
+            throw error
+        }
     }
 
     deinit { close() }
@@ -61,9 +64,12 @@ package final class SQLiteArchive: Archive {
         }
         guard isFirst else { return }
         file.withLock { $0.close() }
-        guard let temporaryFolder else { return }
-        for name in ["worlds", "worlds-wal", "worlds-shm", "worlds-lock"] { unlink("\(temporaryFolder)/\(name)") }
-        rmdir(temporaryFolder)
+        if let temporaryFolder { SQLiteArchive.remove(temporaryFolder) }
+    }
+
+    private static func remove(_ folder: String) {
+        for name in ["worlds", "worlds-wal", "worlds-shm", "worlds-lock"] { unlink("\(folder)/\(name)") }
+        rmdir(folder)
     }
 
     // MARK: - The file
@@ -96,8 +102,11 @@ package final class SQLiteArchive: Archive {
         _ body: (SQLiteFile) throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {
         do throws(StoreFailure) {
+            let isFailing = state.withLock { $0.failure != nil }
             let value = try use { file throws(SQLiteError) in
-                try file.change { () throws(SQLiteError) in try body(file) }
+                // One request waits for another program that has locked the file; as long as it has, others are refused at once.
+                file.database.wait(milliseconds: isFailing ? 0 : SQLiteFile.patience)
+                return try file.change { () throws(SQLiteError) in try body(file) }
             }
             noteFailure(nil)
             return value

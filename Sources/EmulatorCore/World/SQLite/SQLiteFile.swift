@@ -10,6 +10,8 @@ final class SQLiteFile {
     let database: SQLiteDatabase
     let statements: SQLiteSchema.Statements
     private let lock: SQLiteFileLock
+    /// How long to wait for another program that has locked the file, in milliseconds.
+    static let patience: Int32 = 2_000
 
     /// Opens the file or makes it.
     ///
@@ -39,12 +41,12 @@ final class SQLiteFile {
         }
         do throws(SQLiteError) {
             database = try SQLiteDatabase(place)
-            database.wait(milliseconds: 5_000)
+            database.wait(milliseconds: SQLiteFile.patience)
             let settings = try SQLiteFile.checked(database)
             guard settings == nil else { throw SQLiteError(code: -1, message: settings ?? "", systemError: 0) }
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")
             try database.execute("PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 67108864")
-            // In pages: the more changes are put into the file together, the fewer times is a page written.
+            // In pages: the more changes a checkpoint brings into the file, the fewer times is a page written.
             try database.execute("PRAGMA wal_autocheckpoint = 4000")
             if try SQLiteFile.pragma("user_version", database) == 0 { try SQLiteFile.lay(database) }
             statements = try SQLiteSchema.Statements(database)

@@ -129,8 +129,8 @@ package enum ArchiveNews: Sendable {
     case none
     /// There may be more, unless `isAll`.
     case changes([ArchivedChange], isAll: Bool)
-    /// The changes aren't kept any more: the world is to be loaded again. It began anew at the version `beginning`.
-    case forgotten(beginning: Int64)
+    /// The changes aren't kept any more: the world is to be loaded again.
+    case forgotten
     /// The world isn't there any more.
     case gone
 }
@@ -143,7 +143,7 @@ package enum CommitOutcome: Sendable {
     case unchanged
     /// Others have changed the world.
     case conflict
-    /// The world isn't there any more.
+    /// The world isn't there any more, and nothing was committed.
     case gone
 }
 

@@ -30,17 +30,18 @@ package final class MemoryArchive: Archive {
         var beginning: Int64 = 1
         var rows: [String: [String: ArchivedRow]] = [:]
         var values: [String: ArchivedValue] = [:]
-        /// The world's version is 1, and one more for each of these.
+        var version: Int64 = 1
+        /// Those after the version 1; the last one only where the archive is checked.
         var changes: [ArchivedChange] = []
         var lastUse: Int
 
-        var version: Int64 { Int64(changes.count) + 1 }
-
-        mutating func make(_ change: WorldChange) {
-            if change.isReset { (rows, values, beginning) = ([:], [:], version + 1) }
+        mutating func make(_ change: WorldChange, keepingAll: Bool) {
+            version += 1
+            if change.isReset { (rows, values, beginning) = ([:], [:], version) }
             for row in change.rows { rows[row.table, default: [:]][row.key] = row.kind == nil ? nil : row }
             for value in change.values { values[value.name] = value }
-            changes.append(ArchivedChange(version: version + 1, before: version, change: change))
+            if !keepingAll { changes = [] }
+            changes.append(ArchivedChange(version: version, before: version - 1, change: change))
         }
     }
 
@@ -113,20 +114,27 @@ package final class MemoryArchive: Archive {
         _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
     ) throws(StoreFailure) -> CommitOutcome {
         try use { state throws(StoreFailure) in
-            guard let name = state.worlds.first(where: { $0.value.id == world })?.key,
-                let found = state.worlds[name]
+            guard
+                let (name, current) = state.worlds.first(where: { $0.value.id == world }).map({
+                    ($0.key, $0.value.version)
+                })
             else { return .gone }
-            guard isLocking || found.version == version && !isChecked else {
+            guard isLocking || current == version && !isChecked else {
                 guard try make([]) != nil else { return .unchanged }
                 return .conflict
             }
-            var news = Array(found.changes[Int(version - 1)...])
-            if isChecked, let last = found.changes.last {
-                news = [ArchivedChange(version: version, before: version, change: last.change)]
+            let news: [ArchivedChange]
+            if isChecked {
+                // What was changed last, as though it were a change after which the world has the same version.
+                news = (state.worlds[name]?.changes ?? []).map {
+                    ArchivedChange(version: version, before: version, change: $0.change)
+                }
+            } else {
+                news = Array(state.worlds[name]?.changes[Int(version - 1)...] ?? [])
             }
             guard let change = try make(news) else { return .unchanged }
-            state.worlds[name]?.make(change)
-            return .committed(version: found.version + 1)
+            state.worlds[name]?.make(change, keepingAll: !isChecked)
+            return .committed(version: current + 1)
         }
     }
 

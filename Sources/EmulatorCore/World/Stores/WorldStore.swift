@@ -26,6 +26,8 @@ package final class WorldStore: Sendable {
         var isGone = false
         /// Counts the changes of the seeds.
         var seedings = 0
+        /// The world that was loaded last, by its number in the archive, and the version at which it began anew.
+        var known: (id: Int64, beginning: Int64)?
     }
 
     /// The world in memory.
@@ -82,13 +84,26 @@ package final class WorldStore: Sendable {
             }
             let tables = MemoryTables(seed, rows: rowSeed)
             try tables.apply(archived.rows, archived.values)
+            var news: StoreChange?
             let isTaken = state.withLock { state in
                 guard state.seedings == seedings else { return false }
-                if let held = state.held, held.id == archived.id, held.version > archived.version { return true }
+                if let known = state.known, known.id != archived.id {
+                    // Another daemon has removed it. This one has the same name only.
+                    (state.held, state.isGone) = (nil, true)
+                    return true
+                }
+                if let held = state.held, held.version > archived.version { return true }
+                if let known = state.known {
+                    let types = seed.format.stored
+                    let names = Set(types.rows.keys).union(types.values.keys)
+                    news = StoreChange(names: names, isReset: known.beginning != archived.beginning)
+                }
+                state.known = (id: archived.id, beginning: archived.beginning)
                 state.held = Held(
                     id: archived.id, version: archived.version, beginning: archived.beginning, tables: tables)
                 return true
             }
+            if let news { tell(news) }
             if isTaken { return archived.wasThere }
         }
     }
@@ -108,11 +123,12 @@ package final class WorldStore: Sendable {
     package func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        var hasFailed = false
+        // A request whose store has failed is refused: what it reads is as little as what it changes.
+        var hasFailed = archive != nil && StoreCall.current?.failure != nil
         while true {
             let outcome = state.withLock { state -> Swift.Result<Result, Failure>? in
                 guard state.held != nil || state.isGone || hasFailed else { return nil }
-                let tables = state.held?.tables ?? MemoryTables(state.seed)
+                let tables = hasFailed ? MemoryTables(state.seed) : state.held?.tables ?? MemoryTables(state.seed)
                 do throws(Failure) { return .success(try body(Snapshot(tables: tables))) } catch {
                     return .failure(error)
                 }
@@ -170,8 +186,11 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Begins the world anew from a seed, with what `putting` adds, in one step; `also` is part of it.
-    func reset(to seed: Seed, putting: (inout Transaction) -> Void = { _ in }, also: () -> Void = {}) {
+    /// Begins the world anew from a seed, with what `putting` adds, in one step; `also` is part of it. `false` when that can't be
+    /// committed, of which `StoreCall` is told.
+    @discardableResult
+    func reset(to seed: Seed, putting: (inout Transaction) -> Void = { _ in }, also: () -> Void = {}) -> Bool {
+        var isDone = false
         func begin(_ tables: MemoryTables) {
             var transaction = Transaction(tables: tables)
             transaction.clock = WorldClock(seed)
@@ -181,15 +200,17 @@ package final class WorldStore: Sendable {
         func finish(_ state: inout State) {
             (state.seed, state.rowSeed) = (seed, seed)
             state.seedings += 1
+            isDone = true
             also()
         }
         guard archive == nil else {
-            return commit(
+            commit(
                 from: seed,
                 { tables in
                     begin(tables)
                     return true
                 }, then: finish)
+            return isDone
         }
         let tables = MemoryTables(seed)
         begin(tables)
@@ -201,6 +222,7 @@ package final class WorldStore: Sendable {
             return old
         }
         _ = consume old
+        return isDone
     }
 
     /// What hasn't been asked for yet is made from this seed; the rest stays.
@@ -305,7 +327,10 @@ package final class WorldStore: Sendable {
         case .committed(let version):
             changed?.commit()
             if let changed, seed != nil { state.held?.tables = changed }
-            if seed != nil { state.held?.beginning = version }
+            if seed != nil {
+                state.held?.beginning = version
+                state.known?.beginning = version
+            }
             state.held?.version = version
             then(&state)
             return true
@@ -348,9 +373,9 @@ package final class WorldStore: Sendable {
                 case .changes(let changes, let isAll):
                     if try take(changes, id) { found = .changed }
                     if isAll { return found }
-                case .forgotten(let beginning):
-                    try loadAnew(beginning)
-                    return .changed
+                case .forgotten:
+                    try load(isAnew: true)
+                    found = .changed
                 }
             }
         } catch {
@@ -378,12 +403,6 @@ package final class WorldStore: Sendable {
         return try result.get()
     }
 
-    private func loadAnew(_ beginning: Int64) throws(StoreFailure) {
-        let (types, before) = state.withLock { ($0.seed.format.stored, $0.held?.beginning) }
-        try load(isAnew: true)
-        tell(StoreChange(names: Set(types.rows.keys).union(types.values.keys), isReset: before != beginning))
-    }
-
     /// Does to the tables in memory what another daemon has done.
     private func apply(
         _ archived: ArchivedChange, to state: inout State, _ news: inout StoreChange
@@ -398,6 +417,7 @@ package final class WorldStore: Sendable {
         if change.isReset {
             state.held?.tables = MemoryTables(state.seed, rows: state.rowSeed)
             state.held?.beginning = archived.version
+            state.known?.beginning = archived.version
             news.isReset = true
         }
         try state.held?.tables.apply(change.rows, change.values)
