@@ -44,13 +44,44 @@ struct GraphPerson: Sendable {
     let grant: FacebookGrant
 }
 
+/// Who calls: an app by its own token, or a person by theirs.
+enum GraphCaller: Sendable {
+    case app(FacebookApp)
+    case person(GraphPerson)
+}
+
 extension FacebookProvider {
     func parameter(_ name: String, _ exchange: Exchange) -> String? {
         let request = exchange.request
-        if let text = request.queryForm[name] { return text }
-        guard !request.body.isEmpty else { return nil }
-        if request.hasJSONBody { return request.jsonBody?[name]?.parameterText }
-        return request.contentType == "multipart/form-data" ? request.partsForm[name] : request.bodyForm[name]
+        return request.queryForm[name] ?? FacebookProvider.bodyParameters(request)[name]
+    }
+
+    private static func bodyParameters(_ request: Request) -> Form {
+        guard !request.body.isEmpty else { return Form(fields: []) }
+        guard request.hasJSONBody else {
+            return request.contentType == "multipart/form-data" ? request.partsForm : request.bodyForm
+        }
+        return Form(
+            fields: (request.jsonBody?.object?.members ?? []).compactMap { member in
+                member.value.parameterText(of: member.key).map { Form.Field(name: member.key, value: $0) }
+            })
+    }
+
+    /// What is refused in a body that is no form: there are as many parameters at most, and they are as long at most, as in one.
+    func excess(_ exchange: Exchange) -> Response? {
+        guard exchange.request.contentType != "application/x-www-form-urlencoded" else { return nil }
+        let fields = FacebookProvider.bodyParameters(exchange.request).fields
+        guard fields.count <= RequestBudget.fields else {
+            return overBudget(
+                exchange, Diagnosis(expected: "at most \(RequestBudget.fields) parameters", "leave some of them out"))
+        }
+        return fields.first { $0.value.utf8.count > RequestBudget.value }.flatMap { field in
+            overBudget(
+                exchange,
+                Diagnosis(
+                    received: "\(Diagnosis.quote(field.name)) of \(field.value.utf8.count) bytes",
+                    expected: "at most \(RequestBudget.value) bytes", "shorten it"))
+        }
     }
 
     /// The access token that the request brings; empty without one.
@@ -102,25 +133,36 @@ extension FacebookProvider {
 
     /// Whom a call is about: the token's own person, or the one whose ID stands in the address.
     func person(_ exchange: Exchange) throws(GraphError) -> GraphPerson {
-        try person(exchange, id: exchange.parameters["id"])
+        try person(exchange, id: exchange.parameters["id"], for: caller(exchange))
     }
 
-    /// An app's token needs an ID.
-    func person(_ exchange: Exchange, id: String?) throws(GraphError) -> GraphPerson {
-        let id = id == "me" ? nil : id
+    /// Who calls; `nil` without a token.
+    func caller(_ exchange: Exchange) throws(GraphError) -> GraphCaller? {
         let text = callerToken(exchange)
-        if text.isEmpty, id != nil { throw .tokenMissing }
-        let app = try app(ofToken: text)
-        if id == nil, text.isEmpty || app != nil {
-            throw GraphError(
-                message: "An active access token must be used to query information about the current user.", code: 2500,
-                diagnosis: Diagnosis(
-                    app == nil
-                        ? "access_token is missing: send it as a parameter, or as Authorization: Bearer"
-                        : "/me is a person, and the access token is the app's own: name the person by ID"))
-        }
-        if let app, let id {
+        guard !text.isEmpty else { return nil }
+        if let app = try app(ofToken: text) {
             try checkProof(exchange, text, app)
+            return .app(app)
+        }
+        let caller = try accessToken(text, exchange)
+        guard let account = caller.account else {
+            throw GraphError(
+                message: "Error validating access token: The session is invalid because the user logged out.",
+                code: 190, subcode: 467, diagnosis: Diagnosis("the account is gone"))
+        }
+        if let app = apps[caller.grant.app] { try checkProof(exchange, text, app) }
+        return .person(GraphPerson(account: account, grant: caller.grant))
+    }
+
+    /// An app needs an ID.
+    func person(_ exchange: Exchange, id: String?, for caller: GraphCaller?) throws(GraphError) -> GraphPerson {
+        switch (caller, id == "me" ? nil : id) {
+        case (nil, _?): throw .tokenMissing
+        case (nil, nil):
+            throw notAPerson("access_token is missing: send it as a parameter, or as Authorization: Bearer")
+        case (.app, nil):
+            throw notAPerson("/me is a person, and the access token is the app's own: name the person by ID")
+        case (.app(let app), let id?):
             let found = exchange.world.read { tables -> GraphPerson? in
                 tables.first(Account.byIdentifier, "facebook.id:\(id)").flatMap { account in
                     tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: app.id)).map {
@@ -131,19 +173,16 @@ extension FacebookProvider {
             if let found { return found }
             throw noSuchObject(
                 id, exchange, Diagnosis("nobody of this ID has authorized the app: only its own people are served"))
+        case (.person(let person), let id):
+            guard let id, id != person.account.facebook.id else { return person }
+            throw noSuchObject(id, exchange, Diagnosis("only the token's own person is served: /me, or their ID"))
         }
-        let caller = try accessToken(text, exchange)
-        guard let account = caller.account else {
-            throw GraphError(
-                message: "Error validating access token: The session is invalid because the user logged out.",
-                code: 190, subcode: 467, diagnosis: Diagnosis("the account is gone"))
-        }
-        if let app = apps[caller.grant.app] { try checkProof(exchange, text, app) }
-        guard id == nil || id == account.facebook.id else {
-            throw noSuchObject(
-                id ?? "", exchange, Diagnosis("only the token's own person is served: /me, or their ID"))
-        }
-        return GraphPerson(account: account, grant: caller.grant)
+    }
+
+    private func notAPerson(_ reason: String) -> GraphError {
+        GraphError(
+            message: "An active access token must be used to query information about the current user.", code: 2500,
+            diagnosis: Diagnosis(reason))
     }
 
     /// Numbers are objects; everything else is taken for a name.
@@ -197,11 +236,13 @@ extension FacebookProvider {
 }
 
 extension JSONValue {
-    /// What a parameter says that a JSON body has as this value; `nil` where no text of a form could.
-    fileprivate var parameterText: String? {
+    /// What a parameter says that a JSON body has as this value; `nil` where no text of a form could. A batch may be an array, as
+    /// <https://github.com/facebook/facebook-nodejs-business-sdk> posts it.
+    fileprivate func parameterText(of name: String) -> String? {
         switch self {
         case .string(let text): text.withoutEndlessMarks
         case .bool, .integer, .number: text
+        case .array where name == "batch": text
         case .null, .array, .object: nil
         }
     }

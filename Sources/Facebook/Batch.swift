@@ -6,7 +6,8 @@ import JSON
 // https://developers.facebook.com/docs/graph-api/batch-requests
 //
 // Quirks: each call is answered with its status, its headers and its body, which is a text. A call without an access token of its own has
-// the request's. Calls that refer to each other's answers aren't played.
+// the request's. Calls that refer to each other's answers aren't played. A call that isn't answered whole is null, as one that has timed
+// out: https://developers.facebook.com/docs/graph-api/batch-requests#timeouts
 
 /// One call of a batch.
 private struct BatchCall {
@@ -16,10 +17,14 @@ private struct BatchCall {
     private let body: String
     private let isSilentOnSuccess: Bool
 
+    private static let methods = ["GET", "POST", "PUT", "DELETE"]
+
     /// `nil` for what names no method or no address.
     init?(_ json: JSONValue) {
-        guard let method = json["method"]?.string, let url = json["relative_url"]?.string else { return nil }
-        self.method = method.uppercased()
+        guard let method = json["method"]?.string, let url = json["relative_url"]?.string,
+            let known = BatchCall.methods.first(where: { $0.equalsIgnoringASCIICase(method) })
+        else { return nil }
+        self.method = known
         let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         path = String(parts[0].drop { $0 == "/" })
         query = parts.count > 1 ? String(parts[1]) : nil
@@ -27,30 +32,24 @@ private struct BatchCall {
         isSilentOnSuccess = json["omit_response_on_success"]?.bool ?? false
     }
 
-    /// A call of the batch's address would be a batch within a batch.
-    private var isBatch: Bool {
-        let decoded = String(decoding: PercentCoding.decode(Array(path.utf8)[...]), as: UTF8.self)
-        return decoded.split(separator: "/").allSatisfy { FacebookProvider.isVersion(String($0)) }
-    }
-
-    /// Makes the call. It has the batch's version unless it names one, and `credentials` unless it brings an access token.
+    /// Makes the call. It has the batch's version unless it names one, and `credentials` unless it brings an access token. It is
+    /// addressed as the batch is, and so are the URLs in its answer.
     func answer(
-        _ exchange: Exchange, version: String?, credentials: Form, withHeaders: Bool
+        _ exchange: Exchange, version: String?, credentials: String, withHeaders: Bool
     ) async -> JSONValue {
-        let response: Response
-        if isBatch {
-            response = GraphError.unsupported(method, id: nil, Diagnosis("a batch holds no other batch")).response
-        } else {
-            let hasToken = [query ?? "", body].contains { Form(parsing: $0)["access_token"] != nil }
-            let fields = [query, hasToken ? nil : credentials.encoded].compactMap { $0 }.filter { !$0.isEmpty }
-            let isVersioned = path.split(separator: "/").first.map { FacebookProvider.isVersion(String($0)) } ?? false
-            let prefix = isVersioned ? "" : version.map { "\($0)/" } ?? ""
-            response = await exchange.fetch(
-                method, FacebookProvider.graphHost,
-                "/\(prefix)\(path)" + (fields.isEmpty ? "" : "?\(fields.joined(separator: "&"))"),
-                headers: body.isEmpty ? [] : [(name: "Content-Type", value: "application/x-www-form-urlencoded")],
-                body: Array(body.utf8))
-        }
+        let hasToken = [query ?? "", body].contains { Form(parsing: $0)["access_token"] != nil }
+        let fields = [query, hasToken ? nil : credentials].compactMap { $0 }.filter { !$0.isEmpty }
+        let isVersioned = path.split(separator: "/").first.map { FacebookProvider.isVersion(String($0)) } ?? false
+        let prefix = isVersioned ? "" : version.map { "\($0)/" } ?? ""
+        let base = exchange.address.base(of: FacebookProvider.graphHost).drop { $0 != "/" }.dropFirst(2)
+        let host = base.prefix { $0 != "/" }
+        let response = await exchange.fetch(
+            method, String(host),
+            "\(base.dropFirst(host.count))/\(prefix)\(path)"
+                + (fields.isEmpty ? "" : "?\(fields.joined(separator: "&"))"),
+            headers: body.isEmpty ? [] : [(name: "Content-Type", value: "application/x-www-form-urlencoded")],
+            body: Array(body.utf8))
+        guard case .whole = response.delivery else { return .null }
         if isSilentOnSuccess, response.status < 400 { return .null }
         var told = JSONObject([("code", .integer(Int64(response.status)))])
         if withHeaders {
@@ -64,19 +63,17 @@ private struct BatchCall {
 
 extension FacebookProvider {
     private static let largestBatch = 50
+    /// How many bytes the credentials of all calls may have: each call is sent them.
+    private static let largestCredentials = 4_096
 
     /// What is posted to the address of the Graph API itself.
     func batch(_ exchange: Exchange) async -> Response {
         let calls: [BatchCall]
-        do throws(GraphError) { calls = try self.calls(exchange) } catch { return error.response }
-        let names = ["access_token", "appsecret_proof", "appsecret_time"]
-        var credentials = Form(
-            fields: names.compactMap { name in
-                parameter(name, exchange).map { Form.Field(name: name, value: $0) }
-            })
-        if credentials["access_token"] == nil, !callerToken(exchange).isEmpty {
-            credentials.fields.append(Form.Field(name: "access_token", value: callerToken(exchange)))
-        }
+        let credentials: String
+        do throws(GraphError) {
+            calls = try self.calls(exchange)
+            credentials = try batchCredentials(exchange)
+        } catch { return error.response }
         let withHeaders = !["false", "0"].contains(parameter("include_headers", exchange) ?? "")
         var answers: [JSONValue] = []
         for call in calls {
@@ -87,7 +84,25 @@ extension FacebookProvider {
         return FacebookProvider.json(.array(answers))
     }
 
+    private func batchCredentials(_ exchange: Exchange) throws(GraphError) -> String {
+        let values =
+            [("access_token", callerToken(exchange))]
+            + ["appsecret_proof", "appsecret_time"].map { ($0, parameter($0, exchange) ?? "") }
+        let text = Form(fields: values.filter { !$0.1.isEmpty }.map { Form.Field(name: $0.0, value: $0.1) }).encoded
+        guard text.utf8.count <= FacebookProvider.largestCredentials else {
+            throw GraphError(
+                message: "Invalid OAuth access token - Cannot parse access token", code: 190,
+                diagnosis: Diagnosis(
+                    received: "credentials of \(text.utf8.count) bytes",
+                    expected: "at most \(FacebookProvider.largestCredentials)", "no access token is as long"))
+        }
+        return text
+    }
+
     private func calls(_ exchange: Exchange) throws(GraphError) -> [BatchCall] {
+        guard !exchange.isInternal else {
+            throw .unsupported(exchange.request.method, id: nil, Diagnosis("a batch holds no other batch"))
+        }
         let isAddress = exchange.parameters["id"].map(FacebookProvider.isVersion) ?? true
         guard isAddress, let text = parameter("batch", exchange) else { throw unserved(exchange) }
         guard let items = (try? JSONValue(parsing: Array(text.utf8)))?.array else {
@@ -107,7 +122,7 @@ extension FacebookProvider {
         guard calls.count == items.count else {
             throw GraphError(
                 message: "batch parameter must be a JSON array", kind: .batch,
-                diagnosis: Diagnosis("a call of the batch lacks its method or its relative_url"))
+                diagnosis: Diagnosis("a call of the batch has no method GET, POST, PUT or DELETE, or no relative_url"))
         }
         return calls
     }

@@ -123,6 +123,7 @@ package struct FacebookProvider: Provider {
         return Operation(
             method, [FacebookProvider.graphHost], path, cors: .any, keys: owner.map { [$0] } ?? [], traits
         ) { exchange in
+            if let excess = excess(exchange) { return excess }
             var response: Response
             do throws(GraphError) {
                 response = hasVersion(exchange) ? try run(exchange) : try objects(exchange)
@@ -141,7 +142,10 @@ package struct FacebookProvider: Provider {
     private func batches(_ path: String) -> Operation {
         var traits = OperationTraits.api(orderedErrors)
         traits.partOf = path.hasSuffix(":id/") ? "/:id" : nil
-        return Operation("POST", [FacebookProvider.graphHost], path, cors: .any, traits) { await batch($0) }
+        return Operation("POST", [FacebookProvider.graphHost], path, cors: .any, traits) {
+            if let excess = excess($0) { return excess }
+            return await batch($0)
+        }
     }
 
     /// Scripts of other origins can't read them: <https://github.com/damienbod/angular-auth-oidc-client/issues/1826>.

@@ -34,6 +34,7 @@ struct FacebookApp: SeededOAuthClient {
             expected: developers.isEmpty ? nil : Diagnosis.alternatives(developers.sorted()),
             "the app's mode is development: name the account in its \"developers\", or set the mode to live")
     }
+
     var interaction: Interaction? { client.interaction }
 
     init(_ fields: inout Fields, _ words: RegisteredClientWords) {

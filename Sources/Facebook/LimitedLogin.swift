@@ -11,6 +11,8 @@ struct LimitedLogin: Sendable {
     let app: String
     let account: Account
     let permissions: [String]
+    /// Where the client finds the person's picture.
+    let picture: String
     let nonce: String?
     /// `jti`, unique to the token.
     let identifier: [UInt8]
@@ -32,7 +34,7 @@ struct LimitedLogin: Sendable {
         claims["given_name"] = .string(account.name.given)
         claims["family_name"] = .string(account.name.family)
         claims["name"] = .string(account.fullName)
-        claims["picture"] = .string(FacebookProvider.picture(account))
+        claims["picture"] = .string(picture)
         for detail in account.facebook.details where permissions.contains(detail.permission) {
             claims[detail.permission] = detail.value
         }
@@ -51,8 +53,9 @@ extension FacebookProvider {
             (tables.random.bytes(16), tables.now, tables.friends(of: account, in: app).map(\.facebook.id))
         }
         return LimitedLogin(
-            app: app, account: account, permissions: permissions, nonce: nonce, identifier: identifier, issuedAt: now,
-            accessToken: accessToken, friends: friends)
+            app: app, account: account, permissions: permissions,
+            picture: exchange.reachable(FacebookProvider.picture(account)), nonce: nonce, identifier: identifier,
+            issuedAt: now, accessToken: accessToken, friends: friends)
     }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {

@@ -7,10 +7,10 @@ import Time
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#login
 //
 // Quirks: permissions are separated by commas, and those that there aren't are ignored. What was declined once is asked for again only with
-// auth_type=rerequest. Every permission but the public profile can be declined on the page ("Edit access"). A cancel brings error_code=200 and error_reason=user_denied; what goes wrong at Facebook brings error_code and
-// error_message, and no error. The callback of a code ends with the fragment #_=_;
-// tokens come in the fragment. redirect_uri is compared exactly, its query apart. PKCE is optional, as at
-// https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token.
+// auth_type=rerequest. Every permission but the public profile can be declined on the page ("Edit access"). A cancel brings
+// error_code=200 and error_reason=user_denied; what goes wrong at Facebook brings error_code and error_message, and no error. The
+// callback of a code ends with the fragment #_=_; tokens come in the fragment. redirect_uri is compared exactly, its query apart. PKCE is
+// optional, as at https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token.
 
 /// A request to the login dialog, checked.
 private struct DialogRequest: Sendable {

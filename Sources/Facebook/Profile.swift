@@ -35,38 +35,61 @@ extension FacebookProvider {
             throw GraphError(
                 message: "Syntax error \"\(fault.message)\" at character \(fault.place): \(text)", code: 2500,
                 diagnosis: Diagnosis(
-                    received: "fields=\(Diagnosis.quote(text))",
+                    received: "fields=\(Diagnosis.quote(ProfileField.beginning(of: text, to: fault.place)))…",
                     "fields are names with commas between them, such as id,name,picture.type(large){url}"))
         }
         return ProfileField.list(text)
     }
 
+    /// The same for a call that asks of people.
+    private func personFields(_ exchange: Exchange) throws(GraphError) -> [ProfileField]? {
+        guard let fields = try fields(exchange) else { return nil }
+        let ofFriends = fields.first { $0.name == "friends" }.flatMap(ProfileField.inner) ?? []
+        if let other = (fields + ofFriends).first(where: { !ProfileField.known.contains($0.name) }) {
+            throw GraphError(
+                message: "(#100) Tried accessing nonexisting field (\(other.name)) on node type (User)", code: 100,
+                diagnosis: Diagnosis(
+                    received:
+                        "fields=…\(Diagnosis.quote(ProfileField.beginning(of: other.name, to: other.name.count)))…",
+                    "a person has no such field\(Spelling.hint(other.name, among: ProfileField.common))"))
+        }
+        return fields
+    }
+
     func profile(_ exchange: Exchange) throws(GraphError) -> Response {
         if let id = exchange.parameters["id"], apps[id] != nil { return try application(exchange) }
-        return FacebookProvider.json(.object(try profile(of: person(exchange), exchange)))
+        return FacebookProvider.json(.object(profile(of: try person(exchange), try personFields(exchange), exchange)))
     }
 
     /// Several people in one call, by their IDs: `/?ids=1,2`, as <https://github.com/mobolic/facebook-sdk>'s get_objects asks.
     func objects(_ exchange: Exchange) throws(GraphError) -> Response {
         let isAddress =
             exchange.parameters["id"].map(FacebookProvider.isVersion) ?? (exchange.parameters["version"] == nil)
-        guard isAddress, let ids = parameter("ids", exchange) else { throw unserved(exchange) }
+        guard isAddress, let text = parameter("ids", exchange) else { throw unserved(exchange) }
+        var known: Set<String> = []
+        let ids = text.split(separator: ",").map(String.init).filter { known.insert($0).inserted }
+        guard ids.count <= FacebookProvider.mostIDs else {
+            throw GraphError(
+                message: "(#100) Too many IDs. Maximum: \(FacebookProvider.mostIDs). Provided: \(ids.count).",
+                code: 100,
+                diagnosis: Diagnosis("ids has \(ids.count) IDs: ask for them in several calls"))
+        }
+        let caller = try caller(exchange)
+        let fields = try personFields(exchange)
         var people = JSONObject()
-        for id in ids.split(separator: ",").map(String.init) {
-            people[id] = .object(try profile(of: person(exchange, id: id), exchange))
+        for id in ids {
+            people[id] = .object(profile(of: try person(exchange, id: id, for: caller), fields, exchange))
         }
         return FacebookProvider.json(.object(people))
     }
 
-    private func profile(of person: GraphPerson, _ exchange: Exchange) throws(GraphError) -> JSONObject {
-        let fields = try fields(exchange) ?? ProfileField.list("id,name")
-        if let other = fields.first(where: { !ProfileField.known.contains($0.name) }) {
-            throw GraphError(
-                message: "(#100) Tried accessing nonexisting field (\(other.name)) on node type (User)", code: 100,
-                diagnosis: Diagnosis(
-                    received: "fields=…\(Diagnosis.quote(other.name))…",
-                    "a person has no such field\(Spelling.hint(other.name, among: ProfileField.common))"))
-        }
+    /// <https://github.com/restfb/restfb/issues/157>; the words stand among the tests of <https://github.com/snarfed/webutil>.
+    private static let mostIDs = 50
+
+    private func profile(
+        of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
+    ) -> JSONObject {
+        let fields = fields ?? ProfileField.list("id,name")
         let edges = fields.reduce(into: [:]) { edges, field in
             edges[field.name] = edge(field.name, of: person, ProfileField.inner(field), exchange)
         }
@@ -102,16 +125,14 @@ extension FacebookProvider {
     /// Nothing is in the list without the permission: <https://github.com/restfb/restfb/issues/280>. What there is, with a count of all
     /// friends: <https://github.com/facebookarchive/react-native-fbsdk/issues/129>. Everybody fits on one page.
     func friends(_ exchange: Exchange) throws(GraphError) -> Response {
-        try list("friends", exchange)
+        let person = try person(exchange)
+        return FacebookProvider.json(edge("friends", of: person, try personFields(exchange), exchange) ?? ["data": []])
     }
 
     /// The Pages of a person; nobody has any.
-    func accounts(_ exchange: Exchange) throws(GraphError) -> Response { try list("accounts", exchange) }
-
-    private func list(_ name: String, _ exchange: Exchange) throws(GraphError) -> Response {
+    func accounts(_ exchange: Exchange) throws(GraphError) -> Response {
         let person = try person(exchange)
-        let fields = try fields(exchange)
-        return FacebookProvider.json(edge(name, of: person, fields, exchange) ?? ["data": []])
+        return FacebookProvider.json(edge("accounts", of: person, try fields(exchange), exchange) ?? ["data": []])
     }
 
     /// `reached` says where a client finds an address of Facebook's.
@@ -131,7 +152,7 @@ extension FacebookProvider {
             case "email" where permissions.contains("email") && account.emailVerified:
                 document["email"] = .string(account.email)
             case "picture":
-                document["picture"] = ["data": .object(Picture(field).document(account, reached))]
+                document["picture"] = ["data": .object(field.picture.document(account, reached))]
             default:
                 let detail = details.first { $0.field == field.name && permissions.contains($0.permission) }
                 if let value = detail?.value ?? edges[field.name] { document[field.name] = value }
@@ -195,9 +216,20 @@ struct ProfileField: Sendable {
     let name: String
     /// What stands after the name: `.type(large){url,width}`.
     let rest: String
+    /// The picture that the field asks for, if it is one.
+    let picture: Picture
 
+    private init(_ text: Substring) {
+        let name = text.prefix { !".({ ".contains($0) }
+        self.name = String(name)
+        rest = String(text[name.endIndex...])
+        picture = Picture(asked: rest)
+    }
+
+    /// Each field once.
     static func list(_ text: String) -> [ProfileField] {
         var fields: [ProfileField] = []
+        var names: Set<String> = []
         var field = ""
         var depth = 0
         for character in text + "," {
@@ -207,18 +239,30 @@ struct ProfileField: Sendable {
                 field.append(character)
                 continue
             }
-            let trimmed = field.drop { $0 == " " }
-            let name = trimmed.prefix { !".({ ".contains($0) }
-            if !name.isEmpty {
-                fields.append(ProfileField(name: String(name), rest: String(trimmed[name.endIndex...])))
-            }
+            let item = ProfileField(field.drop { $0 == " " })
+            if !item.name.isEmpty, names.insert(item.name).inserted { fields.append(item) }
             field = ""
         }
         return fields
     }
 
-    /// What is wrong with a list of fields, in the Graph API's words, and at which character, counted from 0: what ends a field and is
-    /// no comma (<https://github.com/criso/fbgraph/issues/125>, <https://github.com/node-facebook/facebook-node-sdk/issues/123>,
+    /// A list of fields up to a place in it, and no argument: what a mistaken client writes behind may be a token.
+    static func beginning(of text: String, to place: Int) -> String {
+        var rest = text.unicodeScalars.prefix(place).makeIterator()
+        var beginning = ""
+        while let next = rest.next(), isName(next) || ",.".unicodeScalars.contains(next) {
+            beginning.unicodeScalars.append(next)
+        }
+        return beginning
+    }
+
+    private static func isName(_ character: Unicode.Scalar) -> Bool {
+        character.isASCII && character.properties.isAlphabetic || ("0"..."9").contains(character) || character == "_"
+    }
+
+    /// What is wrong with a list of fields, in the Graph API's words, and at which character, counted from 0: a name that comes twice
+    /// (<https://nordicapis.com/best-practices-api-error-handling/>), what ends a field and is no comma
+    /// (<https://github.com/criso/fbgraph/issues/125>, <https://github.com/node-facebook/facebook-node-sdk/issues/123>,
     /// <https://github.com/simi/omniauth-facebook/issues/138>), or an argument without an end
     /// (<https://github.com/tobilg/facebook-events-by-location-core/issues/30>). What is said of a mistake within braces isn't public, nor
     /// of other mistakes: nothing is found there.
@@ -226,11 +270,18 @@ struct ProfileField: Sendable {
         var (braces, parentheses) = (0, 0)
         var (isInField, isClosed) = (false, false)
         var place = 0
+        var (name, isNamed) = ("", false)
+        var names: Set<String> = []
+        func repetition() -> (message: String, place: Int)? {
+            guard !name.isEmpty, !names.insert(name).inserted else { return nil }
+            return ("Field \(name) specified more than once. This is only possible before version 2.1", place)
+        }
         for character in text.unicodeScalars {
             defer { place += 1 }
-            let isName = character.isASCII && character.properties.isAlphabetic || ("0"..."9").contains(character)
             switch character {
-            case "(": parentheses += 1
+            case "(":
+                parentheses += 1
+                isNamed = true
             case ")": parentheses = max(0, parentheses - 1)
             case _ where parentheses > 0: break
             case "{" where !isClosed || braces > 0: braces += 1
@@ -238,14 +289,19 @@ struct ProfileField: Sendable {
                 braces -= 1
                 isClosed = braces == 0
             case _ where braces > 0: break
-            case ",": (isInField, isClosed) = (false, false)
-            case " ", "\n", "\r", "\t": break
-            case _ where isInField && (isClosed || !isName && character != "_" && character != "."):
+            case ",":
+                if let fault = repetition() { return fault }
+                (isInField, isClosed, name, isNamed) = (false, false, "", false)
+            case " ", "\n", "\r", "\t": isNamed = !name.isEmpty
+            case _ where isInField && (isClosed || !isName(character) && character != "."):
                 return ("Expected end of string instead of \"\(character)\".", place)
-            default: isInField = true
+            default:
+                isInField = true
+                isNamed = isNamed || character == "."
+                if !isNamed { name.unicodeScalars.append(character) }
             }
         }
-        return parentheses > 0 ? ("Expected \")\", got end of string", place) : nil
+        return parentheses > 0 ? ("Expected \")\", got end of string", place) : repetition()
     }
 
     /// The fields that are asked for within another: `friends{id,name}`.
@@ -282,7 +338,7 @@ struct Picture: Sendable {
     private let width: Int
     private let height: Int
     /// `nil` for all members.
-    private var members: [String]?
+    private var members: Set<String>?
 
     private static let sizes = ["album": 50, "small": 50, "square": 50, "normal": 100, "large": 200]
 
@@ -295,14 +351,15 @@ struct Picture: Sendable {
         self.height = number(height) ?? number(width) ?? size
     }
 
-    init(_ field: ProfileField) {
+    /// The picture that stands in a list of fields: `.type(large){url,width}`.
+    init(asked text: String) {
         func argument(_ name: String) -> String? {
-            field.rest.firstRange(of: ".\(name)(").map { String(field.rest[$0.upperBound...].prefix { $0 != ")" }) }
+            text.firstRange(of: ".\(name)(").map { String(text[$0.upperBound...].prefix { $0 != ")" }) }
         }
         self.init(type: argument("type"), width: argument("width"), height: argument("height"))
-        if let brace = field.rest.firstIndex(of: "{") {
-            let names = field.rest[field.rest.index(after: brace)...].prefix { $0 != "}" }
-            members = names.split { $0 == "," || $0 == " " }.map(String.init)
+        if let brace = text.firstIndex(of: "{") {
+            let names = text[text.index(after: brace)...].prefix { $0 != "}" }
+            members = Set(names.split { $0 == "," || $0 == " " }.map(String.init))
         }
     }
 

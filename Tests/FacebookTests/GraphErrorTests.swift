@@ -314,12 +314,21 @@ struct GraphErrorTests {
         #expect(answer.json.keys.sorted() == ["id", "name"])
     }
 
-    // The first four as they are reported: https://github.com/criso/fbgraph/issues/125, https://github.com/node-facebook/facebook-node-sdk/issues/123,
+    // https://nordicapis.com/best-practices-api-error-handling/ has the first. The others are as they are reported: https://github.com/criso/fbgraph/issues/125, https://github.com/node-facebook/facebook-node-sdk/issues/123,
     // https://github.com/simi/omniauth-facebook/issues/138, and https://github.com/tobilg/facebook-events-by-location-core/issues/30 for the
     // last but one, whose place is the text's end there, too.
     @Test(
         "fields that can't be read",
         arguments: [
+            (
+                "id,name,picture,picture",
+                "\"Field picture specified more than once. This is only possible before version 2.1\" at character 23: "
+            ),
+            (
+                "id,name,name{x},id",
+                "\"Field name specified more than once. This is only possible before version 2.1\" at character 15: "
+            ),
+            ("picture.type(large?access_token=x", "\"Expected \")\", got end of string\" at character 33: "),
             (
                 "fan_count,name,picture?type=large,cover",
                 "\"Expected end of string instead of \"?\".\" at character 22: "
@@ -339,6 +348,22 @@ struct GraphErrorTests {
         #expect(answer.graphError?["type"] as? String == "OAuthException")
         #expect(answer.message == "Syntax error \(words)\(fields)")
         #expect(answer.diagnosis.contains("commas"))
+        #expect(!answer.diagnosis.contains("access_token"))
+    }
+
+    @Test("fields of friends are those of people")
+    func fieldsOfFriends() throws {
+        let token = try fixture.token(["scope": "user_friends"])
+        for (path, fields) in [
+            ("/me", "friends{id,nme}"), ("/me/friends", "nme"), ("/me", "friends{nme?access_token=x}"),
+        ] {
+            let answer = try fixture.graph(path, ["access_token": token, "fields": fields])
+            #expect(answer.graphCode == "100")
+            #expect(answer.message.hasPrefix("(#100) Tried accessing nonexisting field (nme"), "\(answer)")
+            #expect(answer.diagnosis.contains("\"nme\"") && !answer.diagnosis.contains("access_token"))
+        }
+        let pages = try fixture.graph("/me/accounts", ["access_token": token, "fields": "category"])
+        #expect(pages.status == 200)
     }
 
     @Test(

@@ -107,6 +107,14 @@ struct GraphRequestTests {
         #expect((people.json[grace] as? [String: String]) == ["id": grace, "name": "Grace Hopper"])
         let unknown = try fixture.graph(path, ["ids": "\(ada),999", "access_token": FacebookFixture.appToken])
         #expect(unknown.graphCode == "100/33")
+        // https://github.com/restfb/restfb/issues/157, with the words of https://github.com/snarfed/webutil's tests.
+        let fifty = [String](repeating: ada, count: 60).joined(separator: ",")
+        let twice = try fixture.graph(path, ["ids": fifty, "access_token": FacebookFixture.appToken])
+        #expect(twice.json.keys.sorted() == [ada])
+        let many = (1...51).map(String.init).joined(separator: ",")
+        let refused = try fixture.graph(path, ["ids": many, "access_token": FacebookFixture.appToken])
+        #expect(refused.graphCode == "100")
+        #expect(refused.message == "(#100) Too many IDs. Maximum: 50. Provided: 51.")
         #expect(try fixture.graph(path, ["ids": ada]).graphCode == "104")
         #expect(try fixture.graph(path, ["access_token": FacebookFixture.appToken]).graphCode == "100")
     }
@@ -143,11 +151,13 @@ struct GraphRequestTests {
                 ],
                 ["method": "GET", "relative_url": "me", "omit_response_on_success": true],
                 ["method": "POST", "relative_url": "?batch=%5B%5D"],
-                ["method": "POST", "relative_url": "//%7622.0/?batch=%5B%5D"],
+                ["method": "POST", "relative_url": "/v22.0/?batch=%5B%5D"],
                 ["method": "DELETE", "relative_url": "me/permissions/email"],
+                // As https://developers.facebook.com/docs/graph-api/batch-requests asks for several objects.
+                ["method": "GET", "relative_url": "?ids=\(FacebookFixture.ada)&fields=name"],
             ], ["access_token": ada], path: path)
-        try #require(answers.count == 8)
-        #expect(answers.map { $0?["code"] as? Int } == [200, 200, 400, 200, nil, 400, 400, 200])
+        try #require(answers.count == 9)
+        #expect(answers.map { $0?["code"] as? Int } == [200, 200, 400, 200, nil, 400, 400, 200, 200])
         #expect(try body(answers[0])["name"] as? String == "Ada Lovelace")
         #expect(try body(answers[1])["name"] as? String == "Grace Hopper")
         #expect((try body(answers[2])["error"] as? [String: Any])?["code"] as? Int == 100)
@@ -167,6 +177,69 @@ struct GraphRequestTests {
         #expect((try body(alone.first ?? nil)["error"] as? [String: Any])?["code"] as? Int == 2500)
     }
 
+    @Test(
+        "a batch within a batch is refused, and answers lead where the batch went",
+        arguments: ["", "graph.facebook.com"])
+    func addresses(host: String) throws {
+        let calls = #"""
+            [{"method":"GET","relative_url":"me?fields=picture"},
+             {"method":"POST","relative_url":"~default/?batch=[]"}, {"method":"POST","relative_url":"?batch=[]"}]
+            """#
+        let token = try fixture.token()
+        let path = host.isEmpty ? "/graph.facebook.com" : ""
+        func send(_ method: String, _ target: String) throws -> Answer {
+            try fixture.client.request(method, path + target, headers: host.isEmpty ? [:] : ["Host": host])
+        }
+        let answer = try send("POST", "/?\(TestClient.encode(["batch": calls, "access_token": token]))")
+        let items = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [[String: Any]] ?? []
+        #expect(items.map { $0["code"] as? Int } == [200, 400, 400], "\(answer)")
+        #expect(
+            try items.first?["body"] as? String == send("GET", "/me?fields=picture&access_token=\(token)").text)
+    }
+
+    // https://developers.facebook.com/docs/graph-api/batch-requests#timeouts; https://github.com/facebook/facebook-nodejs-business-sdk
+    // sends such calls again.
+    @Test("a call that isn't answered whole is null", arguments: ["beforeHeaders", "midBody"])
+    func dropped(disconnect: String) throws {
+        _ = try fixture.client.post(
+            "\(FirebaseFixture.control)/faults",
+            json: ["match": ["path": "/me"], "effect": ["disconnect": disconnect]])
+        let call = ["method": "GET", "relative_url": "me"]
+        let answers = try batch([call, call], ["access_token": fixture.token()])
+        #expect(answers.map { $0?["code"] as? Int } == [nil, 200])
+    }
+
+    // As https://github.com/facebook/facebook-nodejs-business-sdk posts it: src/api-batch.js, src/http.js.
+    @Test("a batch in a JSON body may be an array")
+    func array() throws {
+        let body: [String: Any] = [
+            "batch": [["method": "GET", "relative_url": "me"]], "access_token": try fixture.token(),
+        ]
+        let answer = try fixture.client.post("/graph.facebook.com/", json: body)
+        let items = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [[String: Any]]
+        #expect(items?.map { $0["code"] as? Int } == [200], "\(answer)")
+    }
+
+    @Test(
+        "parameters of every form have the limits of a form's",
+        arguments: [
+            ("multipart/form-data; boundary=\(boundary)", "at most 65536 bytes"),
+            ("application/json", "at most 65536 bytes"),
+            ("multipart/form-data; boundary=\(boundary)", "at most 1000"),
+        ])
+    func limits(type: String, limit: String) throws {
+        let fields =
+            limit.hasSuffix("bytes")
+            ? ["fields": String(repeating: "x", count: 65_537)]
+            : Dictionary(uniqueKeysWithValues: (0...1_000).map { ("f\($0)", "1") })
+        let body = type.hasPrefix("multipart") ? GraphRequestTests.parts(fields) : try GraphRequestTests.json(fields)
+        for path in ["/", "/debug_token"] {
+            let answer = try post(path, type, body)
+            #expect(answer.graphCode == "100")
+            #expect(answer.diagnosis.contains(limit), "\(answer)")
+        }
+    }
+
     // The second: https://github.com/jgorset/facepy has it among its tests, without a code.
     @Test("what is no batch")
     func noBatch() throws {
@@ -175,6 +248,7 @@ struct GraphRequestTests {
             ("{", "batch parameter must be a JSON array"),
             ("[\(many)]", "Too many requests in batch message. Maximum batch size is 50"),
             (#"[{"method":"GET"}]"#, "batch parameter must be a JSON array"),
+            (#"[{"method":"G\nET","relative_url":"me"}]"#, "batch parameter must be a JSON array"),
         ] {
             let answer = try fixture.client.post("/graph.facebook.com/", form: ["batch": text])
             #expect(answer.status == 400)
@@ -182,6 +256,10 @@ struct GraphRequestTests {
             #expect(answer.message == message)
             #expect(answer.graphError?["code"] == nil)
         }
+        let long = try fixture.client.post(
+            "/graph.facebook.com/", form: ["batch": "[]", "access_token": String(repeating: "x", count: 5_000)])
+        #expect(long.graphCode == "190")
+        #expect(long.diagnosis.contains("at most 4096"))
         #expect(try fixture.graph("/", method: "POST").graphCode == "100")
         #expect(try fixture.graph("/123", ["batch": "[]"], method: "POST").graphCode == "100/33")
     }

@@ -61,6 +61,9 @@ struct ProfileTests {
         #expect((claims["user_hometown"] as? [String: String])?["name"] == "Marylebone")
         #expect((claims["user_location"] as? [String: String])?["name"] == "London")
         #expect(claims["user_gender"] as? String == "female")
+        #expect(
+            (claims["picture"] as? String)?.hasPrefix(
+                "http://localhost:\(fixture.client.port)/platform-lookaside.fbsbx.com/") ?? false, "\(claims)")
         #expect(claims["user_link"] as? String != nil)
         #expect(claims["user_friends"] as? [String] == ["10150000000000002"])
     }

@@ -8,7 +8,7 @@ extension Request {
         guard contentType == "multipart/form-data",
             let boundary = HeaderParameters(header("Content-Type") ?? "").parameters["boundary"], !boundary.isEmpty
         else { return Form(fields: []) }
-        let parts = MIMEPart(Array("\r\n".utf8)[...] + body).parts(boundary, limit: RequestBudget.fields)
+        let parts = MIMEPart(Array("\r\n".utf8)[...] + body).parts(boundary, limit: RequestBudget.fields + 1)
         return Form(
             fields: parts.compactMap { part in
                 let disposition = part.disposition
