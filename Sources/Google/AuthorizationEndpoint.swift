@@ -92,7 +92,7 @@ extension GoogleProvider {
             preferring: domain.map { domain in
                 { account in
                     guard let own = account.google.hostedDomain else { return false }
-                    return domain == "*" || own == domain.lowercased()
+                    return domain == "*" || own.equalsIgnoringASCIICase(domain)
                 }
             })
     }
@@ -146,7 +146,9 @@ extension GoogleProvider {
     /// Google's page for somebody who may not use this app.
     private func blocked(_ request: AuthorizationRequest, _ account: Account) -> Response? {
         let client = request.client
-        if let domain = client.organization, account.google.hostedDomain != domain {
+        if let domain = client.organization,
+            !(account.google.hostedDomain?.equalsIgnoringASCIICase(domain) ?? false)
+        {
             // https://github.com/googlesamples/google-services/issues/404
             return page(
                 GoogleError(

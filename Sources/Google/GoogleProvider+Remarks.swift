@@ -15,14 +15,16 @@ extension GoogleProvider {
                 "There is no ID token because none of the scopes openid, email and profile was asked for at the authorization."
             )
         }
-        let asked = flow.first { $0.host == "accounts.google.com" && $0.request.queryForm["client_id"] != nil }
-        if tokens["refresh_token"] == nil, asked?.request.queryForm["access_type"] == "offline" {
+        // Authorizations may be posted, too.
+        let asked = flow.lazy.filter { $0.host == "accounts.google.com" }
+            .flatMap { [$0.request.queryForm, $0.request.bodyForm] }.first { $0["client_id"] != nil }
+        if tokens["refresh_token"] == nil, asked?["access_type"] == "offline" {
             remarks.append(
                 "There is no refresh token because the person has authorized the app before: Google gives another one only with "
                     + "prompt=consent.")
         }
-        if let asked, let id = asked.request.queryForm["client_id"], let client = clients[id],
-            let wished = try? ClaimsParameter(asked.request.queryForm["claims"])
+        if let asked, let id = asked["client_id"], let client = clients[id],
+            let wished = try? ClaimsParameter(asked["claims"])
         {
             for claim in GoogleClient.sessionClaims
             where wished.idToken[claim] != nil && !client.sessionClaims.contains(claim) {

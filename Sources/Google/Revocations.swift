@@ -14,7 +14,9 @@ extension GoogleProvider {
         } end: { grant in
             let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
             return exchange.world.update { tables in
-                guard tables.find(GoogleGrant.self, grant.key) != nil else { return false }
+                guard let grant = tables.find(GoogleGrant.self, grant.key), !tables.endIfExpired(grant) else {
+                    return false
+                }
                 tables.end(grant, because: reason)
                 return true
             }

@@ -91,21 +91,21 @@ extension GoogleProvider {
     }
 
     private func sendSecurityEvent(_ exchange: Exchange, _ order: SecurityEventOrder) async -> Response {
-        let message: OutgoingMessage
         let (event, token): (JSONObject, String)
         do throws(ControlRefusal) {
             let client = try clients.client(named: order.client)
             event = try happen(order, to: client, exchange)
             token = try securityEventToken(order.event, event, for: client, exchange)
-            guard let url = settings.securityEventsURL else {
-                let reason = "the seed's google has no securityEventsURL: nobody was told"
-                return ControlAnswer.ok(["delivered": false, "attempts": 0, "failure": .string(reason)])
-            }
-            // https://datatracker.ietf.org/doc/html/rfc8935#section-2.1
-            message = OutgoingMessage(to: url, contentType: "application/secevent+jwt", body: Array(token.utf8))
         } catch { return error.response }
-        let delivery = await exchange.post(message, pauses: GoogleProvider.pauses)
-        var answer = delivery.json(of: message)
+        var answer: JSONObject
+        if let url = settings.securityEventsURL {
+            // https://datatracker.ietf.org/doc/html/rfc8935#section-2.1
+            let message = OutgoingMessage(to: url, contentType: "application/secevent+jwt", body: Array(token.utf8))
+            answer = await exchange.post(message, pauses: GoogleProvider.pauses).json(of: message)
+        } else {
+            let reason = "the seed's google has no securityEventsURL: nobody was told"
+            answer = JSONObject([("delivered", false), ("attempts", 0), ("failure", .string(reason))])
+        }
         answer["event"] = .object(event)
         answer["token"] = .string(token)
         return ControlAnswer.ok(.object(answer))
@@ -163,7 +163,8 @@ extension GoogleProvider {
         let reason = exchange.cause("Google revoked it")
         let isRevoked = exchange.world.update { tables in
             guard let token = tables.find(Token<GoogleGrant>.self, text), token.kind == .refresh,
-                token.client == client.id
+                token.client == client.id, let grant = tables.find(GoogleGrant.self, token.grant),
+                !tables.endIfExpired(grant)
             else { return false }
             tables.remove(Token<GoogleGrant>.self, text)
             tables.put(EndedCredential<GoogleGrant>(text, because: reason))

@@ -230,7 +230,7 @@ struct GoogleTests {
             seed: """
                 {"accounts": [
                   {"id": "zoe", "name": {"given": "Zoe", "family": "Staff"}, "email": "zoe@corp.example",
-                   "google": {"sub": "107", "hostedDomain": "corp.example"}}]}
+                   "google": {"sub": "107", "hostedDomain": "Corp.example"}}]}
                 """)
         func people(_ more: [String: String]) throws -> [String] {
             let query = [

@@ -17,7 +17,7 @@ struct PublishingStatusTests {
                 {"google": {"clients": [
                   {"clientID": "\(PublishingStatusTests.testing)", "name": "Notes", "publishingStatus": "testing",
                    "testUsers": ["ada"], "redirectURIs": ["\(GoogleFixture.callback)"]},
-                  {"clientID": "\(PublishingStatusTests.organization)", "organization": "example.com",
+                  {"clientID": "\(PublishingStatusTests.organization)", "organization": "Example.com",
                    "redirectURIs": ["\(GoogleFixture.callback)"]}
                 ]}}
                 """)
@@ -130,6 +130,20 @@ struct PublishingStatusTests {
         let consent = try world.client.post(
             PublishingStatusTests.path, form: people.inputs.merging(["account": "ada"]) { $1 })
         #expect(consent.status == 200 && consent.text.contains(GoogleFixture.drive), "\(consent)")
+    }
+
+    @Test("what has ended by itself can't be ended by order", arguments: ["revocations", "security-events"])
+    func ordersAfterTheEnd(call: String) throws {
+        let token = try tokens()["refresh_token"] ?? ""
+        try world.advance("7d")
+        var order = ["client": PublishingStatusTests.testing]
+        if call == "revocations" {
+            order["account"] = "ada"
+        } else {
+            order.merge(["type": "token-revoked", "refreshToken": token]) { $1 }
+        }
+        let answer = try world.client.post("\(GoogleFixture.control)/google/\(call)", json: order)
+        #expect(answer.status == (call == "revocations" ? 409 : 404), "\(answer)")
     }
 
     @Test("another consent begins the seven days anew, and sign-in alone has no end")

@@ -124,6 +124,7 @@ struct SecurityEventTests {
             "\(GoogleFixture.control)/google/security-events",
             json: ["type": "tokens-revoked", "account": "ada", "client": GoogleFixture.web])
         #expect(answer.json["delivered"] as? Bool == false && answer["failure"]?.contains("securityEventsURL") ?? false)
+        #expect(answer.decoded("token")["aud"] as? String == GoogleFixture.web && answer.json["event"] != nil)
         let refused = try fixture.token(["grant_type": "refresh_token", "refresh_token": token])
         #expect(refused["error_description"] == "Token has been expired or revoked.")
     }

@@ -20,15 +20,20 @@ struct SessionClaimTests {
         try world.freeze()
     }
 
-    private func tokens(_ client: String, _ claims: String?, account: String = "eve") throws -> Answer {
+    private func tokens(
+        _ client: String, _ claims: String?, account: String = "eve", isPosted: Bool = false
+    ) throws -> Answer {
         try world.order(["provider": "google", "outcome": "approve", "account": account])
         var query = [
             "client_id": client, "redirect_uri": GoogleFixture.callback, "response_type": "code",
             "scope": "openid email", "access_type": "offline", "prompt": "consent",
         ]
         query["claims"] = claims
-        let code = try world.client.get("/accounts.google.com/o/oauth2/v2/auth?\(TestClient.encode(query))")
-            .redirect["code"]
+        let address = "/accounts.google.com/o/oauth2/v2/auth"
+        let answer =
+            try isPosted
+            ? world.client.post(address, form: query) : world.client.get("\(address)?\(TestClient.encode(query))")
+        let code = answer.redirect["code"]
         return try token(["client_id": client, "grant_type": "authorization_code", "code": code ?? ""])
     }
 
@@ -67,12 +72,12 @@ struct SessionClaimTests {
         #expect(tokens.claims["auth_time"] == nil && tokens.claims["amr"] == nil)
     }
 
-    @Test("the inspector says why a client gets none")
-    func remark() throws {
+    @Test("the inspector says why a client gets none", arguments: [false, true])
+    func remark(isPosted: Bool) throws {
         func page(_ path: String) throws -> String {
             try world.client.get("/_understudy/\(path)", headers: ["Accept": "text/html"]).text
         }
-        _ = try tokens(GoogleFixture.web, SessionClaimTests.both)
+        _ = try tokens(GoogleFixture.web, SessionClaimTests.both, isPosted: isPosted)
         let id = try #require(try page("").firstMatch(of: /flows\/(r\d+)"/)?.1)
         let flow = try page("flows/\(id)")
         for claim in ["auth_time", "amr"] {
