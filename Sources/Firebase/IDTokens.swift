@@ -47,23 +47,33 @@ extension FirebaseCall {
         _ user: User, provider: String, customClaims: JSONObject = JSONObject(),
         attributes: CustomClaims = CustomClaims()
     ) throws(FirebaseError) -> SignInResult {
-        let pending = try update { (tables) throws(FirebaseError) -> (PendingSecondFactor, [SecondFactor])? in
+        let begun = try update { (tables) throws(FirebaseError) -> BegunSignIn in
             // A factor may have been enrolled while the first one was judged.
-            let factors = secondFactors(of: try tables.current(user), after: provider)
-            guard !factors.isEmpty else { return nil }
+            let current = try tables.current(user)
+            let factors = secondFactors(of: current, after: provider)
+            guard !factors.isEmpty else {
+                return .session(
+                    tables.open(current, provider: provider, customClaims: customClaims, attributes: attributes))
+            }
             let pending = PendingSecondFactor(
                 token: Base64URL.encode(tables.random.bytes(96)), user: user.key, provider: provider,
                 begun: tables.now, attributes: attributes)
             tables.put(pending)
-            return (pending, factors)
+            return .secondFactor(pending, factors)
         }
-        guard let (pending, factors) = pending else {
-            return .tokens(
-                try openSession(user, provider: provider, customClaims: customClaims, attributes: attributes))
+        switch begun {
+        case .session(let session): return .tokens(try tokens(session.session, session.user, now: session.at))
+        case .secondFactor(let pending, let factors):
+            return .secondFactor(
+                pending: pending.token,
+                factors: factors.map { $0.document(isMasked: true, inEmulatorMode: isInEmulatorMode) })
         }
-        return .secondFactor(
-            pending: pending.token,
-            factors: factors.map { $0.document(isMasked: true, inEmulatorMode: isInEmulatorMode) })
+    }
+
+    /// What one transaction makes of a first factor.
+    private enum BegunSignIn: Sendable {
+        case session(OpenedSession)
+        case secondFactor(PendingSecondFactor, [SecondFactor])
     }
 
     /// The second factors of which one is asked for after this first one. As in the official emulator, whoever has any is asked
@@ -78,20 +88,12 @@ extension FirebaseCall {
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject(), attributes: CustomClaims = CustomClaims()
     ) throws(FirebaseError) -> Tokens {
-        let (session, user, now) = try update { (tables) throws(FirebaseError) -> (Session, User, Instant) in
-            let now = tables.now
-            var user = try tables.current(user)
-            if authTime == nil { user.lastLoginAt = now }
-            user.lastRefreshAt = now
-            tables.put(user)
-            let session = Session(
-                refreshToken: "AMf-vB" + Base64URL.encode(tables.random.bytes(150)), user: user.key,
-                provider: provider, authTime: authTime ?? now, secondFactor: secondFactor,
-                customClaims: CustomClaims(customClaims), attributes: attributes)
-            tables.put(session)
-            return (session, user, now)
+        let opened = try update { (tables) throws(FirebaseError) -> OpenedSession in
+            tables.open(
+                try tables.current(user), provider: provider, secondFactor: secondFactor, authTime: authTime,
+                customClaims: customClaims, attributes: attributes)
         }
-        return try tokens(session, user, now: now)
+        return try tokens(opened.session, opened.user, now: opened.at)
     }
 
     func tokens(_ session: Session, _ user: User, now: Instant) throws(FirebaseError) -> Tokens {
@@ -342,5 +344,32 @@ extension TableReading where Self: ~Copyable {
                 because: "while the sign-in was under way, the password changed or the user's sessions were ended")
         }
         return user
+    }
+}
+
+/// A session that has begun, and its user since.
+private struct OpenedSession: Sendable {
+    let session: Session
+    let user: User
+    let at: Instant
+}
+
+extension Transaction {
+    /// Begins a session of a user as they are now. `authTime` is `nil` for a new sign-in.
+    fileprivate mutating func open(
+        _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
+        customClaims: JSONObject, attributes: CustomClaims
+    ) -> OpenedSession {
+        let now = now
+        var user = user
+        if authTime == nil { user.lastLoginAt = now }
+        user.lastRefreshAt = now
+        put(user)
+        let session = Session(
+            refreshToken: "AMf-vB" + Base64URL.encode(random.bytes(150)), user: user.key, provider: provider,
+            authTime: authTime ?? now, secondFactor: secondFactor, customClaims: CustomClaims(customClaims),
+            attributes: attributes)
+        put(session)
+        return OpenedSession(session: session, user: user, at: now)
     }
 }

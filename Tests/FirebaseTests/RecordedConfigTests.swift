@@ -200,6 +200,16 @@ struct RecordedConfigTests {
             "smsRegionConfig.allowlistOnly.allowedRegions",
             ["smsRegionConfig": ["allowlistOnly": ["allowedRegions": ["DE"]]]])
         #expect(try regions() == ["allowlistOnly"])
+        // The words are recorded: https://github.com/t-k/fireemu.
+        let both = try fixture.owner(
+            "PATCH", "\(RecordedConfigTests.config)?updateMask=smsRegionConfig",
+            ["smsRegionConfig": ["allowByDefault": [String: String](), "allowlistOnly": [String: String]()]])
+        #expect(both.status == 400)
+        #expect(
+            both.message.hasPrefix(
+                "Invalid value at 'config.sms_region_config' (oneof), oneof field 'sms_region_policy' is already set. Cannot set "
+            ))
+        #expect(try regions() == ["allowlistOnly"])
         // firebase-admin-node, test/integration/auth.spec.ts
         _ = try patch(
             "recaptchaConfig.useAccountDefender", ["recaptchaConfig": ["useAccountDefender": false]])

@@ -6,8 +6,9 @@ import JSON
 ///
 /// A member that is false, zero or empty isn't told, as protobuf's JSON leaves it out: `{"allowByDefault": {"disallowedRegions": []}}`
 /// comes back as `{"allowByDefault": {}}`. What is false in `recaptchaConfig` is told (firebase-admin-node,
-/// test/integration/auth.spec.ts, "updateProjectConfig() should resolve with the updated project config"). Recorded as `tenant/manage#create-phones` and `other-fields`
-/// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json and auth-config-sdk-production.json).
+/// test/integration/auth.spec.ts, "updateProjectConfig() should resolve with the updated project config"). Recorded as
+/// `tenant/manage#create-phones` and `other-fields` (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json and
+/// auth-config-sdk-production.json).
 struct OtherSettings: Codable, Sendable {
     /// How many bytes of JSON a project or tenant may have in them.
     private static let limit = 64 << 10
@@ -16,7 +17,11 @@ struct OtherSettings: Codable, Sendable {
 
     /// Members of which a message has one at most: setting one ends the other.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
-    private static let unions = ["smsRegionConfig": ["allowByDefault", "allowlistOnly"]]
+    private static let unions = [
+        "smsRegionConfig": (
+            place: "sms_region_config", name: "sms_region_policy", members: ["allowByDefault", "allowlistOnly"]
+        )
+    ]
 
     private var kept = CustomClaims()
 
@@ -24,10 +29,26 @@ struct OtherSettings: Codable, Sendable {
 
     subscript(name: String) -> JSONValue? { kept.object[name] }
 
-    /// Sets the fields that the mask names, of those at `fields`; `given` is the request's body.
+    /// Refuses a body that has two members of a union, in the words that <https://github.com/t-k/fireemu> recorded.
+    private static func checkUnions(_ given: JSONObject, of message: String) throws(FirebaseError) {
+        for (field, union) in unions {
+            let set = (given[field]?.object?.members ?? []).filter {
+                union.members.contains($0.key) && !$0.value.isNull
+            }
+            guard set.count > 1 else { continue }
+            let place = "\(message).\(union.place)"
+            throw .invalidField(
+                place,
+                "Invalid value at '\(place)' (oneof), oneof field '\(union.name)' is already set. Cannot set '\(set[1].key)'",
+                because: "\(field) has \(set.map(\.key).joined(separator: " and ")): send one of them")
+        }
+    }
+
+    /// Sets the fields that the mask names, of those at `fields`; `given` is the request's body, which is a `message`.
     mutating func change(
-        _ given: JSONObject, _ mask: UpdateMask, fields: [String], now: String
+        _ given: JSONObject, of message: String, _ mask: UpdateMask, fields: [String], now: String
     ) throws(FirebaseError) {
+        try OtherSettings.checkUnions(given, of: message)
         var object = kept.object
         for field in fields {
             for path in mask.paths(below: field) {
@@ -63,7 +84,7 @@ struct OtherSettings: Codable, Sendable {
 
     /// Removes the members that can't be beside the one at this path.
     private static func endOthers(of path: [String], in object: inout JSONObject) {
-        guard path.count > 1, let union = unions[path[0]], union.contains(path[1]),
+        guard path.count > 1, let union = unions[path[0]]?.members, union.contains(path[1]),
             case .object(var message)? = object[path[0]]
         else { return }
         for other in union where other != path[1] { message[other] = nil }

@@ -148,9 +148,8 @@ extension FirebaseProvider {
             if setsTenants { settings.allowsTenants = tenants ?? false }
             var others = project.otherSettings
             try others.change(
-                call.fields.members, paths ?? UpdateMask(named: call.fields.names),
-                fields: FirebaseProvider.otherFields,
-                now: tables.now.textOfTimestamp)
+                call.fields.members, of: "config", paths ?? UpdateMask(named: call.fields.names),
+                fields: FirebaseProvider.otherFields, now: tables.now.textOfTimestamp)
             settings.others = others
             tables.put(settings)
             return settings
