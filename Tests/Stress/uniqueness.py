@@ -403,6 +403,16 @@ def tenant_left(context, _, __):
         "allowPasswordSignup", "enableEmailLinkSignin", "enableAnonymousUser", "testPhoneNumbers", "monitoring"))])
 
 
+def world(context):
+    return "POST", f"{CONTROL}/worlds", json.dumps({"name": f"w{context.next()}"})
+
+
+def deleted_world(context):
+    name = f"w{context.next()}"
+    context.connection.ask("POST", f"{CONTROL}/worlds", json.dumps({"name": name}))
+    return "DELETE", f"{CONTROL}/worlds/{name}", ""
+
+
 KINDS = [
     Kind(new_identity, left=new_users), Kind(new_identities, left=new_users), Kind(custom_user, left=new_users),
     Kind(new_number, left=new_users), Kind(email_links, left=new_users),
@@ -420,4 +430,5 @@ KINDS = [
     Kind(fault, status(418), 7), Kind(person, status(201)), Kind(deleted_person, status(204)), Kind(withdrawn_outcome, status(204)),
     Kind(mail, left=numbers, expected=CLIENTS), Kind(deleted_mail, status(204)), Kind(clock, left=minutes, expected=CLIENTS),
     Kind(profile, left=profile_left, expected=8), Kind(tenant, left=tenant_left, expected=7),
+    Kind(world, status(201)), Kind(deleted_world, status(204)),
 ]

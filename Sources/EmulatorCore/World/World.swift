@@ -20,12 +20,12 @@ package final class World: Sendable {
 
     init(
         name: String, seed: Seed, keys: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
-        budget: ProcessBudget, archive: (any Archive)? = nil
+        budget: ProcessBudget, archive: (any Archive)? = nil, makes: Bool = true
     ) {
         self.name = name
         self.seed = seed
         self.budget = budget
-        let store = WorldStore(name, seed, in: archive)
+        let store = WorldStore(name, seed, in: archive, makes: makes)
         state = WorldState(name, seed, budget, store, isShared: archive?.isShared ?? false)
         self.keys = KeyRings(keys, generator: generator, in: state.keyStore, resumes: true)
         caches = WorldCaches()

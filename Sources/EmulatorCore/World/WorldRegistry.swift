@@ -88,8 +88,9 @@ package final class WorldRegistry: Sendable {
     package var main: World { existing(unnamed) ?? first }
 
     /// A world as it is in the store, or a new one.
-    func made(_ name: String) -> World {
-        World(name: name, seed: seed, keys: keys, generator: generator, budget: budget, archive: archive)
+    func made(_ name: String, makes: Bool = true) -> World {
+        World(
+            name: name, seed: seed, keys: keys, generator: generator, budget: budget, archive: archive, makes: makes)
     }
 
     package var count: Int { state.withLock { $0.worlds.count } }

@@ -21,8 +21,8 @@ extension PostgreSQLArchive {
     // MARK: - Reading
 
     package func load(
-        _ world: String, beginning: () throws(StoreFailure) -> [ArchivedValue]
-    ) throws(StoreFailure) -> ArchivedWorld {
+        _ world: String, beginning: (() throws(StoreFailure) -> [ArchivedValue])?
+    ) throws(StoreFailure) -> ArchivedWorld? {
         var isMade = false
         for _ in 0..<10 {
             if var found = try pool.use({ connection throws(PostgreSQLError) in try read(world, connection) }) {
@@ -30,7 +30,7 @@ extension PostgreSQLArchive {
                 found.wasThere = !isMade
                 return found
             }
-            let values = try beginning()
+            guard let values = try beginning?() else { return nil }
             isMade = try pool.use { connection throws(PostgreSQLError) in try make(world, values, connection) }
         }
         throw StoreFailure(.gone, "PostgreSQL: the world is removed again and again")

@@ -152,14 +152,14 @@ package final class SQLiteArchive: Archive {
     }
 
     package func load(
-        _ world: String, beginning: () throws(StoreFailure) -> [ArchivedValue]
-    ) throws(StoreFailure) -> ArchivedWorld {
+        _ world: String, beginning: (() throws(StoreFailure) -> [ArchivedValue])?
+    ) throws(StoreFailure) -> ArchivedWorld? {
         let known = try use { file throws(SQLiteError) -> ArchivedWorld? in
             guard let id = try file.id(of: world) else { return nil }
             return try file.load(id)
         }
         if let known { return known }
-        let values = try beginning()
+        guard let values = try beginning?() else { return nil }
         return try change { file throws(SQLiteError) in
             try file.statements.addWorld.run(.text(world))
             let id = file.database.lastInsertedRow

@@ -73,7 +73,8 @@ extension WorldRegistry {
                 if !isThere {
                     guard makes, try makeRoom(in: directory) else { return nil }
                 }
-                let world = try StoreCall.checked { made(name) }
+                let world = try StoreCall.checked { made(name, makes: makes) }
+                guard !world.state.store.isGone else { return nil }
                 listenToOthers(world)
                 let unloaded = state.withLock { state in
                     defer { state.worlds[name] = world }

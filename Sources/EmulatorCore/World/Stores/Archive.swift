@@ -19,10 +19,11 @@ package protocol Archive: SharedTexts, AnyObject {
     /// The names of the worlds that are kept.
     func worlds() throws(StoreFailure) -> [String]
 
-    /// Reads the world of this name. A world that isn't there is made, with the values that `beginning` returns.
+    /// Reads the world of this name. A world that isn't there is made, with the values that `beginning` returns; without `beginning`,
+    /// `nil` is returned.
     func load(
-        _ world: String, beginning: () throws(StoreFailure) -> [ArchivedValue]
-    ) throws(StoreFailure) -> ArchivedWorld
+        _ world: String, beginning: (() throws(StoreFailure) -> [ArchivedValue])?
+    ) throws(StoreFailure) -> ArchivedWorld?
 
     /// What others have changed in a world since a version.
     func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews

@@ -84,13 +84,14 @@ package final class MemoryArchive: Archive {
     }
 
     package func load(
-        _ world: String, beginning: () throws(StoreFailure) -> [ArchivedValue]
-    ) throws(StoreFailure) -> ArchivedWorld {
-        let values = try beginning()
+        _ world: String, beginning: (() throws(StoreFailure) -> [ArchivedValue])?
+    ) throws(StoreFailure) -> ArchivedWorld? {
+        let values = try beginning?()
         return try use { state throws(StoreFailure) in
             let known = state.worlds[world]
+            guard known != nil || values != nil else { return nil }
             var made = World(id: state.lastID + 1, lastUse: memory.clock.load(ordering: .relaxed))
-            for value in values { made.values[value.name] = value }
+            for value in values ?? [] { made.values[value.name] = value }
             if known == nil { (state.worlds[world], state.lastID) = (made, made.id) }
             let found = known ?? made
             return ArchivedWorld(

@@ -8,6 +8,7 @@ import Synchronization
 package final class WorldStore: Sendable {
     let name: String
     private let archive: (any Archive)?
+    private let makes: Bool
     private let state: Mutex<State>
     /// Held by whoever loads the world.
     private let loading = Mutex<Void>(())
@@ -39,14 +40,19 @@ package final class WorldStore: Sendable {
         var tables: MemoryTables
     }
 
-    package init(_ name: String, _ seed: Seed, in archive: (any Archive)? = nil) {
+    /// Takes the world of this name from the archive. One that isn't there is made, unless not `makes`: then it has gone.
+    package init(_ name: String, _ seed: Seed, in archive: (any Archive)? = nil, makes: Bool = true) {
         self.name = name
         self.archive = archive
+        self.makes = makes
         let held = archive == nil ? Held(id: 0, version: 0, beginning: 0, tables: MemoryTables(seed)) : nil
         state = Mutex(State(seed: seed, rowSeed: seed, held: held))
         guard archive != nil else { return }
         do throws(StoreFailure) { wasKept.store(try load(), ordering: .relaxed) } catch { note(error) }
     }
+
+    /// Whether the world was removed, or hasn't been there.
+    var isGone: Bool { state.withLock { $0.isGone } }
 
     /// Whether what is kept outlives the process.
     var lasts: Bool { archive != nil }
@@ -72,15 +78,22 @@ package final class WorldStore: Sendable {
 
     private func load(from archive: any Archive, isAnew: Bool) throws(StoreFailure) -> Bool {
         while true {
-            let (isThere, before) = state.withLock { state in
-                (state.held != nil && !isAnew || state.isGone, (state.seed, state.rowSeed, state.seedings))
+            let (isThere, isKnown, before) = state.withLock { state in
+                (
+                    state.held != nil && !isAnew || state.isGone, state.known != nil,
+                    (state.seed, state.rowSeed, state.seedings)
+                )
             }
             if isThere { return true }
             let (seed, rowSeed, seedings) = before
             let coder = StoredCoder(profiles: seed.format.profiles)
-            let archived = try archive.load(name) { () throws(StoreFailure) in
+            let beginning: () throws(StoreFailure) -> [ArchivedValue] = { () throws(StoreFailure) in
                 // All daemons have the same clock and generator.
                 [try coder.archived(WorldClock(seed)), try coder.archived(RandomSource(seed))]
+            }
+            guard let archived = try archive.load(name, beginning: makes && !isKnown ? beginning : nil) else {
+                state.withLock { ($0.held, $0.isGone) = (nil, true) }
+                return false
             }
             let tables = MemoryTables(seed, rows: rowSeed)
             try tables.apply(archived.rows, archived.values)
