@@ -26,7 +26,7 @@ struct AccessToken: Sendable {
 
     /// Whether it was given out to last for weeks, not hours.
     var isLongLived: Bool {
-        token.expires.map { $0 > token.details.issuedAt + FacebookToken.shortLifetime } ?? true
+        token.expires.map { $0 > token.details.issuedAt + .days(1) } ?? true
     }
 
     /// What is wrong with it now.
@@ -164,7 +164,7 @@ extension FacebookProvider {
             throw notAPerson("/me is a person, and the access token is the app's own: name the person by ID")
         case (.app(let app), let id?):
             let found = exchange.world.read { tables -> GraphPerson? in
-                tables.first(Account.byIdentifier, "facebook.id:\(id)").flatMap { account in
+                tables.account(facebookID: id).flatMap { account in
                     tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: app.id)).map {
                         GraphPerson(account: account, grant: $0)
                     }

@@ -83,8 +83,7 @@ extension FacebookProvider {
     private func remove(_ grant: FacebookGrant, in exchange: Exchange) -> Removal? {
         let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.app))")
         let removed = exchange.world.update { tables -> (account: Account?, at: Instant)? in
-            guard tables.find(FacebookGrant.self, grant.key) != nil else { return nil }
-            tables.remove(grant, because: reason)
+            guard tables.remove(grant, because: reason) else { return nil }
             return (tables.account(grant.account), tables.now)
         }
         guard let removed else { return nil }

@@ -72,9 +72,11 @@ struct RemovedToken: Row {
 }
 
 extension Transaction {
-    /// The person removes the app: every token of the grant stops.
-    mutating func remove(_ grant: FacebookGrant, because reason: String) {
+    /// The person removes the app: every token of the grant stops. It says whether the grant was still there.
+    mutating func remove(_ grant: FacebookGrant, because reason: String) -> Bool {
+        guard find(FacebookGrant.self, grant.key) != nil else { return false }
         for token in end(grant, because: reason) { put(RemovedToken(key: token.key, app: grant.app)) }
+        return true
     }
 
     /// The person answers a request for permissions: the grant that is made or changed.

@@ -24,7 +24,7 @@ extension FacebookProvider {
     }
 
     package func account(named subject: String, in world: World) -> String? {
-        world.read { tables in tables.first(Account.byIdentifier, "facebook.id:\(subject)")?.id }
+        world.read { tables in tables.account(facebookID: subject)?.id }
     }
 
     package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {

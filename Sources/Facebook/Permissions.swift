@@ -40,9 +40,7 @@ extension FacebookProvider {
             if let permission = exchange.parameters["permission"] {
                 return tables.change(FacebookGrant.self, grant.key) { $0.decline(permission) }
             }
-            guard tables.find(FacebookGrant.self, grant.key) != nil else { return false }
-            tables.remove(grant, because: reason)
-            return true
+            return tables.remove(grant, because: reason)
         }
         guard isChanged else { throw .notAuthorized(app: grant.app) }
         return FacebookProvider.json(["success": true])

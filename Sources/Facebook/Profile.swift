@@ -178,7 +178,7 @@ extension FacebookProvider {
     static func image(_ exchange: Exchange) -> Response {
         let query = exchange.request.queryForm
         let id = query["asid"] ?? ""
-        guard exchange.world.read({ $0.first(Account.byIdentifier, "facebook.id:\(id)") }) != nil else {
+        guard exchange.world.read({ $0.account(facebookID: id) }) != nil else {
             return Response(status: 404, contentType: "text/plain", body: "Not Found")
                 .diagnosed(Diagnosis(received: "asid \(Diagnosis.quote(id))", "nobody has this ID at Facebook"))
         }
@@ -191,7 +191,7 @@ extension FacebookProvider {
     /// (<https://github.com/pennersr/django-allauth/issues/2488>).
     private func pictured(_ exchange: Exchange) throws(GraphError) -> Account {
         let named = exchange.parameters["id"].flatMap { id in
-            exchange.world.read { $0.first(Account.byIdentifier, "facebook.id:\(id)") }
+            exchange.world.read { $0.account(facebookID: id) }
         }
         guard let named else { return try person(exchange).account }
         if !callerToken(exchange).isEmpty { _ = try callingApp(exchange) }
@@ -202,6 +202,8 @@ extension FacebookProvider {
 }
 
 extension TableReading where Self: ~Copyable {
+    borrowing func account(facebookID id: String) -> Account? { first(Account.byIdentifier, "facebook.id:\(id)") }
+
     /// The friends whom an app may be told of.
     borrowing func friends(of account: Account, in app: String) -> [Account] {
         account.facebook.friends.compactMap { id in
@@ -226,7 +228,7 @@ struct ProfileField: Sendable {
         picture = Picture(asked: rest)
     }
 
-    /// Each field once.
+    /// The list has each field once, as it comes first.
     static func list(_ text: String) -> [ProfileField] {
         var fields: [ProfileField] = []
         var names: Set<String> = []
