@@ -35,7 +35,8 @@ extension FacebookProvider {
             throw GraphError(
                 message: "Syntax error \"\(fault.message)\" at character \(fault.place): \(text)", code: 2500,
                 diagnosis: Diagnosis(
-                    received: "fields=\(Diagnosis.quote(ProfileField.beginning(of: text, to: fault.place)))…",
+                    received:
+                        "fields that begin with \(Diagnosis.quote(ProfileField.beginning(of: text, to: fault.place)))",
                     "fields are names with commas between them, such as id,name,picture.type(large){url}"))
         }
         return ProfileField.list(text)
@@ -50,7 +51,7 @@ extension FacebookProvider {
                 message: "(#100) Tried accessing nonexisting field (\(other.name)) on node type (User)", code: 100,
                 diagnosis: Diagnosis(
                     received:
-                        "fields=…\(Diagnosis.quote(ProfileField.beginning(of: other.name, to: other.name.count)))…",
+                        "the field \(Diagnosis.quote(ProfileField.beginning(of: other.name, to: other.name.count)))",
                     "a person has no such field\(Spelling.hint(other.name, among: ProfileField.common))"))
         }
         return fields
