@@ -69,7 +69,7 @@ extension World {
             public let attempts: Int
             /// Why it wasn't taken.
             public let failure: String?
-            /// The security event token; `nil` where the seed names no receiver.
+            /// The security event token, as a receiver gets it.
             public let token: String?
 
             private enum CodingKeys: String, CodingKey {

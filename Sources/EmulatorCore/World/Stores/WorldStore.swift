@@ -132,7 +132,8 @@ package final class WorldStore: Sendable {
 
     // MARK: - Reading and changing
 
-    /// When the archive fails, `body` runs on empty tables, and `StoreCall` is told.
+    /// Runs `body` on the tables. Where the world can't be loaded, or the request's store has failed before, `body` finds what a new world
+    /// has, and `StoreCall` is told: the request is refused.
     package func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -154,8 +155,8 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// All that `body` changes is committed, or nothing when it throws. When the archive fails, `body` runs on empty tables, nothing is
-    /// changed, and `StoreCall` is told.
+    /// Commits all that `body` changes, or nothing when it throws. When that fails, nothing is changed, and `StoreCall` is told: what `body`
+    /// returns is of no use then. `body` may run several times.
     package func update<Result: Sendable, Failure: Error>(
         _ body: (inout Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -292,7 +293,7 @@ package final class WorldStore: Sendable {
                     guard state.held != nil || state.isGone else { return nil }
                     do throws(StoreFailure) {
                         return .success(
-                            try commit(&state, to: archive, isLocking: attempt > 0, from: seed, run, then, &news))
+                            try self.attempt(&state, to: archive, isLocking: attempt > 0, from: seed, run, then, &news))
                     } catch { return .failure(error) }
                 }
                 if let outcome {
@@ -305,8 +306,9 @@ package final class WorldStore: Sendable {
         } catch { note(error) }
     }
 
-    /// One attempt. `false` when it is to be made again.
-    private func commit(
+    /// Makes one attempt to commit. `false` when it is to be made again; `true` also where the world has gone, in which nothing can be
+    /// changed.
+    private func attempt(
         _ state: inout State, to archive: any Archive, isLocking: Bool, from seed: Seed?,
         _ run: (MemoryTables) -> Bool, _ then: (inout State) -> Void, _ news: inout StoreChange
     ) throws(StoreFailure) -> Bool {

@@ -38,7 +38,7 @@ package struct Table<R: Row>: Sendable {
 
 /// An index of rows of one type, whatever its values are.
 package class AnyIndex<R: Row>: @unchecked Sendable {
-    /// Unlike all others' of its table. Stores keep its values under this name.
+    /// What rows are found by, in a word. No store keeps it.
     package let name: String
     let storedValues: StoredRowRules.Values
 
@@ -63,7 +63,7 @@ package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Send
 
 /// Rows in the order of a text, to be read page by page, or as far as the text begins with something.
 package final class SortedIndex<R: Row>: Sendable {
-    /// Unlike all others' of its table. Stores keep its texts under this name.
+    /// What rows are sorted by, in a word. No store keeps it.
     package let name: String
     package let texts: @Sendable (R) -> [String]
 

@@ -36,7 +36,7 @@ struct StoredRowRules {
     let name: String
     let limit: Int
     /// The declared indexes, in their order.
-    let indexes: [(id: ObjectIdentifier, name: String, values: Values)]
+    let indexes: [(id: ObjectIdentifier, values: Values)]
     let order: ((StoredRow) -> [String])?
     let droppedAt: ((StoredRow) -> Instant?)?
     /// A row as JSON.
@@ -47,7 +47,7 @@ struct StoredRowRules {
         let table = R.table
         name = table.name
         limit = table.limit
-        indexes = table.indexes.map { (id: ObjectIdentifier($0), name: $0.name, values: $0.storedValues) }
+        indexes = table.indexes.map { (id: ObjectIdentifier($0), values: $0.storedValues) }
         order = table.order.map { index in { index.texts($0.row(R.self)) } }
         droppedAt = table.droppedAt.map { droppedAt in { droppedAt($0.row(R.self)) } }
         encode = { row, coder throws(StoreFailure) in try coder.encode(row.row(R.self)) }

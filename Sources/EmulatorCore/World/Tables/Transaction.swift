@@ -38,8 +38,8 @@ package struct Snapshot: ~Copyable, TableReading {
     package let tables: any Tables
 }
 
-/// A change of a world's tables: all of it happens, or, when an error is thrown, nothing. A store that is shared may run the
-/// closure again when somebody else came in between, so it does nothing but read and write tables.
+/// A change of a world's tables: all of it happens, or, when an error is thrown, nothing. Where another daemon has changed the
+/// world meanwhile, the closure runs again, so it does nothing but read and write tables.
 package struct Transaction: ~Copyable, TableReading {
     package let tables: any Tables
 }
