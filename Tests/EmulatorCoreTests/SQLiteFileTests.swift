@@ -160,6 +160,21 @@ struct SQLiteFileTests {
         }
     }
 
+    @Test("a row may have any place", arguments: [Int64.max, Int64.max - 1, -1, Int64.min])
+    func places(place: Int64) throws {
+        let (folder, seed) = (try Folder(), try seed())
+        try use(folder, seed) { store in store.update { $0.put(Note(key: "a")) } }
+        try SQLiteDatabase(folder.file).execute("UPDATE rows SET place = \(place)")
+        for keys in [["a", "b", "c"], ["a", "b", "c", "d"]] {
+            try use(folder, seed) { store in
+                for key in keys.dropFirst() {
+                    try StoreCall.checked { store.update { $0.put(Note(key: key, topic: "x")) } }
+                }
+                #expect(store.read { $0.all(Note.self).map(\.key) }.sorted() == keys)
+            }
+        }
+    }
+
     @Test("all is in the file itself once it is closed, also while something still refers to it")
     func closing() throws {
         let (folder, seed) = (try Folder(), try seed())

@@ -109,10 +109,10 @@ private struct WrittenExchange: Codable {
 }
 
 extension RecordedExchange {
-    /// What `decoded` reads.
+    /// The exchange as JSON, which `decoded` reads.
     package var encoded: [UInt8] { (try? JSONEncoder().encode(WrittenExchange(self))).map { Array($0) } ?? [] }
 
-    /// `nil` for anything but what `encoded` has written.
+    /// Reads an exchange. `nil` for anything but what `encoded` has written.
     package static func decoded(_ bytes: [UInt8]) -> RecordedExchange? {
         (try? JSONDecoder().decode(WrittenExchange.self, from: Data(bytes)))?.exchange
     }

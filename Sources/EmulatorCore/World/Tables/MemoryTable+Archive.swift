@@ -5,7 +5,8 @@ final class RowPlaces {
     private var next: Int64 = 0
 
     func take() -> Int64 {
-        defer { next += 1 }
+        // An archive may hold any number.
+        defer { next &+= 1 }
         return next
     }
 

@@ -38,7 +38,7 @@ package struct Table<R: Row>: Sendable {
 
 /// An index of rows of one type, whatever its values are.
 package class AnyIndex<R: Row>: @unchecked Sendable {
-    /// What rows are found by, in a word. No store keeps it.
+    /// A word for what rows are found by. No store keeps it.
     package let name: String
     let storedValues: StoredRowRules.Values
 
@@ -63,7 +63,7 @@ package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Send
 
 /// Rows in the order of a text, to be read page by page, or as far as the text begins with something.
 package final class SortedIndex<R: Row>: Sendable {
-    /// What rows are sorted by, in a word. No store keeps it.
+    /// A word for what rows are sorted by. No store keeps it.
     package let name: String
     package let texts: @Sendable (R) -> [String]
 
