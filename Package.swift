@@ -93,7 +93,9 @@ let package = Package(
             dependencies: ["EmulatorCore", "HTTPServer", "JOSE", "SMTPClient", "SMTPServer", "Platform", "Time"],
             swiftSettings: strict),
         .target(name: "OAuth", dependencies: ["EmulatorCore", "Platform"], swiftSettings: strict),
-        .target(name: "Apple", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(
+            name: "Apple", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
+            plugins: ["EmbedAssets"]),
         .target(name: "GitHub", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
         .target(name: "Facebook", dependencies: ["OAuth"], swiftSettings: strict),

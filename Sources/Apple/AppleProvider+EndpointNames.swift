@@ -1,4 +1,5 @@
 import EmulatorCore
+import OAuth
 
 extension AppleProvider {
     package var endpointNames: [String: String] {
@@ -11,8 +12,22 @@ extension AppleProvider {
             "POST /auth/usermigrationinfo": "a team's users are moved",
             "GET /auth/keys": "the keys of ID tokens",
             "GET /.well-known/openid-configuration": "the discovery document",
+            "GET /appleauth/static/jsapi/appleid/1/*/appleid.auth.js": "the script of Sign in with Apple JS",
+            "GET /appleid/button": "a picture of the button",
             "POST /_understudy/v1/apple/authorizations": "the native sign-in",
         ]
+    }
+
+    package func step(of exchange: RecordedExchange, at operation: Operation?) -> Step? {
+        switch exchange.host {
+        case AppleProvider.scriptHost: Step(.page, "Sign in with Apple JS")
+        // Only the script asks for it, for a pop-up.
+        case AppleProvider.host
+        where operation?.path == "/auth/authorize"
+            && exchange.request.queryForm["response_mode"] == ResponseMode.webMessage.rawValue:
+            Step(.authorization, "authorization request by pop-up")
+        default: nil
+        }
     }
 
     package static var personChooses: Set<PersonalChoice> { [.address, .name, .scopes] }

@@ -44,7 +44,7 @@ package struct AppleProvider: Provider {
             Operation("POST", host, "/auth/token", keys: [.apple], token) { self.token($0) },
             Operation("POST", host, "/auth/revoke", keys: [.apple], revocation.withoutMembers) { revoke($0) },
             Operation("POST", host, "/auth/usermigrationinfo", revocation) { migrationInfo($0) },
-        ] + controlCalls
+        ] + scripts + controlCalls
     }
 
     private var controlCalls: [Operation] {
@@ -69,8 +69,10 @@ package struct AppleProvider: Provider {
     /// endpoint says 405 to another method isn't documented.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (method, path) = (exchange.request.method, exchange.address.path)
-        guard exchange.address.host == AppleProvider.host else { return nil }
-        let methods = operations.filter { $0.hosts == [AppleProvider.host] && $0.path == path }.map(\.method)
+        guard let host = exchange.address.host, [AppleProvider.host, AppleProvider.scriptHost].contains(host) else {
+            return nil
+        }
+        let methods = operations.filter { $0.hosts == [host] && $0.path == path }.map(\.method)
         let title = methods.isEmpty ? "404 Not Found" : "405 Method Not Allowed"
         let received = Diagnosis.quote("\(method) \(path)")
         let diagnosis =

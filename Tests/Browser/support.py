@@ -89,8 +89,9 @@ class BrowserTestCase(unittest.TestCase):
         with open(cls.seed, "w") as file:
             json.dump(cls.seed_text(), file)
         default = os.path.join(os.path.dirname(__file__), "../../seed-data/default.json")
+        cls.seeds = ["--seed", default, "--seed", cls.seed]
         cls.daemon = subprocess.Popen(
-            [BINARY, "serve", "--port", "0", "--seed", default, "--seed", cls.seed] + cls.options,
+            [BINARY, "serve", "--port", "0", *cls.seeds, *cls.options],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )
         cls.port = int(cls.daemon.stdout.readline().rsplit(":", 1)[1])
@@ -143,7 +144,7 @@ class BrowserTestCase(unittest.TestCase):
 
 
 class AuthorityTestCase(BrowserTestCase):
-    """Beside the daemon of the other tests one with an authority and a proxy, for the real names."""
+    """Beside the daemon of the other tests one with the same seeds, an authority and a proxy, for the real names."""
 
     def setUp(self):
         super().setUp()
@@ -155,7 +156,7 @@ class AuthorityTestCase(BrowserTestCase):
         hints = subprocess.run([BINARY, "ca", "install-hint", *authority], check=True, capture_output=True, text=True)
         self.hints = hints.stdout.split("# ")
         daemon = subprocess.Popen(
-            [BINARY, "serve", "--port", "0", "--tls-port", "0", "--proxy-port", "0", *authority],
+            [BINARY, "serve", "--port", "0", "--tls-port", "0", "--proxy-port", "0", *authority, *self.seeds],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(daemon.wait)
         self.addCleanup(daemon.terminate)

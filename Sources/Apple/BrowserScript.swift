@@ -1,0 +1,25 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+// GET /appleauth/static/jsapi/appleid/1/LOCALE/appleid.auth.js at appleid.cdn-apple.com: Sign in with Apple JS, the script
+// that web pages load. https://developer.apple.com/documentation/signinwithapplejs
+//
+// Ours is `Assets/appleid.js`. Its labels are English in every locale.
+
+extension AppleProvider {
+    static let scriptHost = "appleid.cdn-apple.com"
+
+    var scripts: [Operation] {
+        [
+            Operation(
+                "GET", [AppleProvider.scriptHost], "/appleauth/static/jsapi/appleid/1/:locale/appleid.auth.js",
+                cors: .any,
+                .page
+            ) { exchange in
+                .browserScript(Scripts.appleid, [.string(exchange.address.base(of: AppleProvider.host))])
+            },
+            Operation("GET", [AppleProvider.scriptHost], "/appleid/button", .page) { buttonImage($0) },
+        ]
+    }
+}
