@@ -97,8 +97,12 @@ let package = Package(
             name: "Apple", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
             plugins: ["EmbedAssets"]),
         .target(name: "GitHub", dependencies: ["OAuth"], swiftSettings: strict),
-        .target(name: "Google", dependencies: ["OAuth"], swiftSettings: strict),
-        .target(name: "Facebook", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(
+            name: "Google", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
+            plugins: ["EmbedAssets"]),
+        .target(
+            name: "Facebook", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
+            plugins: ["EmbedAssets"]),
         .target(name: "OpenID", dependencies: ["OAuth"], swiftSettings: strict),
         .plugin(name: "EmbedAssets", capability: .buildTool()),
         .target(

@@ -63,13 +63,15 @@ extension FacebookProvider {
     private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier])
 
     private func redeem(_ exchange: Exchange, _ app: FacebookApp) throws(GraphError) -> Response {
-        guard let redirectURI = parameter("redirect_uri", exchange), !redirectURI.isEmpty else {
+        let redirectURI = parameter("redirect_uri", exchange) ?? ""
+        let isOfScript = redirectURI.isEmpty && isOfScript(code: parameter("code", exchange) ?? "", exchange)
+        guard !redirectURI.isEmpty || isOfScript else {
             // https://github.com/facebookarchive/php-graph-sdk/issues/274
             throw GraphError(
                 message: "Missing redirect_uri parameter.", code: 191,
                 diagnosis: Diagnosis("redirect_uri is missing: send the one that the dialog was opened with"))
         }
-        guard WebAddress(redirectURI) != nil else {
+        guard isOfScript || WebAddress(redirectURI) != nil else {
             // https://github.com/roundrop/facebook4j-oauth-example/issues/2
             throw GraphError(
                 message: "redirect_uri isn't an absolute URI. Check RFC 3986.", code: 191,
@@ -86,7 +88,8 @@ extension FacebookProvider {
                 diagnosis: Diagnosis("code is missing: the callback has none after a cancel"))
         }
         let request = Redemption.Request(
-            code: code, client: app.id, redirectURI: redirectURI, codeVerifier: verifier, exchange: exchange.id)
+            code: code, client: app.id, redirectURI: isOfScript ? nil : redirectURI, codeVerifier: verifier,
+            exchange: exchange.id)
         typealias Redeemed = (code: Redemption.Redeemed<FacebookGrant>, accessToken: String)
         let redeemed: Redeemed
         do {
@@ -116,6 +119,14 @@ extension FacebookProvider {
             redeemed.accessToken,
             idToken: try idToken(
                 redeemed.code.account, redeemed.code.grant, nonce: details.nonce, redeemed.accessToken, exchange))
+    }
+
+    /// Whether a page got the code by the SDK. Such codes have no redirect URI, and an empty one is sent with them:
+    /// <https://github.com/mkdynamic/omniauth-facebook#client-side-flow>.
+    private func isOfScript(code: String, _ exchange: Exchange) -> Bool {
+        exchange.world.read { tables in
+            tables.find(AuthorizationCode<FacebookGrant>.self, code).map { $0.redirectURI == nil } ?? false
+        }
     }
 
     private func refusal(

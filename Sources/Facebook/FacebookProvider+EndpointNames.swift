@@ -19,6 +19,11 @@ extension FacebookProvider {
             "GET /.well-known/oauth/openid/jwks/": "the keys of ID tokens",
             "GET /.well-known/openid-configuration/": "the discovery document",
             "POST /_understudy/v1/facebook/authorizations": "the SDK on a device",
+            "GET /*/sdk.js": "the SDK for JavaScript",
+            "GET /*/all.js": "the SDK for JavaScript, by its old name",
+            "GET /*/sdk/debug.js": "the SDK for JavaScript, to be read",
+            "POST /x/oauth/status": "a page asks who is signed in",
+            "POST /x/oauth/logout": "a page signs out",
         ]
         for (endpoint, name) in names {
             let words = endpoint.split(separator: " VERSION")

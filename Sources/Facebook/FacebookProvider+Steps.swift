@@ -3,6 +3,17 @@ import EmulatorCore
 /// What the Graph API's endpoints are for, in a few words for the inspector.
 extension FacebookProvider {
     package func step(of exchange: RecordedExchange, at operation: Operation?) -> Step? {
+        switch (exchange.host, exchange.path) {
+        case (FacebookProvider.scriptHost, _): return Step(.page, "Facebook's SDK for JavaScript")
+        case (_, FacebookProvider.statusPath): return Step(.userInfo, "a page asks who is signed in")
+        case (_, FacebookProvider.logoutPath): return Step(.logout, "a page signs out")
+        default: break
+        }
+        if exchange.request.method == "GET",
+            FacebookProvider.origin(ofRelay: exchange.request.queryForm["redirect_uri"] ?? "") != nil
+        {
+            return Step(.authorization, "FB.login")
+        }
         guard exchange.host == FacebookProvider.graphHost else { return nil }
         let path = exchange.path
         if path.hasSuffix("/oauth/access_token") {

@@ -48,7 +48,7 @@ package struct FacebookProvider: Provider {
         ["", "/:version"].flatMap {
             dialog(below: $0) + dialog(below: $0, "/") + graph(below: $0) + graph(below: $0, "/")
         }
-            + ["/", "/:id", "/:id/"].map(batches) + discoveryDocuments
+            + ["/", "/:id", "/:id/"].map(batches) + discoveryDocuments + browserScript
             + [
                 Operation("GET", [FacebookProvider.host], "/connect/login_success.html", .page) { _ in
                     pages.notice("Success", "The app that opened this page reads its address.")

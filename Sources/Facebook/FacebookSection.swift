@@ -12,6 +12,8 @@ struct FacebookApp: SeededOAuthClient {
     }
 
     private let client: RegisteredClient
+    /// The origins of pages that may use Facebook's SDK for this app.
+    let javaScriptOrigins: [String]
     let mode: Mode
     /// The accounts with a role in the app. They may look at its tokens.
     let developers: Set<String>
@@ -39,6 +41,10 @@ struct FacebookApp: SeededOAuthClient {
 
     init(_ fields: inout Fields, _ words: RegisteredClientWords) {
         client = RegisteredClient(&fields, words)
+        javaScriptOrigins = fields(
+            "javaScriptOrigins", .set(of: .text(JavaScriptOrigin.rule)), default: [],
+            "Allowed Domains for the JavaScript SDK, as origins: pages elsewhere can't sign in by it. Without any, \"Login with the "
+                + "JavaScript SDK\" is off.")
         mode = fields(
             "mode", .choice(Mode.self), default: .live,
             "The app mode. While it is in development, only its developers can sign in.")

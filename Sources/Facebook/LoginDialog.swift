@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JSON
 import OAuth
 import Time
 
@@ -15,7 +16,10 @@ import Time
 /// A request to the login dialog, checked.
 private struct DialogRequest: Sendable {
     let app: FacebookApp
+    /// Empty when a page opened the dialog by the SDK.
     let redirectURI: String
+    /// The origin of that page.
+    let page: JavaScriptOrigin?
     let responseTypes: Set<String>
     let permissions: [String]
     let challenge: CodeChallenge?
@@ -49,6 +53,20 @@ private struct DialogRequest: Sendable {
             )
         }
         let redirectURI = form["redirect_uri"] ?? ""
+        self.app = app
+        responseTypes = try DialogRequest.responseTypes(form)
+        let scope = FacebookPermission.names(ofScope: form["scope"] ?? "")
+        // The permissions of a configuration of Facebook Login for Business stand in the app's dashboard. No seed has them; that they are
+        // these is a choice.
+        let isConfigured = scope.isEmpty && !(form["config_id"] ?? "").isEmpty
+        permissions = FacebookPermission.asked(isConfigured ? ["email"] : scope)
+        challenge = try DialogRequest.challenge(form)
+        self.form = form
+        if let origin = FacebookProvider.origin(ofRelay: redirectURI) {
+            page = try DialogRequest.page(origin, of: app)
+            self.redirectURI = ""
+            return
+        }
         let withoutQuery = String(redirectURI.prefix { $0 != "?" })
         guard app.redirectURIs.contains(where: { RegisteredRedirectURI($0).matches(withoutQuery) }) else {
             throw Refusal(
@@ -58,17 +76,34 @@ private struct DialogRequest: Sendable {
                     expected: RegisteredRedirectURI.alternatives(app.redirectURIs),
                     "register it in redirectURIs of \"\(id)\""))
         }
-        self.app = app
+        page = nil
         self.redirectURI = redirectURI
-        responseTypes = try DialogRequest.responseTypes(form)
-        permissions = FacebookPermission.asked(FacebookPermission.names(ofScope: form["scope"] ?? ""))
-        challenge = try DialogRequest.challenge(form)
-        self.form = form
         if responseTypes.contains("id_token"), nonce == nil {
             throw Refusal(
                 "Something went wrong",
                 Diagnosis("nonce is missing: response_type id_token requires one, as OpenID Connect does"))
         }
+    }
+
+    /// The page that opened the dialog by the SDK, if it may. What Facebook says of a domain that isn't allowed isn't documented.
+    private static func page(_ origin: String, of app: FacebookApp) throws(Refusal) -> JavaScriptOrigin {
+        guard !app.javaScriptOrigins.isEmpty else {
+            // https://github.com/chatwoot/chatwoot/issues/3510
+            throw Refusal(
+                "JSSDK Option is Not Toggled",
+                Diagnosis(
+                    received: "a dialog of the JavaScript SDK at \(Diagnosis.quote(origin))",
+                    "no page may use it: name the page's origin in javaScriptOrigins of \"\(app.id)\" in the seed"))
+        }
+        guard let page = JavaScriptOrigin(origin), page.isAmong(app.javaScriptOrigins) else {
+            throw Refusal(
+                "JSSDK Unknown Host Domain",
+                Diagnosis(
+                    received: "the page \(Diagnosis.quote(origin))",
+                    expected: RegisteredRedirectURI.alternatives(app.javaScriptOrigins),
+                    "name its origin in javaScriptOrigins of \"\(app.id)\" in the seed"))
+        }
+        return page
     }
 
     /// A code, where nothing is said.
@@ -221,11 +256,13 @@ extension FacebookProvider {
             let asked = FacebookProvider.asked(request, of: account.id, tables)
             let grant = tables.consent(account.id, to: request.app.id, asked: asked, approving: permissions)
             var code: String?
-            if request.responseTypes.contains("code") {
+            // The signed request holds one, too: https://developers.facebook.com/docs/reference/login/signed-request
+            if !request.responseTypes.isDisjoint(with: ["code", "signed_request"]) {
                 let text = FacebookToken.code(from: &tables.random)
                 tables.put(
                     AuthorizationCode<FacebookGrant>(
-                        text, grant: grant.key, client: grant.app, redirectURI: request.redirectURI,
+                        text, grant: grant.key, client: grant.app,
+                        redirectURI: request.page == nil ? request.redirectURI : nil,
                         challenge: request.challenge, expires: now + FacebookProvider.codeLifetime,
                         usedBy: exchange.spentBy,
                         details: FacebookGrant.CodeDetails(
@@ -267,7 +304,12 @@ extension FacebookProvider {
                 return failed(exchange, request, [("error", "server_error")], error.diagnosis.line)
             }
         }
-        if let code = approved.code { fields.append(("code", code)) }
+        if request.responseTypes.contains("signed_request") {
+            let signed = signedRequest(of: account, app: request.app, code: approved.code, at: approved.at)
+            fields.append(("signed_request", signed.text))
+        }
+        if request.responseTypes.contains("graph_domain") { fields.append(("graph_domain", "facebook")) }
+        if request.responseTypes.contains("code"), let code = approved.code { fields.append(("code", code)) }
         let returnsScopes = request.form["return_scopes"] == "true"
         if returnsScopes || request.responseTypes.contains("granted_scopes") {
             let granted = approved.grant.granted
@@ -302,6 +344,10 @@ extension FacebookProvider {
     private func callback(_ exchange: Exchange, _ request: DialogRequest, _ fields: [(String, String)]) -> Response {
         var form = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) })
         if let state = exchange.redirectState(request.form.field("state")) { form.fields.append(state) }
+        if let page = request.page {
+            let message = JSONObject(form.fields.map { ($0.name, .string($0.value)) })
+            return AuthorizationResponse(redirectURI: page.text, mode: .webMessage).messagePage(.object(message))
+        }
         let uri = exchange.reachable(request.redirectURI)
         if request.givesTokens { return .redirect(to: "\(uri)#\(form.encoded)") }
         return .redirect(to: "\(uri)\(uri.contains("?") ? "&" : "?")\(form.encoded)#_=_")

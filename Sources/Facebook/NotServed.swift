@@ -14,7 +14,9 @@ extension FacebookProvider {
             var response = unserved(exchange).response
             response.headers.append((name: "Access-Control-Allow-Origin", value: "*"))
             return response
-        case FacebookProvider.host, FacebookProvider.shortHost, FacebookProvider.limitedHost: return nothing(exchange)
+        case FacebookProvider.host, FacebookProvider.shortHost, FacebookProvider.limitedHost,
+            FacebookProvider.scriptHost:
+            return nothing(exchange)
         default: return nil
         }
     }

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JSON
 import OAuth
 import Time
 
@@ -30,7 +31,7 @@ extension GoogleProvider {
             return pages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
         case .approve(let account, let outcome):
-            if let page = blocked(request, account) { return page }
+            if let page = blocked(request.client, request.scopes, account) { return page }
             return approved(exchange, request, by: account, granting: outcome?.scopes)
         }
     }
@@ -65,7 +66,7 @@ extension GoogleProvider {
                 )
             }
             guard let account else { return choosePerson(exchange, request) }
-            if let page = blocked(request, account) { return page }
+            if let page = blocked(request.client, request.scopes, account) { return page }
             if case .chosen = answer, !hasConsented || request.asksForConsent {
                 return pages.consent(
                     exchange, client: request.client.name, account: account,
@@ -77,7 +78,7 @@ extension GoogleProvider {
     }
 
     /// Whom a hint means: an address, or `sub` (<https://developers.google.com/identity/openid-connect/openid-connect#login-hint>).
-    private func accountID(of hint: String, _ exchange: Exchange) -> String {
+    func accountID(of hint: String, _ exchange: Exchange) -> String {
         account(named: hint, in: exchange.world) ?? hint
     }
 
@@ -130,7 +131,9 @@ extension GoogleProvider {
                 let text = GoogleToken.code.make(from: &tables.random)
                 tables.put(
                     AuthorizationCode<GoogleGrant>(
-                        text, grant: grant.key, client: client, redirectURI: request.redirectURI,
+                        text, grant: grant.key, client: client,
+                        // https://developers.google.com/identity/oauth2/web/guides/use-code-model#popup_mode
+                        redirectURI: request.relayOrigin == nil ? request.redirectURI : "postmessage",
                         challenge: request.challenge, expires: now + settings.codeLifetime, usedBy: exchange.spentBy,
                         details: GoogleGrant.CodeDetails(
                             token: details,
@@ -144,8 +147,7 @@ extension GoogleProvider {
     }
 
     /// Google's page for somebody who may not use this app.
-    private func blocked(_ request: AuthorizationRequest, _ account: Account) -> Response? {
-        let client = request.client
+    func blocked(_ client: GoogleClient, _ scopes: GoogleScopes, _ account: Account) -> Response? {
         if let domain = client.organization,
             !(account.google.hostedDomain?.equalsIgnoringASCIICase(domain) ?? false)
         {
@@ -159,7 +161,7 @@ extension GoogleProvider {
                         "the client's \"organization\" in the seed keeps others out")))
         }
         // Who only signs in needn't be a test user: https://github.com/MomenSherif/react-oauth/issues/126
-        guard client.publishingStatus == .testing, !request.scopes.optional.isEmpty,
+        guard client.publishingStatus == .testing, !scopes.optional.isEmpty,
             !client.testUsers.contains(account.id)
         else { return nil }
         // https://github.com/koush/scrypted/issues/1282
@@ -210,7 +212,7 @@ extension GoogleProvider {
         response.append("authuser", "0")
         response.append("hd", account.google.hostedDomain)
         response.append("prompt", approved.isConsent ? "consent" : "none")
-        return response.deliver()
+        return deliver(response, request)
     }
 
     private func failed(
@@ -221,15 +223,22 @@ extension GoogleProvider {
         // As in a callback of public logs: state=…&error_subtype=access_denied&error=interaction_required
         if error == "interaction_required" { response.append("error_subtype", "access_denied") }
         response.append("error", error)
-        return response.deliver().diagnosed(Diagnosis(reason))
+        return deliver(response, request).diagnosed(Diagnosis(reason))
     }
 
     private func answer(_ exchange: Exchange, _ request: AuthorizationRequest) -> AuthorizationResponse {
         AuthorizationResponse(redirectURI: exchange.reachable(request.redirectURI), mode: request.mode)
     }
 
+    /// To the redirect URI, or to the page that opened the pop-up.
+    private func deliver(_ response: AuthorizationResponse, _ request: AuthorizationRequest) -> Response {
+        guard let origin = request.relayOrigin else { return response.deliver() }
+        let fields = JSONObject(response.fields.map { ($0.name, .string($0.value)) })
+        return AuthorizationResponse(redirectURI: origin, mode: .webMessage).messagePage(.object(fields))
+    }
+
     /// Google's own page, for errors that aren't sent to the redirect URI.
-    private func page(_ error: GoogleError) -> Response {
+    func page(_ error: GoogleError) -> Response {
         pages.problem(
             error.status, "Error \(error.status): \(error.name)", error.diagnosis, text: error.description)
     }

@@ -7,6 +7,8 @@ import OAuth
 struct AuthorizationRequest: Sendable {
     let client: GoogleClient
     let redirectURI: String
+    /// The origin of the page whose pop-up this is; `nil` for a request that ends with a redirect.
+    let relayOrigin: String?
     let responseTypes: Set<String>
     let scopes: GoogleScopes
     let challenge: CodeChallenge?
@@ -39,6 +41,7 @@ struct AuthorizationRequest: Sendable {
         }
         client = try provider.client(named: form["client_id"] ?? "")
         redirectURI = try client.redirectURI(form)
+        relayOrigin = JavaScriptOrigin(relay: redirectURI)?.text
         responseTypes = try AuthorizationRequest.responseTypes(form, client)
         let asked = GoogleScopes(text: form["scope"] ?? "")
         if let error = GoogleError.unknownScopes(asked) { throw error }

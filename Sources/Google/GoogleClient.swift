@@ -37,6 +37,8 @@ struct GoogleClient: SeededOAuthClient {
     let secret: String?
     let name: String
     let redirectURIs: [String]
+    /// The origins of pages that may use Google's script for this client.
+    let javaScriptOrigins: [String]
     /// Schemes of redirect URIs, in lower case.
     let schemes: [String]
     let publishingStatus: PublishingStatus
@@ -61,6 +63,9 @@ struct GoogleClient: SeededOAuthClient {
             "redirectURIs", .set(of: .text(RegisteredRedirectURI.rule)), default: [],
             "\(words.redirectURIs) of a `web` client. Others need none: `desktop` redirects to any port and path of the "
                 + "loopback address, `ios` to its reversed client ID as a scheme.")
+        javaScriptOrigins = fields(
+            "javaScriptOrigins", .set(of: .text(JavaScriptOrigin.rule)), default: [],
+            "Authorized JavaScript origins of a `web` client: pages elsewhere can't use Google's script for it.")
         let appID = fields.nullable(
             "appID", .text(.nonEmpty),
             "The app's bundle ID or package name: a scheme to which it may redirect, beside its reversed client ID.")
@@ -130,6 +135,9 @@ struct GoogleClient: SeededOAuthClient {
             references.add(secret, "a client of type \(type.rawValue) has no secret: leave it out")
         }
         let client = ComposedRule { GoogleClient(&$0, GoogleSection.words) }.value(reading: json.value)
+        if type != .web, let origins = json["javaScriptOrigins"], !origins.items.isEmpty {
+            references.add(origins, "a client of type \(type.rawValue) has no JavaScript origins: leave them out")
+        }
         for uri in json["redirectURIs"]?.items ?? [] {
             guard let text = uri.string else { continue }
             if type == .web ? !["http", "https"].contains(scheme(of: text)) : !client.takes(text) {

@@ -108,6 +108,7 @@ struct GoogleError: Error, Sendable {
         (name: "disallowed_useragent", status: 403), (name: "invalid_client", status: 401),
         (name: "invalid_grant", status: 400), (name: "invalid_request", status: 400),
         (name: "invalid_scope", status: 400), (name: "org_internal", status: 403),
-        (name: "redirect_uri_mismatch", status: 400), (name: "unsupported_response_type", status: 400),
+        (name: "origin_mismatch", status: 400), (name: "redirect_uri_mismatch", status: 400),
+        (name: "unsupported_response_type", status: 400),
     ]
 }

@@ -5,6 +5,13 @@ extension GoogleProvider {
         [
             "GET /o/oauth2/v2/auth": "the authorization request",
             "POST /o/oauth2/v2/auth": "the answer of the consent page",
+            "GET /gsi/client": "the script of Google Identity Services",
+            "GET /gsi/select": "the pop-up of the Sign in with Google button",
+            "POST /gsi/select": "the answer of its page",
+            "GET /gsi/iframe": "the frame of One Tap",
+            "POST /gsi/iframe": "the answer of One Tap",
+            "GET /gsi/status": "whether a page may use the script",
+            "POST /gsi/revoke": "an app's page takes a person's consent back",
             "POST /token": "redeem a code, refresh, or ask for a device's token",
             "POST /device/code": "begin the device flow",
             "GET /device": "the page for a device's code",

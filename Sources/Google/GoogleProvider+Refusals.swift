@@ -31,9 +31,6 @@ extension GoogleProvider {
     }
 
     private func notServedAdvice(_ host: String, _ path: String) -> String {
-        if host == GoogleProvider.host, path.hasPrefix("/gsi/") {
-            return "Google's script for browsers isn't played: its button, One Tap and popups"
-        }
         let methods = operations.filter { $0.hosts.contains(host) && $0.path == path }.map(\.method)
         if !methods.isEmpty {
             return "nothing is served here with this method: send \(methods.joined(separator: " or "))"

@@ -38,7 +38,7 @@ package struct GoogleProvider: Provider {
     package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 
     package var operations: [Operation] {
-        authorizations + profiles + tokens + devices + keySets + [
+        authorizations + browserScript + profiles + tokens + devices + keySets + [
             nativeCall, securityEventCall,
             .revocations(of: name, "Lets people remove an app in their Google account.") { revokeByOrder($0, $1) },
         ]

@@ -20,6 +20,10 @@ struct IDToken: Sendable {
     var accessToken: String?
     /// Present beside a code: `c_hash`.
     var code: String?
+    /// `jti`, which tokens of Google's script for browsers have, and with it `nbf`:
+    /// <https://developers.google.com/identity/gsi/web/reference/js-reference#credential>. That `nbf` is five minutes before `iat` isn't
+    /// documented.
+    var identifier: String?
 
     var claims: JSONObject {
         var claims = JSONObject([
@@ -33,8 +37,10 @@ struct IDToken: Sendable {
         claims["nonce"] = details.nonce.map { .string($0) }
         claims["auth_time"] = details.authTime.map { .numericDate($0) }
         claims["amr"] = details.methods.map { .array($0.map { .string($0) }) }
+        if identifier != nil { claims["nbf"] = .numericDate(issuedAt - .minutes(5)) }
         claims["iat"] = .numericDate(issuedAt)
         claims["exp"] = .numericDate(issuedAt + IDToken.lifetime)
+        claims["jti"] = identifier.map { .string($0) }
         return claims
     }
 

@@ -10,6 +10,10 @@ extension GoogleClient {
     /// The redirect URI of a request, if people may be sent back there.
     func redirectURI(_ form: Form) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
+        if let origin = JavaScriptOrigin(relay: uri) {
+            try check(origin)
+            return uri
+        }
         if let refusal = webRefusal(uri, form) ?? schemeRefusal(uri) { throw refusal }
         guard takes(uri) else { throw mismatch(uri) }
         return uri
@@ -70,6 +74,7 @@ extension GoogleClient {
         case "" where uri == "postmessage": return mismatch(uri)
         // https://github.com/MaikuB/flutter_appauth/issues/100
         case "": return invalid(uri, "Missing scheme", "send an absolute URI: SCHEME:/PATH")
+        // One that names no origin.
         case "storagerelay": return mismatch(uri)
         case "urn" where uri.hasPrefix("urn:ietf:wg:oauth:2.0:oob"): return outOfBand(uri)
         default: break
@@ -131,8 +136,8 @@ extension GoogleClient {
         case _ where uri == "postmessage" || uri.hasPrefix("storagerelay:"):
             expected = nil
             advice =
-                "the popup of Google's script isn't played: POST \(Operation.controlRoot)/google/authorizations with \"serverClient\" "
-                + "gives a code that redirect_uri=postmessage redeems"
+                "a pop-up is opened by Google's script, /gsi/client; without a browser, POST \(Operation.controlRoot)/google/authorizations "
+                + "with \"serverClient\" gives a code that redirect_uri=postmessage redeems"
         case .web:
             expected = RegisteredRedirectURI.alternatives(redirectURIs)
             advice = "register it in redirectURIs of \"\(id)\", character by character"

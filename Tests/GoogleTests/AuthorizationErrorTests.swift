@@ -112,7 +112,7 @@ struct AuthorizationErrorTests {
         "what isn't registered is a mismatch, and so are the popup's redirect URIs",
         arguments: [
             GoogleFixture.callback + "/", "https://example.com/elsewhere", "postmessage",
-            "storagerelay://http/localhost:3000?id=auth1",
+            "storagerelay://nowhere?id=auth1",
         ])
     func mismatch(uri: String) throws {
         // https://github.com/googleapis/google-api-php-client/issues/2559

@@ -199,7 +199,7 @@ struct ProfileTests {
     @Test(
         "what Google doesn't serve is refused with Google's page",
         arguments: [
-            ("GET", "/accounts.google.com/nothing", 404), ("GET", "/accounts.google.com/gsi/client", 404),
+            ("GET", "/accounts.google.com/nothing", 404), ("GET", "/accounts.google.com/gsi/nothing", 404),
             ("DELETE", "/accounts.google.com/o/oauth2/v2/auth", 405),
             // https://github.com/googleapis/oauth2client/issues/750
             ("GET", "/oauth2.googleapis.com/revoke?token=x", 404), ("GET", "/oauth2.googleapis.com/token", 404),

@@ -1,0 +1,132 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+import Time
+
+// GET https://connect.facebook.net/LOCALE/sdk.js: Facebook's SDK for JavaScript, and what it asks.
+// https://developers.facebook.com/docs/javascript/reference/v22.0
+//
+// Ours is `Assets/sdk.js`. How Facebook's asks who is signed in isn't documented. Ours keeps the signed request of the last sign-in in the
+// page, and `/x/oauth/status` knows the person by that, as far as the app's secret has signed it: there are no sessions at Facebook here.
+
+extension FacebookProvider {
+    static let scriptHost = "connect.facebook.net"
+    static let statusPath = "/x/oauth/status"
+    static let logoutPath = "/x/oauth/logout"
+
+    var browserScript: [Operation] {
+        let host = [FacebookProvider.host]
+        return ["sdk.js", "all.js", "sdk/debug.js"].map { file in
+            Operation("GET", [FacebookProvider.scriptHost], "/:locale/\(file)", cors: .any, .page) { exchange in
+                .browserScript(
+                    Scripts.sdk,
+                    [FacebookProvider.host, FacebookProvider.graphHost].map { .string(exchange.address.base(of: $0)) })
+            }
+        } + [
+            Operation("POST", host, FacebookProvider.statusPath, cors: .any, .api) { loginStatus($0) },
+            Operation("POST", host, FacebookProvider.logoutPath, cors: .any, .api) { logout($0) },
+        ]
+    }
+
+    /// The origin that the redirect URI of a dialog names when the SDK opens it:
+    /// `https://staticxx.facebook.com/x/connect/xd_arbiter/?version=46&origin=…`. The form isn't documented; in public reports there is more
+    /// of it (<https://github.com/seeden/react-facebook/issues/74>).
+    static func origin(ofRelay uri: String) -> String? {
+        guard let address = WebAddress(uri), address.host == "staticxx.facebook.com",
+            address.path.hasPrefix("/x/connect/xd_arbiter")
+        else { return nil }
+        let query = address.rest.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()
+        return Form(parsing: Substring(query.prefix { $0 != UInt8(ascii: "#") }))["origin"] ?? ""
+    }
+
+    /// What `authResponse.signedRequest` is: <https://developers.facebook.com/docs/reference/login/signed-request>.
+    func signedRequest(of account: Account, app: FacebookApp, code: String?, at time: Instant) -> SignedRequest {
+        var payload = JSONObject([("user_id", .string(account.facebook.id))])
+        payload["code"] = code.map { .string($0) }
+        payload["algorithm"] = "HMAC-SHA256"
+        payload["issued_at"] = .numericDate(time)
+        return SignedRequest(payload, secret: app.secret)
+    }
+
+    /// `FB.getLoginStatus`.
+    private func loginStatus(_ exchange: Exchange) -> Response {
+        let form = exchange.request.bodyForm
+        let app: FacebookApp
+        do throws(PageRefusal) { app = try page(exchange, form) } catch { return error.response }
+        guard
+            let person = SignedRequest.payload(of: form["signed_request"] ?? "", secret: app.secret)?["user_id"]?.string
+        else {
+            return FacebookProvider.json(["status": "unknown"])
+                .noted(Note("the signed request that the page keeps isn't one that the app's secret has signed"))
+        }
+        typealias Known = (account: Account, grant: FacebookGrant, token: String, at: Instant)
+        let known = exchange.world.update { tables -> Known? in
+            guard let account = tables.account(facebookID: person),
+                let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: app.id))
+            else { return nil }
+            let token = tables.makeAccessToken(grant, issuedAt: tables.now, lasting: FacebookToken.shortLifetime)
+            return (account, grant, token, tables.now)
+        }
+        guard let known, app.admits(known.account) else {
+            return FacebookProvider.json(["status": "not_authorized"])
+        }
+        return FacebookProvider.json([
+            "status": "connected", "access_token": .string(known.token),
+            "expires_in": .integer(Int64(FacebookToken.shortLifetime.seconds)),
+            "data_access_expiration_time": .numericDate(known.at + .days(90)), "graph_domain": "facebook",
+            "signed_request": .string(signedRequest(of: known.account, app: app, code: nil, at: known.at).text),
+        ])
+    }
+
+    /// `FB.logout`: the access token ends, and what the person has granted stays.
+    private func logout(_ exchange: Exchange) -> Response {
+        let form = exchange.request.bodyForm
+        do throws(PageRefusal) { _ = try page(exchange, form) } catch { return error.response }
+        let token = form["access_token"] ?? ""
+        let isEnded = exchange.world.update { $0.endToken(token, FacebookGrant.self) != nil }
+        return FacebookProvider.json(["success": .bool(isEnded)])
+    }
+
+    // MARK: - Pages
+
+    private struct PageRefusal: Error {
+        let diagnosis: Diagnosis
+
+        var response: Response {
+            FacebookProvider.json(["error": .string(diagnosis.line)], status: 403).diagnosed(diagnosis)
+        }
+    }
+
+    /// The app of a request that a page makes, if the page may use the SDK for it.
+    private func page(_ exchange: Exchange, _ form: Form) throws(PageRefusal) -> FacebookApp {
+        let id = form["client_id"] ?? ""
+        guard let app = apps[id] else {
+            throw PageRefusal(
+                diagnosis: Diagnosis(
+                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(apps.hint(for: id))"))
+        }
+        guard JavaScriptOrigin(of: exchange.request)?.isAmong(app.javaScriptOrigins) ?? false else {
+            throw PageRefusal(
+                diagnosis: Diagnosis(
+                    received: "the page \(Diagnosis.quote(exchange.request.header("Origin") ?? ""))",
+                    expected: RegisteredRedirectURI.alternatives(app.javaScriptOrigins),
+                    "name its origin in javaScriptOrigins of \"\(id)\" in the seed"))
+        }
+        return app
+    }
+}
+
+extension SignedRequest {
+    /// What a signed request says; `nil` for a text that `secret` hasn't signed.
+    static func payload(of text: String, secret: String) -> JSONObject? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let signature = Base64URL.decode(String(parts[0])) else { return nil }
+        let expected = Digest.hmacSHA256(key: Array(secret.utf8), Array(parts[1].utf8))
+        guard constantTimeEquals(signature, expected), let payload = Base64URL.decode(String(parts[1])) else {
+            return nil
+        }
+        return (try? JSONValue(parsing: payload, limits: .answer))?.object
+    }
+}

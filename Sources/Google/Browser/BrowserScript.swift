@@ -1,0 +1,95 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
+
+// GET /gsi/client at accounts.google.com: Google Identity Services, the script that web pages load, and what it asks.
+// https://developers.google.com/identity/gsi/web/reference/js-reference,
+// https://developers.google.com/identity/oauth2/web/reference/js-reference
+//
+// Ours is `Assets/gsi.js`. Of the addresses that it asks, Google documents none; their names are those that public reports show
+// (https://github.com/MomenSherif/react-oauth/issues/98).
+
+extension GoogleProvider {
+    static let selectPath = "/gsi/select"
+    static let oneTapPath = "/gsi/iframe"
+
+    var browserScript: [Operation] {
+        let host = [GoogleProvider.host]
+        return [
+            Operation("GET", host, "/gsi/client", cors: .any, .page) { exchange in
+                .browserScript(
+                    Scripts.gsi,
+                    [GoogleProvider.host, GoogleProvider.tokenHost].map { .string(exchange.address.base(of: $0)) })
+            },
+            Operation("GET", host, GoogleProvider.selectPath, keys: [.google], .page(mints: .google)) {
+                signInByButton($0, $0.request.queryForm)
+            },
+            Operation("POST", host, GoogleProvider.selectPath, keys: [.google], .page(mints: .google)) {
+                decideByButton($0)
+            },
+            Operation("GET", host, GoogleProvider.oneTapPath, keys: [.google], .page(mints: .google)) {
+                oneTap($0, $0.request.queryForm)
+            },
+            Operation("POST", host, GoogleProvider.oneTapPath, keys: [.google], .page(mints: .google)) {
+                decideByOneTap($0)
+            },
+            Operation("GET", host, "/gsi/status", cors: .any, .api) { scriptStatus($0) },
+            Operation("POST", host, "/gsi/revoke", cors: .any, .api) { revokeByPage($0) },
+        ]
+    }
+
+    /// Whether the page that asks may use the script. Reasons are those of `getNotDisplayedReason`.
+    private func scriptStatus(_ exchange: Exchange) -> Response {
+        let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.queryForm.fields)
+        do throws(GoogleError) {
+            let client = try client(named: form["client_id"] ?? "")
+            _ = try client.origin(form)
+        } catch {
+            let reason = error.name == "invalid_client" ? "invalid_client" : "unregistered_origin"
+            return GoogleProvider.json(["reason": .string(reason)], status: 403).diagnosed(error.diagnosis)
+        }
+        let hasPeople = exchange.world.read { !$0.people(search: "", after: nil, limit: 1).people.isEmpty }
+        guard hasPeople else {
+            return GoogleProvider.json(["reason": "opt_out_or_no_session"])
+                .noted(Note("there is no account to sign in: seed one, or add it with POST accounts"))
+        }
+        return GoogleProvider.json(["reason": .null])
+    }
+
+    /// `google.accounts.id.revoke`: a page ends what a person has granted to its client. The person is named by address or `sub`.
+    private func revokeByPage(_ exchange: Exchange) -> Response {
+        let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.bodyForm.fields)
+        do throws(GoogleError) {
+            let client = try client(named: form["client_id"] ?? "")
+            _ = try client.origin(form)
+            let hint = form["hint"] ?? ""
+            let named = accountID(of: hint, exchange)
+            let moment = exchange.cause("a page revoked it")
+            let isRevoked = exchange.world.update { tables in
+                guard
+                    let account = tables.account(named) ?? tables.first(Account.byEmail, named.lowercased()),
+                    let grant = tables.find(GoogleGrant.self, GoogleGrant.key(account.id, client: client.id))
+                else { return false }
+                tables.end(grant, because: moment)
+                return true
+            }
+            guard isRevoked else {
+                // Not documented.
+                throw GoogleError(
+                    "invalid_hint", nil,
+                    Diagnosis(
+                        received: "hint \(Diagnosis.quote(hint))",
+                        "nobody of this address or sub has signed in to \(Diagnosis.quote(client.id))"))
+            }
+            return GoogleProvider.json([:])
+        } catch {
+            return error.jsonResponse
+        }
+    }
+
+    /// A browser's word for where a script's request comes from. It says nothing of a page at the daemon's own address.
+    private static func originField(_ exchange: Exchange) -> [Form.Field] {
+        exchange.request.header("Origin").map { [Form.Field(name: "origin", value: $0)] } ?? []
+    }
+}

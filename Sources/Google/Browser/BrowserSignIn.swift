@@ -1,0 +1,185 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+
+// GET and POST /gsi/select: the pop-up of the Sign in with Google button, or with ux_mode=redirect its page, which posts the credential to
+// `login_uri`. https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
+//
+// Quirks: the person consents to openid, email and profile, whatever else the client may ask for. The page that opened the pop-up isn't told
+// when the person cancels.
+
+/// What a page asks by Google's script: who signs in to it.
+struct BrowserSignIn: Sendable {
+    /// How the answer comes back.
+    enum Mode: Sendable {
+        case popup
+        /// Posted to this address, which is one of the client's redirect URIs.
+        case redirect(to: String)
+    }
+
+    static let scopes = GoogleScopes(["openid", "email", "profile"])
+
+    let client: GoogleClient
+    let origin: JavaScriptOrigin
+    let mode: Mode
+    /// The request as it came, for the page to carry along.
+    let form: Form
+
+    init(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) {
+        guard let id = form["client_id"], !id.isEmpty else { throw .missing("client_id") }
+        client = try provider.client(named: id)
+        origin = try client.origin(form)
+        if form["ux_mode"] == "redirect" {
+            guard let address = form["login_uri"], !address.isEmpty else { throw .missing("login_uri") }
+            // https://developers.google.com/identity/gsi/web/reference/js-reference#login_uri: one of the authorized redirect URIs.
+            mode = .redirect(
+                to: try client.redirectURI(Form(fields: [Form.Field(name: "redirect_uri", value: address)])))
+        } else {
+            mode = .popup
+        }
+        self.form = form
+    }
+
+    /// Whom the page suggests: by `login_hint`, or because they signed in last in this browser.
+    var hint: String? { [form["login_hint"], form["session"]].compactMap { $0 }.first { !$0.isEmpty } }
+
+    /// People of this Workspace domain stand before the others.
+    var prefersAccount: ((Account) -> Bool)? {
+        form["hd"].flatMap { domain in
+            domain.isEmpty
+                ? nil : { $0.google.hostedDomain.map { domain == "*" || $0.equalsIgnoringASCIICase(domain) } ?? false }
+        }
+    }
+
+    /// For a page that opened a pop-up or holds a frame; nobody of another origin can read it.
+    func message(_ message: JSONObject) -> Response {
+        AuthorizationResponse(redirectURI: origin.text, mode: .webMessage).messagePage(.object(message))
+    }
+}
+
+extension GoogleProvider {
+    private var buttonPages: PersonPages {
+        PersonPages(.google, .google, host: GoogleProvider.host, path: GoogleProvider.selectPath)
+    }
+
+    func signInByButton(_ exchange: Exchange, _ form: Form) -> Response {
+        let request: BrowserSignIn
+        do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
+        switch exchange.decision(provider: name, client: request.client.id, interaction: request.client.interaction) {
+        case .cancel: return cancelled(exchange, request, "a cancel was ordered as an outcome")
+        case .error(let error, _):
+            let status = GoogleError.statusesOfPageErrors.first { $0.name == error }?.status ?? 400
+            return page(GoogleError(error, nil, status: status, Diagnosis("this error was ordered as an outcome")))
+        case .ask: return choosePerson(exchange, request)
+        case .nobody:
+            return buttonPages.problem(
+                400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
+        case .approve(let account, _): return signedIn(exchange, request, account)
+        }
+    }
+
+    func decideByButton(_ exchange: Exchange) -> Response {
+        guard let (form, answer) = buttonPages.answer(exchange.request.bodyForm, in: exchange) else {
+            return buttonPages.problem(
+                400, "Something is missing", Diagnosis("the form lacks the page's request: press the button again"))
+        }
+        let request: BrowserSignIn
+        do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
+        switch answer {
+        case .cancel: return cancelled(exchange, request, "the person cancelled")
+        case .searched(let search): return choosePerson(exchange, request, search: search)
+        case .page(let page): return page
+        case .chosen(let id), .approved(let id):
+            guard let (account, isKnown) = person(id, of: request, exchange) else {
+                return choosePerson(exchange, request)
+            }
+            if case .chosen = answer, !isKnown {
+                return buttonPages.consent(
+                    exchange, client: request.client.name, account: account,
+                    items: BrowserSignIn.scopes.descriptions, choices: [], request: request.form)
+            }
+            return signedIn(exchange, request, account)
+        }
+    }
+
+    private func choosePerson(
+        _ exchange: Exchange, _ request: BrowserSignIn, search: PersonChooser.Search? = nil
+    ) -> Response {
+        buttonPages.choose(
+            exchange, client: request.client.name, request: request.form,
+            hint: request.hint.map { accountID(of: $0, exchange) }, search: search, preferring: request.prefersAccount)
+    }
+
+    /// Somebody, and whether they have granted the client what the script asks for.
+    func person(_ id: String, of request: BrowserSignIn, _ exchange: Exchange) -> (Account, isKnown: Bool)? {
+        exchange.world.read { tables in
+            tables.account(id).map { account in
+                (account, tables.hasConsented(id, to: request.client.id, scopes: BrowserSignIn.scopes))
+            }
+        }
+    }
+
+    // MARK: - Answers
+
+    private func signedIn(_ exchange: Exchange, _ request: BrowserSignIn, _ account: Account) -> Response {
+        if let page = blocked(request.client, BrowserSignIn.scopes, account) { return page }
+        // https://developers.google.com/identity/gsi/web/reference/js-reference#select_by
+        let isKnown = person(account.id, of: request, exchange)?.isKnown ?? false
+        let credential: String
+        do throws(GoogleError) {
+            guard let text = try self.credential(exchange, request, account) else {
+                return choosePerson(exchange, request)
+            }
+            credential = text
+        } catch { return page(error) }
+        let selectBy = isKnown ? "btn" : "btn_confirm"
+        let state = exchange.redirectState(request.form.field("state"))
+        switch request.mode {
+        case .popup:
+            var message = JSONObject([("credential", .string(credential)), ("select_by", .string(selectBy))])
+            message["state"] = state.map { .string($0.value) }
+            return request.message(message)
+        case .redirect(let address):
+            var response = AuthorizationResponse(redirectURI: exchange.reachable(address), mode: .formPost)
+            response.append("credential", credential)
+            response.append("g_csrf_token", request.form["g_csrf_token"])
+            response.append("select_by", selectBy)
+            response.append("state", state?.value)
+            return response.deliver()
+        }
+    }
+
+    /// The ID token of a person who consents; `nil` when the person is gone.
+    func credential(
+        _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account
+    ) throws(GoogleError) -> String? {
+        let details = GoogleGrant.TokenDetails(
+            scopes: BrowserSignIn.scopes, nonce: request.form["nonce"].flatMap { $0.isEmpty ? nil : $0 },
+            isOffline: false)
+        let made = exchange.world.update(for: account.id) { tables in
+            _ = tables.consent(account.id, to: request.client, scopes: BrowserSignIn.scopes)
+            return (tables.now, Hex.encode(tables.random.bytes(20)))
+        }
+        guard let (now, identifier) = made else { return nil }
+        let token = IDToken(
+            issuer: issuer(exchange), client: request.client.id, account: account, details: details, issuedAt: now,
+            identifier: identifier)
+        do { return try token.minted(exchange) } catch {
+            // RFC 6749's name: what Google says isn't documented.
+            throw GoogleError(
+                "server_error", nil, status: 500,
+                Diagnosis("the ID token can't be signed: \(error.description)"))
+        }
+    }
+
+    /// The pop-up closes and the page hears nothing; without a pop-up, the browser goes back to the page. Not documented.
+    private func cancelled(_ exchange: Exchange, _ request: BrowserSignIn, _ reason: String) -> Response {
+        let diagnosis = Diagnosis(reason)
+        switch request.mode {
+        case .popup: return request.message(JSONObject([("error", "user_cancel")])).diagnosed(diagnosis)
+        case .redirect: return Response.redirect(to: "\(request.origin.text)/").diagnosed(diagnosis)
+        }
+    }
+}
