@@ -25,7 +25,7 @@ extension AppleProvider {
         case AppleProvider.host
         where operation?.path == "/auth/authorize"
             && exchange.request.queryForm["response_mode"] == ResponseMode.webMessage.rawValue:
-            Step(.authorization, "authorization request by pop-up")
+            Step(.authorization, "pop-up of Sign in with Apple JS")
         default: nil
         }
     }

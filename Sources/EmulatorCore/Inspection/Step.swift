@@ -42,6 +42,11 @@ package struct Step: Sendable {
         self.kind = kind
         self.label = label
     }
+
+    private static let authorization = "authorization request"
+
+    /// Whether an authorization is called as those are that a client's server sends a browser to.
+    package var isOrdinary: Bool { label == Step.authorization }
 }
 
 extension Step {
@@ -79,7 +84,7 @@ extension Step {
     private init(authorizing exchange: RecordedExchange, _ traits: OperationTraits?) {
         // A page's form carries the request of the page; an authorization request names its client.
         let isDecision = exchange.request.method == "POST" && exchange.request.bodyForm["client_id"] == nil
-        self = isDecision ? Step(.decision, "person's answer") : Step(.authorization, "authorization request")
+        self = isDecision ? Step(.decision, "person's answer") : Step(.authorization, Step.authorization)
     }
 
     /// By words of the path, the first that fits.

@@ -30,10 +30,12 @@ package struct ExchangeNotes: Sendable {
     ]
     private static let secrets: Set<String> = ["clientsecret", "clientassertion"]
     private static let answers: Set<String> = ["error", "email", "localid", "login"]
-    private static let tokens: Set<String> = ["idtoken", "identitytoken", "authenticationtoken"]
+    private static let tokens: Set<String> = [
+        "idtoken", "identitytoken", "authenticationtoken", "credential",
+    ]
     private static let grants: Set<String> = [
         "code", "authorizationcode", "accesstoken", "refreshtoken", "idtoken", "identitytoken", "authenticationtoken",
-        "devicecode", "usercode", "sessioncookie", "oobcode", "mfapendingcredential",
+        "devicecode", "usercode", "sessioncookie", "oobcode", "mfapendingcredential", "credential",
     ]
     private static let opaque: Set<String> = [
         "code", "authorizationcode", "accesstoken", "refreshtoken", "devicecode", "token",

@@ -24,6 +24,7 @@ package final class Traces: Sendable {
         "code", "accesstoken", "refreshtoken", "idtoken", "identitytoken", "authorizationcode", "token", "devicecode",
         "usercode", "sessioninfo", "sessionid", "mfapendingcredential", "pendingtoken", "oobcode", "fbexchangetoken",
         "inputtoken", "oauthaccesstoken", "oauthidtoken", "request", "temporaryproof", "sessioncookie",
+        "credential",
     ]
     /// What is looked for in an exchange.
     private static let names = credentials.union(ExchangeNotes.names).union(["state"])

@@ -91,6 +91,10 @@ struct Flow: Sendable {
     /// "Web sign-in"
     var title: String {
         if let service = steps.last(where: { $0.step.kind == .service }) { return service.step.label.capitalizedFirst }
+        // What a provider's script for browsers asks has a name of its own: "Google One Tap".
+        if let own = steps.first(where: { $0.step.kind == .authorization && !$0.step.isOrdinary }) {
+            return own.step.label.capitalizedFirst
+        }
         let kinds = Set(steps.map(\.step.kind))
         if let title = Flow.titles.first(where: { !kinds.isDisjoint(with: $0.kinds) })?.title { return title }
         return (steps.first?.step.label ?? "request").capitalizedFirst
@@ -160,7 +164,7 @@ extension Flow.Ending {
     fileprivate func after(_ step: FlowStep) -> Flow.Ending? {
         let given = step.exchange.notes.given
         let givesTokens = given.contains {
-            ["idtoken", "accesstoken", "identitytoken", "authenticationtoken"].contains($0)
+            ["idtoken", "accesstoken", "identitytoken", "authenticationtoken", "credential"].contains($0)
         }
         switch step.step.kind {
         case .redemption, .devicePoll, .native: return .signedIn
