@@ -10,6 +10,11 @@ import type { Scenarios } from './scenarios.js'
 import type { Tokens } from './tokens.js'
 import type { Understudy } from './understudy.js'
 
+/** What `routeScripts` needs of Playwright's page or context. */
+export interface RoutedPage {
+  route(url: RegExp, handler: (route: any) => Promise<void>): Promise<unknown>
+}
+
 /** A sandbox in a daemon: its people, codes, tokens, clock, orders, mail and recording are nobody else's. */
 export class World {
   /** Use `understudy.world(name)`. */
@@ -25,6 +30,8 @@ export class World {
   readonly controlURL: string
   /** Where a provider's host is, in place of `https://HOST`: `hostURL('github.com')`. */
   hostURL(host: string): string
+  /** Leads the providers' scripts that a page loads to this world: Sign in with Apple JS, Google Identity Services, Facebook's SDK. */
+  routeScripts(page: RoutedPage): Promise<void>
 
   readonly clock: Clock
   readonly accounts: Accounts

@@ -14,6 +14,8 @@ import { Scenarios } from './scenarios.js'
 import { Tokens } from './tokens.js'
 import { worldName } from './world-name.js'
 
+const scripts = /^https:\/\/(accounts\.google\.com\/gsi\/client|appleid\.cdn-apple\.com\/|connect\.facebook\.net\/)/
+
 export class World {
   #control
   /// The control API of the daemon.
@@ -43,6 +45,14 @@ export class World {
   }
 
   hostURL(host) { return `${this.url}/${host}` }
+
+  /// Leads the providers' scripts that a page of Playwright's loads to this world.
+  async routeScripts(page) {
+    await page.route(scripts, async route => {
+      const url = `${this.url}/${route.request().url().slice('https://'.length)}`
+      await route.fulfill({ response: await route.fetch({ url }) })
+    })
+  }
 
   /// Any call of the control API.
   call(method, path, body) { return this.#control.call(method, path, { body }) }

@@ -24,6 +24,25 @@ test('names and addresses', async () => {
   }
 })
 
+test('scripts of a page lead to the world', async () => {
+  const world = fresh()
+  let pattern, lead
+  await world.routeScripts({ async route(...given) { [pattern, lead] = given } })
+  for (const [script, host] of [
+    ['accounts.google.com/gsi/client', 'accounts.google.com'],
+    ['appleid.cdn-apple.com/appleauth/static/jsapi/appleid/1/de_DE/appleid.auth.js', 'appleid.apple.com'],
+    ['connect.facebook.net/de_DE/sdk.js', 'www.facebook.com']
+  ]) {
+    let fulfilled
+    assert.match(`https://${script}`, pattern)
+    await lead({
+      request: () => ({ url: () => `https://${script}` }), fetch: async ({ url }) => (await fetch(url)).text(),
+      async fulfill({ response }) { fulfilled = response } })
+    assert.ok(fulfilled.includes(`("${world.hostURL(host)}"`))
+  }
+  assert.doesNotMatch('https://accounts.google.com/o/oauth2/v2/auth', pattern)
+})
+
 test('worldName is understudy world-name', () => {
   const texts = [
     'checkout', 'Checkout', 'default', '', 'tests/test_login.py::test_google[chrome]', '  x  ', 'ä', 'İstanbul K',

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import urllib.parse
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 import pytest
 from conftest import CALLBACK, GOOGLE, ask, redeem
@@ -26,6 +26,36 @@ def test_every_address_leads_to_the_world(world: World) -> None:
     assert world.host_url("github.com") == f"{world.url}/github.com"
     assert len(world.requests(host="accounts.google.com")) == 3
     assert json.loads(ask(f"{world.control_url}/clock")[1])["frozen"] is False
+
+
+class Route:
+    """What Playwright gives a handler, as far as it is used."""
+
+    def __init__(self, url: str) -> None:
+        self.request = type("", (), {"url": url})
+        self.response = ""
+
+    def fetch(self, url: str) -> str:
+        return ask(url)[1]
+
+    def fulfill(self, response: str) -> None:
+        self.response = response
+
+
+def test_scripts_of_a_page_lead_to_the_world(world: World) -> None:
+    routes: List[Any] = []
+    world.route_scripts(type("Page", (), {"route": lambda self, pattern, handler: routes.append((pattern, handler))})())
+    (pattern, lead), = routes
+    for script, host in [
+        ("accounts.google.com/gsi/client", "accounts.google.com"),
+        ("appleid.cdn-apple.com/appleauth/static/jsapi/appleid/1/de_DE/appleid.auth.js", "appleid.apple.com"),
+        ("connect.facebook.net/de_DE/sdk.js", "www.facebook.com"),
+    ]:
+        assert pattern.search(f"https://{script}")
+        route = Route(f"https://{script}")
+        lead(route)
+        assert f'("{world.host_url(host)}"' in route.response
+    assert not pattern.search("https://accounts.google.com/o/oauth2/v2/auth")
 
 
 def test_worlds_do_not_see_each_other(understudy: Understudy, world: World) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
+import inspect
+import re
 import urllib.parse
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Type
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from .daemon import Understudy
 
 __tracebackhide__ = is_told_by_its_message
+
+_SCRIPTS = re.compile(r"^https://(accounts\.google\.com/gsi/client|appleid\.cdn-apple\.com/|connect\.facebook\.net/)")
 
 
 class MailServer(NamedTuple):
@@ -96,6 +100,24 @@ class World(Ordering, Recording, Inbox):
     def host_url(self, host: str) -> str:
         """What takes the place of `https://HOST`: `world.host_url("github.com")`."""
         return f"{self.url}/{host}"
+
+    def route_scripts(self, page: Any) -> Any:
+        """Leads the providers' scripts that a page loads to this world: Sign in with Apple JS, Google Identity Services and Facebook's SDK.
+
+        Args:
+            page: A page or a context of Playwright's. Of its asynchronous API, await what this returns.
+        """
+
+        def address(route: Any) -> str:
+            return f"{self.url}/{route.request.url.split('://', 1)[1]}"
+
+        def lead(route: Any) -> None:
+            route.fulfill(response=route.fetch(url=address(route)))
+
+        async def lead_asynchronously(route: Any) -> None:
+            await route.fulfill(response=await route.fetch(url=address(route)))
+
+        return page.route(_SCRIPTS, lead_asynchronously if inspect.iscoroutinefunction(page.route) else lead)
 
     @property
     def port_url(self) -> str:
