@@ -97,6 +97,16 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
     package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(JSONObject(elements)) }
 }
 
+extension CodingUserInfoKey {
+    /// For encoders and decoders of stores, in whose rows a `JSONValue` is a text: its members keep their order then, and its numbers,
+    /// which clients write, aren't taken for the row's own.
+    package static let jsonAsText = CodingUserInfoKey(rawValue: "jsonAsText")
+
+    fileprivate static func isSet(_ key: CodingUserInfoKey?, in userInfo: [CodingUserInfoKey: Any]) -> Bool {
+        key.map { userInfo[$0] as? Bool ?? false } ?? false
+    }
+}
+
 extension JSONValue: Codable {
     private struct Name: CodingKey {
         var stringValue: String
@@ -106,6 +116,15 @@ extension JSONValue: Codable {
     }
 
     package init(from decoder: any Decoder) throws {
+        if CodingUserInfoKey.isSet(.jsonAsText, in: decoder.userInfo) {
+            let container = try decoder.singleValueContainer()
+            let text = try container.decode(String.self)
+            guard let value = try? JSONValue(parsing: text, limits: .answer) else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "the text isn't JSON")
+            }
+            self = value
+            return
+        }
         if let object = try? decoder.container(keyedBy: Name.self) {
             // Decoders forget the order, so names are sorted: at least it is always the same.
             let keys = object.allKeys.sorted { $0.stringValue < $1.stringValue }
@@ -130,6 +149,7 @@ extension JSONValue: Codable {
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
+        guard !CodingUserInfoKey.isSet(.jsonAsText, in: encoder.userInfo) else { return try container.encode(text) }
         switch self {
         case .null: try container.encodeNil()
         case .bool(let value): try container.encode(value)

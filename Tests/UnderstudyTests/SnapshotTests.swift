@@ -168,6 +168,32 @@ struct SnapshotTests {
         #expect(faults?.isEmpty == true)
     }
 
+    @Test(
+        "claims of a person come with it as they were written, numbers beyond 2^53 included",
+        arguments: ["memory", "sqlite"])
+    func claims(store: String) throws {
+        let (first, other) = (try start(store == "memory" ? store : "sqlite:#temporary"), try start())
+        defer { for server in [first, other] { server.stop() } }
+        let (from, to) = (TestClient(port: first.port), TestClient(port: other.port))
+        let claims = #"{"z":1e+308,"a":{"id":9223372036854775807,"":"1"},"b":[-1e+300,"1e308",null]}"#
+        let person = #"{"id":"zoe","email":"zoe@example.org","openid":{"claims":\#(claims)}}"#
+        let added = try from.request("POST", "\(SnapshotTests.control)/accounts", body: Array(person.utf8))
+        #expect(added.status == 201, "\(added)")
+        let loaded = try load(to, save(from).body)
+        #expect(loaded.status == 200, "\(loaded)")
+        let order = #"{"provider":"openid","outcome":"approve","account":"ada"}"#
+        _ = try from.request("POST", "\(SnapshotTests.control)/outcomes", body: Array(order.utf8))
+        let query = TestClient.encode([
+            "client_id": "web", "redirect_uri": "http://localhost:3000/callback", "response_type": "code",
+            "scope": "openid", "claims": #"{"id_token":{"a":{"value":1e308}}}"#,
+        ])
+        #expect(try from.get("/oidc/corp/authorize?\(query)").location.contains("code="))
+        #expect(try load(to, save(from).body).status == 200)
+        let path = "\(SnapshotTests.control)/accounts/zoe"
+        #expect(try to.get(path).text == from.get(path).text)
+        #expect(try to.get(path).text.contains(#""id":9223372036854775807"#))
+    }
+
     @Test("what can't be taken is refused with its place, and nothing changes") func refusals() throws {
         let server = try start()
         let client = TestClient(port: server.port)

@@ -14,6 +14,7 @@ extension WorldSnapshot {
         }
         let decoder = JSONDecoder()
         if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = format.profiles }
+        if let key = CodingUserInfoKey.jsonAsText { decoder.userInfo[key] = true }
         if let key = CodingUserInfoKey.storedTypes { decoder.userInfo[key] = format.stored }
         do {
             let document = try decoder.decode(SnapshotDocument.self, from: Data(bytes))

@@ -57,6 +57,7 @@ package struct StoredCoder: Sendable {
     package init(profiles: [any AccountProfile.Type]) {
         decoder = JSONDecoder()
         if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = profiles }
+        if let key = CodingUserInfoKey.jsonAsText { (decoder.userInfo[key], encoder.userInfo[key]) = (true, true) }
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     }
 
