@@ -58,6 +58,7 @@ func handleCallback(
 ) -> MHD_Result {
     guard let server = server(context), let raw = requestContext?.pointee, let method, let size else { return .NO }
     let transaction = Unmanaged<HTTPTransaction>.fromOpaque(raw).takeUnretainedValue()
+    if !transaction.isStarted { transaction.needsHost = version.map { strcmp($0, "HTTP/1.1") == 0 } ?? false }
     return server.receive(transaction, method: String(cString: method), data: data, size: &size.pointee)
 }
 

@@ -8,7 +8,8 @@ struct Framing {
     private(set) var expectsContinue = false
     private(set) var issue: String?
 
-    init(_ headers: [(name: String, value: String)]) {
+    /// HTTP/1.0 knows no `Host`; whoever speaks HTTP/1.1 must send it (RFC 9112 section 3.2).
+    init(_ headers: [(name: String, value: String)], needsHost: Bool) {
         var lengths: [String] = []
         var codings: [String] = []
         var hosts = 0
@@ -26,6 +27,8 @@ struct Framing {
             issue = "the request has a header whose name holds white space or other characters that names can't"
         } else if hosts > 1 {
             issue = "the request has \(hosts) Host headers: send one"
+        } else if needsHost, hosts == 0 {
+            issue = "the request is HTTP/1.1 and has no Host header: send one"
         } else if lengths.count > 1 {
             issue = "the request has \(lengths.count) Content-Length headers: send one"
         } else if !codings.isEmpty, !lengths.isEmpty {

@@ -24,6 +24,8 @@ final class HTTPTransaction: @unchecked Sendable {
     /// Whether it was refused before its body came.
     var isRefused = false
     var isStarted = false
+    /// Whether it is HTTP/1.1.
+    var needsHost = false
     /// How many bytes its body may have.
     var bodyLimit = 0
     /// The response body that is being sent, when it is a stream.

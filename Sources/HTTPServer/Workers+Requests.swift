@@ -107,7 +107,7 @@ extension Workers {
                 431, "the request's header is larger than \(options.headerLimitBytes) bytes", transaction.target)
             return send(refusal, on: transaction)
         }
-        let framing = Framing(headers)
+        let framing = Framing(headers, needsHost: transaction.needsHost)
         if let issue = framing.issue { return send(refuse(400, issue, transaction.target), on: transaction) }
         if framing.declaredLength > transaction.bodyLimit { return refuseBody(transaction, framing) }
         if !framing.announcesBody { transaction.headers = headers }

@@ -51,6 +51,17 @@ struct HostileInputTests {
         try expectAlive()
     }
 
+    @Test("HTTP/1.1 needs a Host, which HTTP/1.0 doesn't know")
+    func missingHost() throws {
+        for (version, status) in [("1.1", 400), ("1.0", 200)] {
+            let wire = try Wire(port: fixture.client.port, timeoutSeconds: 5)
+            wire.send("GET /appleid.apple.com/auth/keys HTTP/\(version)\r\n\r\n")
+            let answer = try wire.receive()
+            #expect(answer.status == status, "\(answer)")
+            #expect(version == "1.0" || answer.text.contains("no Host header"), "\(answer)")
+        }
+    }
+
     /// Odd but lawful requests for our own first page are served.
     private func servedAnyway(_ answer: Answer) -> Bool {
         answer.status == 200 && answer.text.lowercased().contains("understudy")
