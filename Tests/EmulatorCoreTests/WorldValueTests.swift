@@ -29,6 +29,23 @@ struct WorldValueTests {
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }
 
+    @Test("of a value that several changes have, daemons that are behind read the last one")
+    func lastValues() {
+        func change(_ version: Int64, _ values: [String: String], isReset: Bool = false) -> ArchivedChange {
+            let values = values.sorted { $0.key < $1.key }.map { ArchivedValue(name: $0.key, value: $0.value) }
+            return ArchivedChange(
+                version: version, before: version - 1, change: WorldChange(isReset: isReset, values: values))
+        }
+        let changes = [
+            change(2, ["faults": "1", "clock": "1"]), change(3, ["faults": "2"]), change(4, [:], isReset: true),
+            change(5, ["faults": "3", "random": "1"]),
+        ].withLastValues
+        let left = changes.map { $0.change.values.map { "\($0.name) \($0.value)" } }
+        #expect(left == [["clock 1"], [], [], ["faults 3", "random 1"]])
+        #expect(changes.map(\.version) == [2, 3, 4, 5] && changes.map(\.before) == [1, 2, 3, 4])
+        #expect(changes.map(\.change.isReset) == [false, false, true, false])
+    }
+
     @Test("the clock stands where it stood")
     func clock() throws {
         #expect(try copy(WorldClock(seed)).now == WorldClock(seed).now)

@@ -112,6 +112,20 @@ package struct ArchivedChange: Sendable {
     package let change: WorldChange
 }
 
+extension [ArchivedChange] {
+    /// The same without the values that a later one of these changes has, too. A thousand orders, queued one by one, are a thousand
+    /// values of up to a thousand orders, of which only the last counts.
+    var withLastValues: [ArchivedChange] {
+        var last: [String: Int64] = [:]
+        for change in self { for value in change.change.values { last[value.name] = change.version } }
+        return map { archived in
+            var change = archived.change
+            change.values.removeAll { last[$0.name] != archived.version }
+            return ArchivedChange(version: archived.version, before: archived.before, change: change)
+        }
+    }
+}
+
 /// All that an archive keeps of a world.
 package struct ArchivedWorld: Sendable {
     package let id: Int64

@@ -319,7 +319,7 @@ package final class WorldStore: Sendable {
         do throws(StoreFailure) {
             outcome = try archive.commit(to: held.id, after: held.version, isLocking: isLocking) {
                 (changes) throws(StoreFailure) -> WorldChange? in
-                for change in changes { try apply(change, to: &state, &news) }
+                for change in changes.withLastValues { try apply(change, to: &state, &news) }
                 guard let current = state.held else { return nil }
                 let tables = seed.map { MemoryTables($0) } ?? current.tables
                 tables.begin()
@@ -405,7 +405,8 @@ package final class WorldStore: Sendable {
         let result = state.withLock { state -> Result<Bool, StoreFailure> in
             do throws(StoreFailure) {
                 var hasChanged = false
-                for change in changes where state.held?.id == id && change.version > state.held?.version ?? .max {
+                for change in changes.withLastValues
+                where state.held?.id == id && change.version > state.held?.version ?? .max {
                     try apply(change, to: &state, &news)
                     hasChanged = true
                 }
