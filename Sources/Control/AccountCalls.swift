@@ -87,7 +87,19 @@ extension ControlAPI {
         return ControlAnswer.ok(account.json)
     }
 
+    /// How many bytes of JSON a person who is added or changed at run time may take.
+    private static let sizeLimit = 64 << 10
+
+    /// Whether it is more than that, in words.
+    private static func excess(of account: Account) -> Response? {
+        let size = account.writtenJSON.serialized().count
+        guard size > sizeLimit else { return nil }
+        return ControlAnswer.error(
+            400, "invalidBody", "the account has \(size) bytes of JSON; at most \(sizeLimit) are kept", path: "$")
+    }
+
     private func addAccount(_ exchange: Exchange, _ account: Account) -> Response {
+        if let refusal = ControlAPI.excess(of: account) { return refusal }
         let issues = account.issues(in: exchange.world.seed)
         guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
         let written = (try? body(of: exchange)) ?? [:]
@@ -147,6 +159,7 @@ extension ControlAPI {
             } catch {
                 return (error as? ControlRefusal)?.response ?? ControlAnswer.error(400, "invalidBody", "\(error)")
             }
+            if let refusal = ControlAPI.excess(of: changed) { return refusal }
             let known = Set(account.issues(in: exchange.world.seed).map(\.message))
             let issues = changed.issues(in: exchange.world.seed).filter { !known.contains($0.message) }
             guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }

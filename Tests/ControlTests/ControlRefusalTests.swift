@@ -46,6 +46,18 @@ struct ControlRefusalTests {
         #expect(try call("PATCH", "accounts/third", patch).status == 200)
     }
 
+    @Test("a person who is added or changed takes 64 KiB at most")
+    func size() throws {
+        func claims(_ length: Int) -> String {
+            #""openid":{"claims":{"a":"\#(String(repeating: "x", count: length))"}}"#
+        }
+        #expect(try call("POST", "accounts", "{\"id\":\"long\",\(claims(65_000))}").status == 201)
+        let added = try call("POST", "accounts", "{\"id\":\"longer\",\(claims(66_000))}")
+        #expect(refusal(added) == ["400", "invalidBody", "$"])
+        #expect(refusal(try call("PATCH", "accounts/long", "{\(claims(66_000))}")) == ["400", "invalidBody", "$"])
+        #expect(try call("GET", "accounts/longer", "").status == 404)
+    }
+
     @Test("a person keeps what is the person's own, whatever else changes")
     func ownIdentifier() throws {
         let person = #"{"id":"max","github":{"login":"maxi","company":"A"}}"#

@@ -33,6 +33,43 @@ struct BudgetTests {
         #expect(try fixture.adminUser("u1000")["localId"] as? String == "u1000")
     }
 
+    @Test("a user has a hundred identities and second factors at most, and a project's domains a number of bytes")
+    func keptLists() throws {
+        func identities(_ count: Int) -> [[String: String]] {
+            (0..<count).map { ["providerId": "p\($0).com", "rawId": "\($0)"] }
+        }
+        func factors(_ count: Int) -> [[String: String]] {
+            (0..<count).map { ["mfaEnrollmentId": "m\($0)", "phoneInfo": "+1555555\(1_000 + $0)"] }
+        }
+        func errors(_ member: String, _ list: [[String: String]]) throws -> Int {
+            let user: [String: Any] = [
+                "localId": "imported", "email": "i@example.org", "emailVerified": true, member: list,
+            ]
+            let answer = try fixture.admin("POST", "/accounts:batchCreate", ["users": [user]])
+            return (answer.json["error"] as? [Any])?.count ?? -1
+        }
+        #expect(try errors("providerUserInfo", identities(100)) == 0)
+        #expect(try errors("providerUserInfo", identities(103)) == 1)
+        #expect(try errors("mfaInfo", factors(100)) == 0)
+        #expect(try errors("mfaInfo", factors(101)) == 1)
+        _ = try errors("providerUserInfo", identities(100))
+        let link =
+            ["localId": "imported", "linkProviderUserInfo": ["providerId": "one.more", "rawId": "1"]]
+            as [String: Any]
+        #expect(try fixture.admin("POST", "/accounts:update", link).status == 400)
+        let set = ["localId": "imported", "mfa": ["enrollments": factors(101)]] as [String: Any]
+        #expect(try fixture.admin("POST", "/accounts:update", set).message.hasPrefix("SECOND_FACTOR_LIMIT_EXCEEDED"))
+        func domains(_ length: Int) throws -> Int {
+            let list = (0..<1_000).map { "\(1_000 + $0)" + String(repeating: "x", count: length - 4) }
+            return try fixture.client.post(
+                "/identitytoolkit.googleapis.com/v2/projects/demo-app/config?updateMask=authorizedDomains",
+                json: ["authorizedDomains": list], headers: ["Authorization": "Bearer owner"], method: "PATCH"
+            ).status
+        }
+        #expect(try domains(32) == 200)
+        #expect(try domains(33) == 400)
+    }
+
     @Test("a phone number leads to its user through every change")
     func phoneNumbers() throws {
         let (first, second) = ("+15555550111", "+15555550112")

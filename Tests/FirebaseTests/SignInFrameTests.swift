@@ -109,6 +109,23 @@ struct SignInFrameTests {
         #expect(Answer.attribute("data-kept", of: try frame(late).text) == "")
     }
 
+    @Test("an answer that is longer than an address can be isn't kept")
+    func longAnswer() throws {
+        let query = [
+            "apiKey": FirebaseFixture.key, "appName": "[DEFAULT]", "authType": "signInViaRedirect",
+            "providerId": "github.com", "redirectUrl": "http://127.0.0.1:3000/", "eventId": "",
+        ]
+        let begun = try fixture.client.get("/emulator/auth/handler?\(TestClient.encode(query))")
+        let state = try #require(URLComponents(string: begun.location)?.queryItems?.first { $0.name == "state" }?.value)
+        func answer(_ length: Int) throws -> Answer {
+            try fixture.client.post(
+                "/emulator/auth/handler", form: ["state": state, "code": String(repeating: "c", count: length)])
+        }
+        let long = try answer(33_000)
+        #expect(long.status == 413 && Answer.attribute("data-kept-as", of: long.text) == "", "\(long)")
+        #expect(Answer.attribute("data-kept-as", of: try answer(30_000).text).count == 32)
+    }
+
     @Test("nothing waits for a page of the same site, nor for one that opened a pop-up")
     func sameSite() throws {
         for (url, type) in [

@@ -43,6 +43,41 @@ struct StrictnessTests {
         }
     }
 
+    @Test("what is kept as long as a grant is bounded")
+    func keptTexts() throws {
+        let resource = "https://api.example/"
+        func text(_ length: Int) -> String { String(repeating: "x", count: length) }
+        func own(_ resource: String) throws -> Answer {
+            try post(
+                "token",
+                [
+                    "client_id": "web", "client_secret": OpenIDFixture.secret, "grant_type": "client_credentials",
+                    "resource": resource,
+                ])
+        }
+        #expect(try own(resource + text(2_048 - resource.count)).status == 200)
+        #expect(try own(resource + text(2_049 - resource.count))["error"] == "invalid_target")
+        let token = try fixture.signIn(["scope": "openid"])["access_token"]
+        #expect(try trade(token, "access_token", ["audience": text(2_048)]).status == 200)
+        #expect(try trade(token, "access_token", ["audience": text(2_049)])["error"] == "invalid_target")
+        func pushed(_ name: String, _ value: String) throws -> Answer {
+            try post(
+                "par",
+                [
+                    "client_id": "web", "client_secret": OpenIDFixture.secret, "response_type": "code",
+                    "scope": "openid", "redirect_uri": StrictnessTests.redirectURI, name: value,
+                ])
+        }
+        func claims(_ length: Int) -> String { #"{"id_token":{"a":{"value":"\#(text(length - 31))"}}}"# }
+        #expect(claims(8_192).utf8.count == 8_192)
+        for (name, fits, long) in [
+            ("acr_values", text(1_024), text(1_025)), ("claims", claims(8_192), claims(8_193)),
+        ] {
+            #expect(try pushed(name, fits).status == 201, "\(name)")
+            #expect(try pushed(name, long)["error"] == "invalid_request", "\(name)")
+        }
+    }
+
     private func trade(_ token: String?, _ kind: String, _ changes: [String: String] = [:]) throws -> Answer {
         let type = "urn:ietf:params:oauth:token-type"
         return try post(

@@ -194,7 +194,10 @@ extension User {
     }
 
     private mutating func readLinks(_ item: MessageFields) throws(FirebaseError) {
-        for info in try item.list("providerUserInfo") {
+        let list = try item.list("providerUserInfo")
+        // The user's own address and number may be told as two more.
+        guard list.count <= User.linkLimit + 2 else { throw .tooManyLinks }
+        for info in list {
             let (provider, rawId) = (try info.text("providerId"), try info.text("rawId"))
             // These two follow from the user's other fields.
             if ["password", "phone"].contains(provider) { continue }
@@ -218,6 +221,7 @@ extension User {
     ) throws(FirebaseError) {
         let list = try item.list("mfaInfo")
         guard !list.isEmpty else { return }
+        guard list.count <= User.factorLimit else { throw .tooManyFactors(list.count) }
         guard email != nil || origin == .export else {
             throw FirebaseError(
                 "Second factor account requires email to be presented.", because: "mfaInfo needs an email")
@@ -240,9 +244,11 @@ extension User {
 extension User {
     /// `authenticatorApps`: second factors with their secrets.
     private mutating func readApps(_ item: MessageFields, now: Instant) throws(FirebaseError) {
-        let known = Set(factors.map(\.id))
-        for app in try item.list("authenticatorApps") {
-            guard let id = try app.text("mfaEnrollmentId"), !known.contains(id),
+        var known = Set(factors.map(\.id))
+        let apps = try item.list("authenticatorApps")
+        guard apps.count + known.count <= User.factorLimit else { throw .tooManyFactors(apps.count + known.count) }
+        for app in apps {
+            guard let id = try app.text("mfaEnrollmentId"), known.insert(id).inserted,
                 let secret = try app.text("sharedSecretKey").flatMap({ Base32.decode($0) })
             else {
                 throw FirebaseError(

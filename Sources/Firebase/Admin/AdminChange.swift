@@ -185,6 +185,25 @@ extension User {
             throw FirebaseError("FEDERATED_USER_ID_ALREADY_LINKED", because: "another user has this identity")
         }
         links.removeAll { $0.providerId == link.providerId }
+        guard links.count < User.linkLimit else { throw .tooManyLinks }
         links.append(link)
+    }
+}
+
+extension User {
+    /// How many identities, and how many second factors, an administrator may give a user, and an import. Production's limits, but for
+    /// numbers as second factors, aren't documented; the official emulator has none.
+    static let (linkLimit, factorLimit) = (100, 100)
+}
+
+extension FirebaseError {
+    static var tooManyLinks: FirebaseError {
+        .invalidArgument("a user has at most \(User.linkLimit) identities")
+    }
+
+    static func tooManyFactors(_ count: Int) -> FirebaseError {
+        FirebaseError(
+            "SECOND_FACTOR_LIMIT_EXCEEDED",
+            because: "there are \(count) second factors; a user has at most \(User.factorLimit)")
     }
 }

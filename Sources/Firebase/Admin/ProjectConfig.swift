@@ -162,8 +162,11 @@ extension FirebaseProvider {
         guard isMeant || call.has("authorizedDomains") && (mask?.isFullUpdate ?? true) else { return nil }
         let domains = try call.texts("authorizedDomains")
         // Production's limits aren't documented.
-        guard domains.count <= 1_000, domains.allSatisfy({ (1...253).contains($0.utf8.count) }) else {
-            throw .invalidArgument("authorizedDomains holds up to 1,000 domains of up to 253 bytes")
+        guard domains.count <= 1_000, domains.allSatisfy({ (1...253).contains($0.utf8.count) }),
+            domains.reduce(0, { $0 + $1.utf8.count }) <= 32 << 10
+        else {
+            throw .invalidArgument(
+                "authorizedDomains holds up to 1,000 domains of up to 253 bytes, and 32,768 bytes in all")
         }
         return domains
     }

@@ -28,6 +28,7 @@ struct FactorRequest: Sendable {
     static func list(
         _ items: [MessageFields], _ ids: IDs, in call: FirebaseCall
     ) throws(FirebaseError) -> [FactorRequest] {
+        guard !call.isInEmulatorMode || items.count <= User.factorLimit else { throw .tooManyFactors(items.count) }
         var (factors, numbers, known) = ([FactorRequest](), Set<String>(), Set<String>())
         for item in items {
             let number = try item.text("phoneInfo")

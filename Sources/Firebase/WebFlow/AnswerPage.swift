@@ -16,7 +16,7 @@ import Time
 /// The answer to a redirect, kept until the frame asks.
 struct KeptAnswer: TokenRow {
     static let table = Table<KeptAnswer>(
-        "firebase.keptAnswer", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
+        "firebase.keptAnswer", limit: 2_000, indexes: [byPool], droppedAt: { $0.expires })
     static let byPool = Index<KeptAnswer, UserPool>("pool") { $0.pool }
 
     /// Its name, which can't be guessed.

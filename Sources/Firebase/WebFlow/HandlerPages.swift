@@ -126,12 +126,23 @@ extension FirebaseProvider {
 
     typealias Failure = (code: String, message: String)
 
+    private static let longestAnswer = 32 << 10
+
     private func answered(_ exchange: Exchange, _ form: Form) -> Response {
         guard let (project, flow) = signInUnderWay(exchange, form["state"] ?? "") else {
             return FirebaseProvider.noSuchSignIn()
         }
         guard let error = form["error"] else {
-            let link = "\(project.handler)?\(form.encoded)"
+            let answer = form.encoded
+            // As long as one in an address can be; it may be kept for the frame.
+            guard answer.utf8.count <= FirebaseProvider.longestAnswer else {
+                return FirebaseProvider.problem(
+                    413, "The answer is too long",
+                    Diagnosis(
+                        received: "\(answer.utf8.count) bytes from \(flow.providerId)",
+                        expected: "at most \(FirebaseProvider.longestAnswer)", "let the provider send less"))
+            }
+            let link = "\(project.handler)?\(answer)"
             return finish(exchange, flow, .success(link))
         }
         return failed(exchange, flow, error, form["error_description"])

@@ -19,6 +19,8 @@ package struct AuthorizationParameters: Sendable {
 
     /// What a request may name, because it is kept for as long as a grant.
     private static let (resourceLimit, scopeLimit) = (20, 100)
+    /// Bytes of a resource and of `acr_values`.
+    private static let (longestResource, longestACR) = (2_048, 1_024)
 
     /// The parameters that the specifications know. Others are of no use, and aren't kept.
     static let names: Set<String> = [
@@ -37,7 +39,12 @@ package struct AuthorizationParameters: Sendable {
             form, policy.pkceMethods, isNeeded: client.mustUsePKCE(policy.pkce) && responseTypes.contains("code"))
         prompts = Set((form["prompt"] ?? "").split(separator: " "))
         claims = try ClaimsParameter(form["claims"])
-        acrValues = (form["acr_values"] ?? "").split(separator: " ").map(String.init)
+        let contexts = form["acr_values"] ?? ""
+        guard contexts.utf8.count <= AuthorizationParameters.longestACR else {
+            throw invalid(
+                "acr_values has \(contexts.utf8.count) bytes; at most \(AuthorizationParameters.longestACR) are read")
+        }
+        acrValues = contexts.split(separator: " ").map(String.init)
         resources = try AuthorizationParameters.resources(form)
         maxAge = try AuthorizationParameters.maxAge(form["max_age"])
         if responseTypes.contains("id_token") {
@@ -141,19 +148,29 @@ package struct AuthorizationParameters: Sendable {
     /// For whom tokens are meant: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
     package static func resources(_ form: Form) throws(OAuthRefusal) -> [String] {
         let all = form.fields.filter { $0.name == "resource" }.map(\.value)
-        guard all.count <= AuthorizationParameters.resourceLimit else {
-            throw OAuthRefusal(
-                "invalid_target",
-                Diagnosis(
-                    received: "\(all.count) resources", expected: "at most \(AuthorizationParameters.resourceLimit)",
-                    "name fewer"))
-        }
+        try checkTargets(all)
         if let other = all.first(where: { WebAddress($0) == nil && !$0.hasPrefix("urn:") || $0.contains("#") }) {
             throw OAuthRefusal(
                 "invalid_target",
                 Diagnosis(received: "resource \(Diagnosis.quote(other))", "send an absolute URI without a fragment"))
         }
         return all
+    }
+
+    /// Refuses more targets of a token than are kept, and longer ones.
+    static func checkTargets(_ targets: [String]) throws(OAuthRefusal) {
+        guard targets.count <= resourceLimit else {
+            throw OAuthRefusal(
+                "invalid_target",
+                Diagnosis(
+                    received: "\(targets.count) resources", expected: "at most \(resourceLimit)", "name fewer"))
+        }
+        guard let long = targets.first(where: { $0.utf8.count > longestResource }) else { return }
+        throw OAuthRefusal(
+            "invalid_target",
+            Diagnosis(
+                received: "a resource of \(long.utf8.count) bytes", expected: "at most \(longestResource)", "shorten it"
+            ))
     }
 }
 

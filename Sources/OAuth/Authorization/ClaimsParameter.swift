@@ -12,6 +12,8 @@ package struct ClaimsParameter: Codable, Sendable {
     }
 
     private static let limit = 100
+    /// Bytes of the text: what is asked for is kept for as long as a grant.
+    private static let sizeLimit = 8_192
 
     package let idToken: [String: Wish]
     package let userInfo: [String: Wish]
@@ -23,6 +25,10 @@ package struct ClaimsParameter: Codable, Sendable {
         guard let text else {
             (idToken, userInfo) = ([:], [:])
             return
+        }
+        guard text.utf8.count <= ClaimsParameter.sizeLimit else {
+            throw ClaimsParameter.refusal(
+                "it has \(text.utf8.count) bytes; at most \(ClaimsParameter.sizeLimit) are read")
         }
         guard let value = try? JSONValue(parsing: Array(text.utf8), limits: .control), value.object != nil else {
             throw ClaimsParameter.refusal("it must be an object of JSON")

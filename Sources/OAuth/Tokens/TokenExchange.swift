@@ -35,6 +35,7 @@ package struct TokenExchange: Sendable {
         scope = form["scope"]
         targets =
             try form.fields.filter { $0.name == "audience" }.map(\.value) + AuthorizationParameters.resources(form)
+        try AuthorizationParameters.checkTargets(targets)
         guard requested != .idToken || targets.isEmpty else {
             throw OAuthRefusal(
                 "invalid_target", Diagnosis("an ID token is for the client that asks: leave out audience and resource"))
