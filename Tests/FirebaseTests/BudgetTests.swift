@@ -41,17 +41,18 @@ struct BudgetTests {
         func factors(_ count: Int) -> [[String: String]] {
             (0..<count).map { ["mfaEnrollmentId": "m\($0)", "phoneInfo": "+1555555\(1_000 + $0)"] }
         }
-        func errors(_ member: String, _ list: [[String: String]]) throws -> Int {
+        func errors(_ member: String, _ list: [[String: String]]) throws -> [String?] {
             let user: [String: Any] = [
                 "localId": "imported", "email": "i@example.org", "emailVerified": true, member: list,
             ]
-            let answer = try fixture.admin("POST", "/accounts:batchCreate", ["users": [user]])
-            return (answer.json["error"] as? [Any])?.count ?? -1
+            let answer = try fixture.admin("POST", "/accounts:batchCreate", ["users": [user], "allowOverwrite": true])
+            let list = try #require(answer.json["error"] as? [[String: Any]], "\(answer)")
+            return list.map { $0["message"] as? String }
         }
-        #expect(try errors("providerUserInfo", identities(100)) == 0)
-        #expect(try errors("providerUserInfo", identities(103)) == 1)
-        #expect(try errors("mfaInfo", factors(100)) == 0)
-        #expect(try errors("mfaInfo", factors(101)) == 1)
+        #expect(try errors("providerUserInfo", identities(100)) == [])
+        #expect(try errors("providerUserInfo", identities(103)) == ["Request contains an invalid argument."])
+        #expect(try errors("mfaInfo", factors(100)) == [])
+        #expect(try errors("mfaInfo", factors(101)) == ["SECOND_FACTOR_LIMIT_EXCEEDED"])
         _ = try errors("providerUserInfo", identities(100))
         let link =
             ["localId": "imported", "linkProviderUserInfo": ["providerId": "one.more", "rawId": "1"]]
@@ -63,7 +64,7 @@ struct BudgetTests {
             let list = (0..<1_000).map { "\(1_000 + $0)" + String(repeating: "x", count: length - 4) }
             return try fixture.client.post(
                 "/identitytoolkit.googleapis.com/v2/projects/demo-app/config?updateMask=authorizedDomains",
-                json: ["authorizedDomains": list], headers: ["Authorization": "Bearer owner"], method: "PATCH"
+                json: ["authorizedDomains": list], method: "PATCH", headers: ["Authorization": "Bearer owner"]
             ).status
         }
         #expect(try domains(32) == 200)

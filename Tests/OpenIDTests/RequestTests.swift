@@ -23,7 +23,7 @@ struct RequestTests {
         let fixture = try OpenIDFixture()
         let long = String(repeating: "x", count: 40_000)
         #expect(try push(fixture, ["ui_locales": long]).status == 201)
-        let refused = try push(fixture, ["ui_locales": long, "acr_values": long])
+        let refused = try push(fixture, ["ui_locales": long, "claims_locales": long])
         #expect(refused.status == 413)
         #expect(refused["error"] == "invalid_request")
         #expect(refused.diagnosis.contains("at most 65536"))
