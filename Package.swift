@@ -103,7 +103,7 @@ let package = Package(
         .target(
             name: "Facebook", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
             plugins: ["EmbedAssets"]),
-        .target(name: "OpenID", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(name: "OpenID", dependencies: ["OAuth", "ModelContextProtocol"], swiftSettings: strict),
         .plugin(name: "EmbedAssets", capability: .buildTool()),
         .target(
             name: "Firebase", dependencies: ["OAuth", "WebAuthn"], exclude: ["Assets"], swiftSettings: strict,

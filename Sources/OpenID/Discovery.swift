@@ -13,7 +13,7 @@ extension Issuer {
         }
         let algorithms = JSONValue.array(algorithms.map { .string($0.rawValue) })
         let known = ["openid", "profile", "email", "address", "phone", "offline_access", "groups", "roles"]
-        document["scopes_supported"] = .array((known + scopes.keys.sorted()).map { .string($0) })
+        document["scopes_supported"] = .array((known + resource.allScopes + scopes.keys.sorted()).map { .string($0) })
         document["claims_supported"] = .array(
             (["sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "acr", "sid", "groups", "roles"]
                 + StandardClaims.ofScopes.flatMap(\.claims)).map { .string($0) })

@@ -20,6 +20,8 @@ struct Issuer: SchemaObject {
     let algorithms: [Algorithm]
     let signingKeys: [SigningKey]
     let policy: ServerPolicy
+    /// What the protected resource beside it asks.
+    let resource: ResourcePolicy
     let hasClaimsInIDToken: Bool
     let scopes: [String: JSONObject]
     let claims: JSONObject
@@ -77,6 +79,8 @@ struct Issuer: SchemaObject {
         ).compactMap { Algorithm(rawValue: $0) }
         signingKeys = fields.signingKeys(anyAlgorithm: true)
         policy = ServerPolicy(&fields)
+        resource = fields.object(
+            "mcp", ResourcePolicy.self, "The protected resource at `/mcp/ID`, a server of the Model Context Protocol.")
         hasClaimsInIDToken = fields(
             "claimsInIDToken", .boolean, default: true,
             "Whether ID tokens carry the claims of scopes, or only userinfo does (OpenID Connect Core 5.4).")

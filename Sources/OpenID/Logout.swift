@@ -68,7 +68,9 @@ extension Issuer {
         guard let ended else { return nil }
         var deliveries: [JSONValue] = []
         for visit in ended.clients {
-            guard let account, let client = client(visit.id), let url = client.backchannelLogoutURI else { continue }
+            guard let account, let client = client(visit.id, in: exchange.world),
+                let url = client.backchannelLogoutURI
+            else { continue }
             let id = exchange.world.update { Hex.encode($0.random.bytes(16)) }
             let claims = LogoutToken.claims(
                 issuer: visit.issuer, client: client.clientID, subject: subject(of: account, for: client),

@@ -29,7 +29,8 @@ extension OpenIDProvider {
         let consents = exchange.world.read { $0.consents(of: account.id, limit: InspectedSection.limit) }
         let items = consents.compactMap { consent -> InspectedItem? in
             guard let issuer = issuer(ofRealm: consent.owner.prefix { $0 != " " }, in: exchange.world),
-                let client = issuer.client(String(consent.owner.dropFirst(issuer.realm.count + 1))),
+                let client = issuer.client(
+                    String(consent.owner.dropFirst(issuer.realm.count + 1)), in: exchange.world),
                 !shown.contains("\(issuer.id) \(client.clientID)")
             else { return nil }
             var item = InspectedItem(client.name, kind: "at \(issuer.name)")
@@ -43,7 +44,7 @@ extension OpenIDProvider {
 
     private func item(_ grant: OpenIDGrant, of account: Account, in world: World) -> InspectedItem {
         let issuer = issuer(grant.issuer, in: world)
-        let client = issuer?.client(grant.client)
+        let client = issuer?.client(grant.client, in: world)
         var item = InspectedItem(client?.name ?? grant.client, kind: "at \(issuer?.name ?? grant.issuer)")
         item.facts = [InspectedFact("Client", .code(grant.client))]
         if let since = grant.authenticatedAt { item.facts.append(InspectedFact("Since", .time(since))) }

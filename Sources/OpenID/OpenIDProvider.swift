@@ -30,12 +30,14 @@ package struct OpenIDProvider: Provider {
     }
 
     package var operations: [Operation] {
-        issuers.flatMap { issuer in issuer.operations { _ in issuer } } + operationsOnTrust + [
-            logoutCall,
-            .revocations(
-                of: name, "Lets people withdraw what they have consented to, at every issuer that has the client."
-            ) { revokeByOrder($0, $1) },
-        ]
+        let resources = issuers.map { ProtectedResource(at: $0, among: issuers) }
+        return issuers.flatMap { issuer in issuer.operations { _ in issuer } } + operationsOnTrust
+            + resources.flatMap(\.operations) + [
+                logoutCall, listClientsCall, removeClientsCall, removeClientCall,
+                .revocations(
+                    of: name, "Lets people withdraw what they have consented to, at every issuer that has the client."
+                ) { revokeByOrder($0, $1) },
+            ]
     }
 
     package func client(of exchange: Exchange) -> String? {
@@ -70,8 +72,8 @@ package struct OpenIDProvider: Provider {
     }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
-        guard let issuer = issuers.first(where: { $0.client(wanted.client) != nil }),
-            let client = issuer.client(wanted.client)
+        guard let issuer = issuers.first(where: { $0.client(wanted.client, in: exchange.world) != nil }),
+            let client = issuer.client(wanted.client, in: exchange.world)
         else {
             let names = issuers.flatMap(\.clients).map(\.clientID).sorted()
             throw wanted.noSuchClient("client", hint: Spelling.hint(wanted.client, among: names))
@@ -142,6 +144,14 @@ extension Issuer {
         all += at(endpoints.deviceAuthorization, device) { $0.authorizeDevice($1) }
         all += at(endpoints.device, .page, ["GET"], cors: .none) { $0.devicePage($1) }
         all += at(endpoints.device, .page, cors: .none) { $0.decideOnDevice($1) }
+        if policy.registration != .off {
+            let registration = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofRegistrations))
+            let own = "\(endpoints.registration)/:client"
+            all += at(endpoints.registration, registration) { $0.register($1) }
+            all += at(own, registration, ["GET"]) { $0.readRegistration($1) }
+            all += at(own, registration, ["PUT"]) { $0.changeRegistration($1) }
+            all += at(own, registration.withoutMembers, ["DELETE"]) { $0.endRegistration($1) }
+        }
         all += addresses(of: endpoints.endSession).flatMap { path in
             ["GET", "POST"].map { method in
                 Operation(method, hosts, path, keys: [owner], .page(mints: owner)) { exchange in
@@ -161,7 +171,8 @@ extension Issuer {
     ) -> [Operation] {
         let below = ["\(place)/.well-known/openid-configuration", "\(place)/.well-known/oauth-authorization-server"]
         // RFC 8414 section 3.1 puts the issuer's path behind its own.
-        let inserted = place.isEmpty ? [] : ["\(HostAlias.metadata)\(place)"]
+        // Clients of the Model Context Protocol look for the other document at such an address, too.
+        let inserted = place.isEmpty ? [] : HostAlias.metadata.map { $0 + place }
         let isOwn = place == path
         return (below + inserted).map { path in
             Operation("GET", [host], path, cors: .any) { exchange in

@@ -45,6 +45,12 @@ struct OpenIDSection: SeedSection {
             let published = names.compactMap { Algorithm(rawValue: $0) }.filter { $0 != .hs256 }
             references.expectSigningKeys(issuer["signingKeys"], for: published.isEmpty ? [.rs256] : published)
             references.checkInteraction(issuer["interaction"])
+            let ids = issuers.compactMap { $0["id"]?.string }
+            for server in issuer["mcp"]?["authorizationServers"]?.items ?? [] {
+                guard let id = server.string, !ids.contains(id) else { continue }
+                references.add(
+                    server, "no issuer \(Diagnosis.quote(id)) is in this file\(Spelling.hint(id, among: ids))")
+            }
             for client in issuer["clients"]?.items ?? [] {
                 ClientMetadata.check(client, &references)
                 checkAlgorithms(of: client, names, &references)

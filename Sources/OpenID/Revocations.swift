@@ -8,7 +8,7 @@ extension OpenIDProvider {
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) -> Response {
         if hasForgottenConsent(order, exchange) { return ControlAnswer.ok(["revoked": true, "grants": 0]) }
         return exchange.revoke(OpenIDGrant.self, order) { id in
-            takesUnknown || issuers.contains { $0.client(id) != nil }
+            takesUnknown || issuers.contains { $0.client(id, in: exchange.world) != nil }
                 ? nil : "no issuer has a client \(Diagnosis.quote(id))"
         } isOf: { grant, id in
             grant.client == id
@@ -18,7 +18,7 @@ extension OpenIDProvider {
             return exchange.world.update { tables in
                 guard tables.find(OpenIDGrant.self, grant.key) != nil else { return false }
                 tables.end(grant, because: reason)
-                if let issuer, let client = issuer.client(grant.client) {
+                if let issuer, let client = issuer.client(grant.client, in: tables) {
                     tables.forgetConsent(of: grant.account, to: issuer.key(of: client))
                 }
                 return true
@@ -29,7 +29,7 @@ extension OpenIDProvider {
     /// A consent outlives what came of the sign-ins: then it is all that there is to withdraw.
     private func hasForgottenConsent(_ order: RevocationOrder, _ exchange: Exchange) -> Bool {
         guard let account = order.account, let id = order.client else { return false }
-        let owners = issuers.compactMap { issuer in issuer.client(id).map { issuer.key(of: $0) } }
+        let owners = issuers.compactMap { issuer in issuer.client(id, in: exchange.world).map { issuer.key(of: $0) } }
         return exchange.world.update { tables in
             guard !tables.grants(OpenIDGrant.self, of: account).contains(where: { $0.client == id }) else {
                 return false

@@ -62,7 +62,7 @@ extension Issuer {
             let found = tables.working(key, isRefresh ? .refresh : .access, OpenIDGrant.self)
             guard let (token, grant, account) = found, grant.issuer == id, token.details.usedBy == nil,
                 !isRefresh || token.client == self.key(of: caller),
-                let client = client(grant.client)
+                let client = client(grant.client, in: tables)
             else { return nil }
             return Party(account: account, client: client, scopes: token.details.scopes, grant: grant)
         }
@@ -72,7 +72,7 @@ extension Issuer {
     private func person(ofIDToken text: String, _ exchange: Exchange) -> Party? {
         guard let claims = claims(ofIDToken: text, in: exchange), let sub = claims["sub"]?.string,
             let expires = claims["exp"]?.numericDate,
-            let client = claims["aud"]?.string.flatMap({ client($0) })
+            let client = claims["aud"]?.string.flatMap({ client($0, in: exchange.world) })
         else { return nil }
         return exchange.world.read { tables in
             let session = claims["sid"]?.string.flatMap { tables.session(withID: $0, at: realm) }

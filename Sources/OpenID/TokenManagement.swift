@@ -23,8 +23,12 @@ extension Issuer {
             guard let token, let grant, grant.issuer == id, account != nil || grant.account.isEmpty else {
                 return OAuthRefusal.json(["active": false])
             }
+            // RFC 7592 section 2.3: what a client had ends with its registration.
+            guard let client = client(grant.client, in: exchange.world) else {
+                return OAuthRefusal.json(["active": false])
+            }
             var body = JSONObject([("active", true)])
-            body.merge(description(of: token, grant, account, for: client(grant.client), in: exchange))
+            body.merge(description(of: token, grant, account, for: client, in: exchange))
             body["username"] = account.map { .string($0.id) }
             body["token_type"] = token.kind == .access ? "Bearer" : nil
             return OAuthRefusal.json(.object(body))

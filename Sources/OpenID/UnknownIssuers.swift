@@ -86,7 +86,7 @@ extension OpenIDProvider: ExplainsOwnAddresses {
         // Keycloak's issuers are below /realms.
         let isMeant =
             isShort || segments.first == "realms" || path.hasSuffix("/.well-known/openid-configuration")
-            || path.hasPrefix(HostAlias.metadata)
+            || HostAlias.metadata.contains { path.hasPrefix($0) }
         guard isMeant else { return nil }
         let own = exchange.address.ownBase
         let names = issuers.prefix(OpenIDProvider.namedIssuers).map { "\($0.id): \(own)\($0.alias.prefix)" }
@@ -117,6 +117,6 @@ extension OpenIDProvider: ExplainsOwnAddresses {
         for mark in ["/.well-known/openid-configuration", "/protocol/openid-connect/"] {
             if let range = path.firstRange(of: mark) { return String(path[..<range.lowerBound]) }
         }
-        return path.hasPrefix(HostAlias.metadata) ? String(path.dropFirst(HostAlias.metadata.count)) : nil
+        return HostAlias.metadata.first { path.hasPrefix($0) }.map { String(path.dropFirst($0.count)) }
     }
 }

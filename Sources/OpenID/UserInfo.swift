@@ -13,7 +13,9 @@ extension Issuer {
         }
         let key = rowKey(of: text, in: exchange)
         let found = exchange.world.read { $0.working(key, .access, OpenIDGrant.self) }
-        guard let (token, grant, account) = found, grant.issuer == id, let client = client(grant.client) else {
+        guard let (token, grant, account) = found, grant.issuer == id,
+            let client = client(grant.client, in: exchange.world)
+        else {
             let reason = exchange.reason(againstUsing: key, .access, OpenIDGrant.self)
             return OAuthRefusal("invalid_token", Diagnosis("the access token doesn't work: \(reason)")).bearerResponse
         }

@@ -50,12 +50,12 @@ package struct Address: Sendable, Equatable {
         } else if let alias = aliasOf(rest) {
             (form, host) = (.alias(alias), alias.host)
             path = alias.path + rest.dropFirst(alias.prefix.count)
-        } else if rest.hasPrefix(HostAlias.metadata),
-            let alias = aliasOf(String(rest.dropFirst(HostAlias.metadata.count))),
-            rest.utf8.count == HostAlias.metadata.utf8.count + alias.prefix.utf8.count
+        } else if let metadata = HostAlias.metadata.first(where: { rest.hasPrefix($0) }),
+            let alias = aliasOf(String(rest.dropFirst(metadata.count))),
+            rest.utf8.count == metadata.utf8.count + alias.prefix.utf8.count
         {
             (form, host) = (.alias(alias), alias.host)
-            path = HostAlias.metadata + alias.path
+            path = metadata + alias.path
         } else {
             (form, host, path) = (.prefix, nil, rest)
         }

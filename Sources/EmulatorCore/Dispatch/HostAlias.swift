@@ -19,6 +19,6 @@ package struct HostAlias: Sendable, Equatable {
         return rest.isEmpty || rest.hasPrefix("/") ? rest : nil
     }
 
-    /// Where RFC 8414 section 3.1 puts a server's metadata: the server's own path follows.
-    package static let metadata = "/.well-known/oauth-authorization-server"
+    /// Where RFC 8414 section 3.1 puts a server's metadata, and section 5 OpenID Connect's: the server's own path follows.
+    package static let metadata = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]
 }

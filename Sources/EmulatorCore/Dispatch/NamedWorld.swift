@@ -66,8 +66,16 @@ package struct NamedWorld: Sendable, Equatable {
         isBelowLocalhost = false
     }
 
-    /// `/~w1/a`: `w1`, `/a`.
+    /// `/~w1/a`: `w1`, `/a`. Clients put the path of an issuer or a resource behind a well-known one, and its world with it:
+    /// `/.well-known/openid-configuration/~w1/a` is `w1`, `/.well-known/openid-configuration/a`.
     private static func split(_ path: String) -> (world: String?, path: String) {
+        let wellKnown = "/.well-known/"
+        if path.hasPrefix(wellKnown), let place = path.firstRange(of: "/~") {
+            let (before, after) = (path[..<place.lowerBound], String(path[place.lowerBound...]))
+            guard !before.dropFirst(wellKnown.count).contains("/") else { return (nil, path) }
+            let (world, rest) = split(after)
+            return (world, before + (rest == "/" ? "" : rest))
+        }
         guard path.hasPrefix("/~") else { return (nil, path) }
         let name = path.dropFirst(2).prefix { $0 != "/" }
         let rest = String(path.dropFirst(2 + name.count))

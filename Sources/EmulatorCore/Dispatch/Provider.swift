@@ -175,6 +175,12 @@ extension Provider {
     package var hosts: Set<String> { Set(operations.flatMap(\.hosts)) }
 }
 
+/// A provider at which clients register themselves.
+package protocol TakesClients {
+    /// The clients that have, oldest first.
+    func registeredClients(in world: World, limit: Int) -> [SeededClient]
+}
+
 /// A provider that is played at the daemon's own name, at addresses that a seed decides on.
 package protocol ExplainsOwnAddresses {
     /// Why nothing is served at an address there, for one that was meant for this provider; `nil` for any other.

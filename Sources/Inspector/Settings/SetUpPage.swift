@@ -21,6 +21,7 @@ extension Inspector {
                     .tag("p", [("class", "orders-unscripted")], .link("Check again", to: exchange.inspector("setup")))),
                 .tag("h2", [], "What is to sign in here?"), kinds(exchange),
                 .tag("h2", [("id", "clients")], "Clients of the seed"), clients(exchange),
+                registered(exchange),
                 .tag("h2", [("id", "people")], "People to sign in as"), people(exchange),
                 .tag("h2", [("id", "addresses")], "Addresses"), addresses(exchange),
                 .tag("h2", [], "The control API"), controlCalls(exchange),
@@ -100,6 +101,31 @@ extension Inspector {
         return .group([
             table(["ID", "Kind", "Secret", "Where it returns"], rows),
             left > 0 ? .tag("p", [("class", "soft")], "And \(left) more, in the seed.") : .group([]),
+        ])
+    }
+
+    /// The clients that have registered themselves; nothing where there are none.
+    private func registered(_ exchange: Exchange) -> HTML {
+        let limit = Inspector.listed.clients
+        let all = providers.compactMap { $0 as? any TakesClients }.flatMap {
+            $0.registeredClients(in: exchange.world, limit: limit + 1)
+        }
+        guard !all.isEmpty else { return .group([]) }
+        let rows = all.prefix(limit).map { client -> HTML in
+            .tag(
+                "tr", [], .tag("td", [("data-label", "ID")], .tag("code", [], ShownText.source(client.id))),
+                .tag("td", [("data-label", "Client")], ShownText.source(client.kind)),
+                .tag(
+                    "td", [("data-label", "Where it returns")],
+                    .group(
+                        places(client.addresses).map {
+                            .tag("div", [], .tag("code", [], ShownText.source($0)))
+                        })))
+        }
+        return .group([
+            .tag("h2", [("id", "registered")], "Clients that have registered"),
+            table(["ID", "Client", "Where it returns"], rows),
+            all.count > limit ? .tag("p", [("class", "soft")], "And more: GET openid/clients.") : .group([]),
         ])
     }
 

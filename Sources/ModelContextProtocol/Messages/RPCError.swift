@@ -21,12 +21,21 @@ struct RPCError: Error, Sendable {
         RPCError(code: -32600, message: "Invalid request: \(reason)")
     }
 
+    static let unknownMethod: Int64 = -32601
+    static let unsupportedRevision: Int64 = -32022
+    static let headerMismatch: Int64 = -32020
+
     static func unknownMethod(_ method: String) -> RPCError {
-        RPCError(code: -32601, message: "Method not found: \(Place.shortened(method, to: 200))")
+        RPCError(code: unknownMethod, message: "Method not found: \(Place.shortened(method, to: 200))")
     }
 
     static func invalidParams(_ reason: String) -> RPCError {
         RPCError(code: -32602, message: "Invalid params: \(reason)")
+    }
+
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation>
+    static func headerMismatch(_ reason: String) -> RPCError {
+        RPCError(code: headerMismatch, message: "Header mismatch: \(reason)")
     }
 
     static func busy(_ reason: String) -> RPCError { RPCError(code: -32603, message: reason) }
@@ -34,7 +43,7 @@ struct RPCError: Error, Sendable {
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation>
     static func unsupportedRevision(_ requested: String) -> RPCError {
         RPCError(
-            code: -32022, message: "Unsupported protocol version",
+            code: unsupportedRevision, message: "Unsupported protocol version",
             data: [
                 "supported": .array(Revision.allCases.reversed().map { .string($0.rawValue) }),
                 "requested": .string(Place.shortened(requested, to: 200)),

@@ -13,7 +13,7 @@ extension ModelContextServer {
         case "server/discover" where revision.isStateless:
             var result = JSONObject([
                 ("supportedVersions", .array(Revision.allCases.reversed().map { .string($0.rawValue) })),
-                ("capabilities", ModelContextServer.capabilities),
+                ("capabilities", capabilities),
             ])
             result["instructions"] = .string(identity.instructions)
             return cacheable(result, in: revision)
@@ -32,11 +32,13 @@ extension ModelContextServer {
         }
     }
 
-    private static let capabilities: JSONValue = ["tools": [:], "resources": [:]]
+    private var capabilities: JSONValue {
+        resources.isEmpty ? ["tools": [:]] : ["tools": [:], "resources": [:]]
+    }
 
     private func greeting(in revision: Revision) -> JSONObject {
         JSONObject([
-            ("protocolVersion", .string(revision.rawValue)), ("capabilities", ModelContextServer.capabilities),
+            ("protocolVersion", .string(revision.rawValue)), ("capabilities", capabilities),
             ("serverInfo", identity.json(in: revision)), ("instructions", .string(identity.instructions)),
         ])
     }

@@ -70,6 +70,11 @@ package struct OAuthRefusal: Error, Sendable {
             "slow_down", "expired_token", "access_denied",
         ]
 
+    /// Of a registration endpoint: <https://datatracker.ietf.org/doc/html/rfc7591#section-3.2.2>.
+    package static let ofRegistrations = [
+        "invalid_redirect_uri", "invalid_client_metadata", "invalid_token", "access_denied", "temporarily_unavailable",
+    ]
+
     /// Errors that can be ordered at an endpoint of an API. `isForBearers` says whose form the answers have.
     package static func ordered(_ names: [String], isForBearers: Bool = false) -> OperationTraits.Errors {
         OperationTraits.Errors(names) { order, _ in
@@ -89,6 +94,8 @@ package struct OAuthRefusal: Error, Sendable {
         "unsupported_token_type": (400, "The token type is not supported"),
         "invalid_scope": (400, "The scope is invalid or exceeds what was granted"),
         "invalid_target": (400, "The target is unknown or not acceptable"),
+        "invalid_redirect_uri": (400, "A redirect URI is not acceptable"),
+        "invalid_client_metadata": (400, "The client metadata is not acceptable"),
         "invalid_token": (401, "The access token is invalid, expired or revoked"),
         "insufficient_scope": (403, "The access token was granted for other scopes"),
         "access_denied": (400, "The person or the server denied the request"),

@@ -130,13 +130,13 @@ package struct ClientAuthentication: Sendable {
         refusal("the client secret isn't the one that the seed has for \"\(client.clientID)\"")
     }
 
-    /// The client isn't known. `knows` says whether one of that name would be.
-    package func unknownClient(hint: String, knows: (String) -> Bool) -> OAuthRefusal {
+    /// The client isn't known, for `reason`. `knows` says whether one of that name would be.
+    package func unknownClient(because reason: String, knows: (String) -> Bool) -> OAuthRefusal {
         guard !clientID.isEmpty else {
             return refusal("the request names no client: send client_id, Authorization: Basic or a client_assertion")
         }
         if case .basic(let sent) = proof, sent.user != clientID, knows(sent.user) { return unencoded("client ID") }
-        return refusal(received: "client_id \(Diagnosis.quote(clientID))", "no such client is seeded\(hint)")
+        return refusal(received: "client_id \(Diagnosis.quote(clientID))", reason)
     }
 
     /// RFC 6749, appendix B: `+` stands for a space, and `%` begins a byte.

@@ -11,6 +11,9 @@ extension OAuthGrant {
 package enum AuthorizationServerTables {
     /// The types of their rows.
     package static var rows: [any Row.Type] {
-        [BrowserSession.self, Consent.self, DeviceAuthorization.self, PushedRequest.self, UsedAssertion.self]
+        [
+            BrowserSession.self, Consent.self, DeviceAuthorization.self, PushedRequest.self, UsedAssertion.self,
+            DynamicClient.self,
+        ]
     }
 }

@@ -69,8 +69,10 @@ extension AuthorizationServer {
     /// endpoint, or for the endpoint to which they are sent.
     package func authenticate(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata {
         let authentication = try ClientAuthentication(exchange.request, form)
-        guard let client = client(authentication.clientID) else {
-            throw authentication.unknownClient(hint: hint(for: authentication.clientID)) { self.client($0) != nil }
+        guard let client = client(authentication.clientID, in: exchange.world) else {
+            throw authentication.unknownClient(because: noClient(authentication.clientID)) {
+                self.client($0, in: exchange.world) != nil
+            }
         }
         let paths = policy.paths
         let endpoints = [
@@ -94,13 +96,13 @@ extension AuthorizationServer {
         guard let token = try? JWS(parsing: text), token.header["typ"]?.string == type else { return nil }
         let isOwn =
             token.algorithm == Algorithm.hs256.rawValue
-            ? isSignedWithSecret(token) : exchange.world.keys[owner].key(of: token)?.hasSigned(token) ?? false
+            ? isSignedWithSecret(token, exchange) : exchange.world.keys[owner].key(of: token)?.hasSigned(token) ?? false
         return isOwn ? token.claims : nil
     }
 
-    private func isSignedWithSecret(_ token: JWS) -> Bool {
+    private func isSignedWithSecret(_ token: JWS, _ exchange: Exchange) -> Bool {
         let id = token.claims["client_id"]?.string ?? token.claims["aud"]?.string
-        guard algorithms.contains(.hs256), let secret = id.flatMap({ client($0)?.clientSecret }),
+        guard algorithms.contains(.hs256), let secret = id.flatMap({ client($0, in: exchange.world)?.clientSecret }),
             let key = try? Key(secret: Array(secret.utf8))
         else { return false }
         return token.verify(with: key, algorithm: .hs256) == .valid
@@ -149,6 +151,9 @@ extension AuthorizationServer {
         ]
         var metadata = JSONObject([("issuer", .string(identifier(exchange)))])
         for (name, path) in endpoints { metadata[name] = .string(url(path, exchange, below: place)) }
+        if policy.registration != .off {
+            metadata["registration_endpoint"] = .string(url(paths.registration, exchange, below: place))
+        }
         metadata["response_types_supported"] = .array(
             policy.responseTypes.map { .string($0.sorted().joined(separator: " ")) })
         metadata["response_modes_supported"] = ["query", "fragment", "form_post"]

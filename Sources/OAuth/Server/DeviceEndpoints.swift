@@ -29,17 +29,17 @@ extension AuthorizationServer {
         } catch { return error.response }
     }
 
-    private var devicePages: DevicePages {
+    private func devicePages(_ exchange: Exchange) -> DevicePages {
         DevicePages(pages(at: policy.paths.device), realm: realm) { id in
-            client(id)?.name
+            client(id, in: exchange.world)?.name
         } descriptions: { scopes in
             StandardScope.descriptions(of: scopes)
         }
     }
 
-    package func devicePage(_ exchange: Exchange) -> Response { devicePages.enterCode(exchange) }
+    package func devicePage(_ exchange: Exchange) -> Response { devicePages(exchange).enterCode(exchange) }
 
-    package func decideOnDevice(_ exchange: Exchange) -> Response { devicePages.decide(exchange) }
+    package func decideOnDevice(_ exchange: Exchange) -> Response { devicePages(exchange).decide(exchange) }
 
     /// A device's poll for the decision.
     package func poll(

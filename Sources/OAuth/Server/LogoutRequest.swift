@@ -22,7 +22,7 @@ package struct LogoutRequest: Sendable {
             }
             hint = read
         }
-        let client = try LogoutRequest.client(form, hint, server)
+        let client = try LogoutRequest.client(form, hint, server, exchange)
         target = try LogoutRequest.target(form, client, exchange)
         let browser = exchange.session(at: server.realm)
         let hinted = hint?["sid"]?.string.flatMap { id in
@@ -34,18 +34,17 @@ package struct LogoutRequest: Sendable {
     }
 
     private static func client(
-        _ form: Form, _ hint: JSONObject?, _ server: some AuthorizationServer
+        _ form: Form, _ hint: JSONObject?, _ server: some AuthorizationServer, _ exchange: Exchange
     ) throws(OAuthRefusal) -> ClientMetadata? {
         let audience = hint?["aud"]?.string
         guard let id = form["client_id"] ?? audience else { return nil }
         guard audience == nil || audience == id else {
             throw OAuthRefusal("invalid_request", Diagnosis("client_id isn't the client of id_token_hint"))
         }
-        if let client = server.client(id) { return client }
+        if let client = server.client(id, in: exchange.world) { return client }
         throw OAuthRefusal(
             "invalid_client",
-            Diagnosis(
-                received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(server.hint(for: id))"))
+            Diagnosis(received: "client_id \(Diagnosis.quote(id))", server.noClient(id)))
     }
 
     private static func target(

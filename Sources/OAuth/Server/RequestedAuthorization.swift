@@ -27,7 +27,7 @@ package struct RequestedAuthorization: Sendable {
         let form = sent.withoutEmptyFields
         self.form = form
         do throws(OAuthRefusal) {
-            client = try RequestedAuthorization.client(form, server)
+            client = try RequestedAuthorization.client(form, server, exchange)
         } catch { throw .page(error) }
         try RequestedAuthorization.checkReference(form, client, server, exchange)
         do throws(OAuthRefusal) {
@@ -41,15 +41,15 @@ package struct RequestedAuthorization: Sendable {
         } catch { throw .answer(error, server.answer(exchange, to: redirectURI, of: fields)) }
     }
 
-    private static func client(_ form: Form, _ server: some AuthorizationServer) throws(OAuthRefusal) -> ClientMetadata
-    {
+    private static func client(
+        _ form: Form, _ server: some AuthorizationServer, _ exchange: Exchange
+    ) throws(OAuthRefusal) -> ClientMetadata {
         try form.checkRepetitions()
         let id = try form.required("client_id")
-        if let client = server.client(id) { return client }
+        if let client = server.client(id, in: exchange.world) { return client }
         throw OAuthRefusal(
             "invalid_client",
-            Diagnosis(
-                received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(server.hint(for: id))"))
+            Diagnosis(received: "client_id \(Diagnosis.quote(id))", server.noClient(id)))
     }
 
     /// Refuses the URI of a request object elsewhere, which nobody fetches here. The client learns of it, where its redirect URI

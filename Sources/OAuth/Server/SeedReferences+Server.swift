@@ -45,7 +45,10 @@ extension SeedReferences {
     private mutating func checkOwnPath(_ json: LocatedJSON, _ path: String, of id: String, _ short: String) {
         let first = path.split(separator: "/").first.map(String.init) ?? ""
         let isShort = "/\(first)" == short
-        guard isShort ? path != "\(short)/\(id)" : first.hasPrefix("_") || first.hasPrefix("~") || first == "emulator"
+        guard
+            isShort
+                ? path != "\(short)/\(id)"
+                : ["emulator", "mcp", ".well-known"].contains(first) || first.hasPrefix("_") || first.hasPrefix("~")
         else { return }
         add(json, "the path \(Diagnosis.quote(path)) is the daemon's own: leave it to \(short)/\(id), or give another")
     }

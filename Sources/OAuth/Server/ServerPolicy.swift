@@ -11,6 +11,14 @@ package struct ServerPolicy: SchemaObject {
         case never
     }
 
+    /// Who may register clients: <https://datatracker.ietf.org/doc/html/rfc7591#section-1.2>.
+    package enum Registration: String, CaseIterable, Sendable {
+        case open
+        /// Whoever sends the initial access token.
+        case token
+        case off
+    }
+
     package let responseTypes: [Set<String>]
     package let pkce: PKCEPolicy
     package let pkceMethods: [String]
@@ -23,6 +31,10 @@ package struct ServerPolicy: SchemaObject {
     package let requiresPushedRequests: Bool
     package let hasSingleSignOn: Bool
     package let acrValues: [String]
+    package let registration: Registration
+    package let registrationToken: String
+    /// Whether a client that registers without `application_type` is a web client.
+    package let defaultsToWeb: Bool
     package let lifetimes: Lifetimes
     package let paths: EndpointPaths
 
@@ -57,6 +69,17 @@ package struct ServerPolicy: SchemaObject {
         acrValues = fields(
             "acrValues", .set(of: .text(.nonEmpty)), default: [],
             "What can be asked for as acr; anything by default. The first is given to whoever asks for none.")
+        registration = fields(
+            "registration", .choice(Registration.self), default: .off,
+            "Whether clients may register themselves (RFC 7591): all, those that send `registrationToken`, or none.")
+        registrationToken = fields(
+            "registrationToken", .text(.nonEmpty), default: "registration-token-for-tests",
+            "The initial access token for `\"registration\": \"token\"`.")
+        defaultsToWeb =
+            fields(
+                "defaultApplicationType", .choice(["fitting", "web"]), default: "fitting",
+                "What a client is that registers without `application_type`: what suits its redirect URIs, or, as OpenID Connect has it, `web`, which refuses http."
+            ) == "web"
         lifetimes = fields.object("lifetimes", Lifetimes.self, "How long things last.")
         paths = fields.object(
             "paths", EndpointPaths.self,
@@ -85,12 +108,12 @@ package struct ServerPolicy: SchemaObject {
 /// Where the endpoints of an authorization server are, below its issuer, or with `../` beside it.
 package struct EndpointPaths: SchemaObject {
     package let authorization, token, keys, userInfo, introspection, revocation, endSession: String
-    package let pushedRequest, deviceAuthorization, device: String
+    package let pushedRequest, deviceAuthorization, device, registration: String
 
     package var all: [String] {
         [
             authorization, token, keys, userInfo, introspection, revocation, endSession, pushedRequest,
-            deviceAuthorization, device,
+            deviceAuthorization, device, registration,
         ]
     }
 
@@ -134,5 +157,6 @@ package struct EndpointPaths: SchemaObject {
         deviceAuthorization = fields(
             "deviceAuthorization", .text(rule), default: "/device_authorization", "Device authorization endpoint.")
         device = fields("device", .text(rule), default: "/device", "Where a person enters a device's code.")
+        registration = fields("registration", .text(rule), default: "/register", "Where clients register themselves.")
     }
 }

@@ -1,0 +1,111 @@
+import JSON
+
+/// One message of the protocol's streamable HTTP, answered by itself, with one JSON object: a server that keeps no sessions and sends
+/// nothing on its own needs no more.
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
+///
+/// Revisions that begin with `initialize` are spoken, too: what it agrees on comes back with each request in the header
+/// `MCP-Protocol-Version`.
+package struct PostedMessage: Sendable {
+    package struct Answer: Error, Sendable {
+        package let status: Int
+        /// `nil` for a message that gets no answer.
+        package let body: JSONValue?
+    }
+
+    /// Headers that repeat what the body says.
+    package struct Headers: Sendable {
+        let revision, method, name: String?
+
+        package init(revision: String?, method: String?, name: String?) {
+            (self.revision, self.method, self.name) = (revision, method, name)
+        }
+    }
+
+    private let message: RPCMessage
+    private let headers: Headers
+
+    /// - Throws: the answer to a body that holds no message.
+    package init(_ body: [UInt8], _ headers: Headers) throws(Answer) {
+        self.headers = headers
+        let json: JSONValue
+        do { json = try JSONValue(parsing: body) } catch {
+            throw Answer(status: 400, body: RPCRequest.answer(.parse(error.description), to: nil))
+        }
+        do throws(RPCMessage.Failure) { message = try RPCMessage(reading: json) } catch {
+            throw Answer(status: 400, body: RPCRequest.answer(error.error, to: error.id))
+        }
+    }
+
+    /// The tool that it calls; `nil` when it calls none.
+    package var calledTool: String? {
+        guard case .request(let request) = message, request.method == "tools/call" else { return nil }
+        return request.params["name"]?.string
+    }
+
+    /// Carries it out. Tools run on this thread.
+    package func answer(as identity: ServerIdentity, tools: [Tool]) -> Answer {
+        guard case .request(let request) = message else { return Answer(status: 202, body: nil) }
+        let server = ModelContextServer(identity, tools: tools, resources: []) { _ in }
+        do throws(RPCError) {
+            let revision = try revision(of: request)
+            guard request.method == "tools/call" else {
+                return Answer(status: 200, body: request.answer(try server.result(of: request, in: revision)))
+            }
+            let (tool, arguments) = try server.calledTool(request)
+            let answer = tool.refusal(of: arguments) ?? tool.run(arguments, ToolCall())
+            let result = server.dressed(answer.result(in: revision), in: revision)
+            return Answer(status: 200, body: request.answer(result))
+        } catch { return Answer(status: status(of: error, request), body: request.answer(error)) }
+    }
+
+    /// Of errors, the stateless revision says which status they have.
+    private func status(of error: RPCError, _ request: RPCRequest) -> Int {
+        if error.code == RPCError.headerMismatch || error.code == RPCError.unsupportedRevision { return 400 }
+        guard declaredRevision(request) != nil else { return 200 }
+        return error.code == RPCError.unknownMethod ? 404 : 400
+    }
+
+    private func declaredRevision(_ request: RPCRequest) -> JSONValue? {
+        request.params["_meta"]?["io.modelcontextprotocol/protocolVersion"]
+    }
+
+    /// The revision in which the request is written: it says so itself, by its header, or by asking for one.
+    private func revision(of request: RPCRequest) throws(RPCError) -> Revision {
+        if let declared = declaredRevision(request) {
+            guard let text = declared.string else {
+                throw .invalidParams("io.modelcontextprotocol/protocolVersion has to be a string")
+            }
+            guard let revision = Revision(rawValue: text), revision.isStateless else {
+                throw .unsupportedRevision(text)
+            }
+            try compare("MCP-Protocol-Version", headers.revision, with: text)
+            try compare("Mcp-Method", headers.method, with: request.method)
+            if request.method == "tools/call", let name = request.params["name"]?.string {
+                try compare("Mcp-Name", headers.name, with: name)
+            }
+            return revision
+        }
+        if request.method == "initialize" {
+            guard let text = request.params["protocolVersion"]?.string else {
+                throw .invalidParams("protocolVersion is missing, a string")
+            }
+            return Revision(rawValue: text).flatMap { $0.isStateless ? nil : $0 } ?? .lastWithHandshake
+        }
+        // Without the header, it is the revision before it came: the transport's section on it says so.
+        guard let text = headers.revision else { return .march2025 }
+        guard let revision = Revision(rawValue: text), !revision.isStateless else {
+            throw .unsupportedRevision(text)
+        }
+        return revision
+    }
+
+    /// Names that a header can't hold are written otherwise there, and aren't compared.
+    private func compare(_ name: String, _ header: String?, with text: String) throws(RPCError) {
+        guard let header else { throw .headerMismatch("the header \(name) is missing") }
+        guard header == text || header.hasPrefix("=?base64?") else {
+            throw .headerMismatch(
+                "the header \(name) is \(Place.shortened(header, to: 100)), and the body says otherwise")
+        }
+    }
+}

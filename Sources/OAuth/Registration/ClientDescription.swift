@@ -1,0 +1,277 @@
+import EmulatorCore
+import JOSE
+import JSON
+
+/// What a client says of itself, checked, with defaults filled in: <https://datatracker.ietf.org/doc/html/rfc7591#section-2> and
+/// <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>. Members that aren't known here are left out, as RFC
+/// 7591 wants it.
+package struct ClientDescription: Sendable {
+    /// How many bytes of JSON are read of a client.
+    package static let sizeLimit = 16 << 10
+    /// How many redirect URIs a client may have.
+    private static let addressLimit = 50
+
+    /// What is kept and answered.
+    package let metadata: JSONObject
+
+    private static let texts = ["client_name", "software_id", "software_version", "scope"]
+    private static let addresses = ["client_uri", "logo_uri", "tos_uri", "policy_uri"]
+    private static let algorithms = ["id_token_signed_response_alg", "userinfo_signed_response_alg"]
+
+    /// Reads `document`, a JSON object. `isDocument` is for one that the client publishes: it can have no secret
+    /// (<https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00#section-4.1>).
+    package init(
+        reading document: JSONValue, for policy: ServerPolicy, isDocument: Bool = false
+    ) throws(OAuthRefusal) {
+        guard let object = document.object else {
+            throw invalid(received: document.kindName, expected: "a JSON object", "send the client's metadata")
+        }
+        var metadata = JSONObject()
+        for name in ClientDescription.texts { metadata[name] = try text(name, object).map { .string($0) } }
+        for name in ClientDescription.addresses {
+            guard let text = try text(name, object), !text.isEmpty else { continue }
+            guard WebAddress(text) != nil else { throw invalid(name, object, expected: "an http or https URL") }
+            metadata[name] = .string(text)
+        }
+        if let contacts = try list("contacts", object) { metadata["contacts"] = .array(contacts.map { .string($0) }) }
+        let grants = try ClientDescription.grants(object)
+        metadata["redirect_uris"] = try ClientDescription.redirectURIs(object, grants, policy, &metadata)
+        metadata["grant_types"] = .array(grants.map { .string($0) })
+        metadata["response_types"] = try ClientDescription.responseTypes(object, grants, policy)
+        metadata["token_endpoint_auth_method"] = try ClientDescription.method(object, isDocument, &metadata)
+        if let uris = try list("post_logout_redirect_uris", object) {
+            if let other = uris.first(where: { !isAddress($0) }) { throw ClientDescription.badAddress(other) }
+            metadata["post_logout_redirect_uris"] = .array(uris.map { .string($0) })
+        }
+        if let subject = try text("subject_type", object) {
+            guard ClientMetadata.Subject(rawValue: subject) != nil else {
+                throw invalid("subject_type", object, expected: "\"public\" or \"pairwise\"")
+            }
+            metadata["subject_type"] = .string(subject)
+        }
+        for name in ClientDescription.algorithms {
+            guard let text = try text(name, object) else { continue }
+            guard ClientMetadata.algorithms.contains(text) else {
+                throw invalid(name, object, expected: "one that the discovery document lists")
+            }
+            metadata[name] = .string(text)
+        }
+        self.metadata = metadata
+    }
+
+    /// What was checked when it was kept.
+    init(kept metadata: JSONValue) { self.metadata = metadata.object ?? JSONObject() }
+}
+
+// MARK: - Members
+
+extension ClientDescription {
+    /// What every issuer here knows. Others are left out, as RFC 7591 section 2 allows.
+    private static let knownGrants = [
+        "authorization_code", "implicit", "refresh_token", "client_credentials", DeviceAuthorization.grantType,
+        TokenExchange.grantType,
+    ]
+
+    private static func grants(_ object: JSONObject) throws(OAuthRefusal) -> [String] {
+        let asked = try list("grant_types", object) ?? ["authorization_code"]
+        let grants = knownGrants.filter(asked.contains)
+        guard grants.isEmpty else { return grants }
+        throw invalid(
+            received: "grant_types \(asked.map { Diagnosis.quote($0) }.joined(separator: ", "))",
+            expected: "one of grant_types_supported in the discovery document", "ask for what the issuer has")
+    }
+
+    private static func responseTypes(
+        _ object: JSONObject, _ grants: [String], _ policy: ServerPolicy
+    ) throws(OAuthRefusal) -> JSONValue {
+        let redirects = grants.contains("authorization_code") || grants.contains("implicit")
+        let asked = try list("response_types", object) ?? (grants.contains("authorization_code") ? ["code"] : [])
+        for text in asked {
+            let types = AuthorizationParameters.responseType(text)
+            guard policy.responseTypes.contains(types) else {
+                throw invalid(
+                    received: "response_types with \(Diagnosis.quote(text))",
+                    expected: policy.responseTypes.map { Diagnosis.quote($0.sorted().joined(separator: " ")) }
+                        .joined(separator: ", "), "ask for what the issuer has")
+            }
+            // The table of https://datatracker.ietf.org/doc/html/rfc7591#section-2.1
+            let needed = types.contains("code") ? "authorization_code" : "implicit"
+            guard grants.contains(needed) else {
+                throw invalid(
+                    received: "response_types with \(Diagnosis.quote(text)), and grant_types without it",
+                    "name \"\(needed)\" in grant_types, or leave the response type out")
+            }
+        }
+        guard redirects || asked.isEmpty else { throw invalid("response_types needs a grant type that redirects") }
+        return .array(asked.map { .string($0) })
+    }
+
+    /// The default is that of RFC 7591, also where the client would rather be public: MCP's clients ask for `none`.
+    private static func method(
+        _ object: JSONObject, _ isDocument: Bool, _ metadata: inout JSONObject
+    ) throws(OAuthRefusal) -> JSONValue {
+        let name = "token_endpoint_auth_method"
+        let fallback: ClientAuthenticationMethod = isDocument ? .none : .clientSecretBasic
+        let text = try text(name, object) ?? fallback.rawValue
+        let allowed = ClientAuthenticationMethod.allCases.filter {
+            !isDocument || [.none, .privateKeyJWT].contains($0)
+        }
+        guard let method = allowed.first(where: { $0.rawValue == text }) else {
+            throw invalid(name, object, expected: allowed.map(\.rawValue).joined(separator: ", "))
+        }
+        guard object["jwks_uri"] == nil else {
+            throw invalid("jwks_uri isn't fetched here: send the keys themselves in jwks")
+        }
+        if let keys = object["jwks"], !keys.isNull {
+            for key in keys["keys"]?.array ?? [] {
+                do throws(KeyError) { _ = try Key(jwk: key) } catch {
+                    throw invalid("jwks has a key that can't be used: \(error.description)")
+                }
+            }
+            metadata["jwks"] = keys
+        }
+        guard method != .privateKeyJWT || !(metadata["jwks"]?["keys"]?.array ?? []).isEmpty else {
+            throw invalid("private_key_jwt needs the client's public keys: send them in jwks")
+        }
+        return .string(text)
+    }
+
+    private static func redirectURIs(
+        _ object: JSONObject, _ grants: [String], _ policy: ServerPolicy, _ metadata: inout JSONObject
+    ) throws(OAuthRefusal) -> JSONValue? {
+        let uris = try list("redirect_uris", object) ?? []
+        let needsOne = grants.contains("authorization_code") || grants.contains("implicit")
+        guard !uris.isEmpty || !needsOne else {
+            throw refusal("invalid_redirect_uri", "redirect_uris is missing: grant types that redirect need one")
+        }
+        guard uris.count <= addressLimit else {
+            throw refusal("invalid_redirect_uri", "there are more than \(addressLimit) redirect_uris: register fewer")
+        }
+        if let other = uris.first(where: { !isAddress($0) }) { throw badAddress(other) }
+        let type = try text("application_type", object)
+        guard type == nil || type == "native" || type == "web" else {
+            throw invalid("application_type", object, expected: "\"native\" or \"web\"")
+        }
+        // Without it, OpenID Connect takes "web". RFC 7591 has no such member, and clients that don't know it register loopback
+        // addresses.
+        let isNative =
+            type.map { $0 == "native" } ?? (!policy.defaultsToWeb && !uris.isEmpty && uris.allSatisfy(isLocal))
+        for uri in uris { try check(uri, isNative: isNative, isStated: type != nil) }
+        metadata["application_type"] = .string(isNative ? "native" : "web")
+        return uris.isEmpty ? nil : .array(uris.map { .string($0) })
+    }
+
+    /// The rules of OpenID Connect Registration for `application_type`. A native app may have an https URL that it claims, as
+    /// <https://datatracker.ietf.org/doc/html/rfc8252#section-7.2> has it.
+    private static func check(_ uri: String, isNative: Bool, isStated: Bool) throws(OAuthRefusal) {
+        let address = WebAddress(uri)
+        let isWeb = address?.scheme == "http" || address?.scheme == "https"
+        let told = isStated ? "" : ", which it is without application_type"
+        if isNative {
+            guard address?.scheme == "http", address?.isLoopback == false else { return }
+            throw OAuthRefusal(
+                "invalid_redirect_uri",
+                Diagnosis(
+                    received: "redirect URI \(Diagnosis.quote(uri)) of a native client",
+                    expected: "a scheme of the app's own, https, or http at localhost, 127.0.0.1 or [::1]",
+                    "register an address of this machine"))
+        }
+        guard !isWeb || address?.scheme != "https" else { return }
+        throw OAuthRefusal(
+            "invalid_redirect_uri",
+            Diagnosis(
+                received: "redirect URI \(Diagnosis.quote(uri)) of a web client\(told)", expected: "https",
+                "send \"application_type\": \"native\" for an app on somebody's machine, or register an https URL"))
+    }
+
+    /// A scheme of an app's own, or an address of this machine.
+    private static func isLocal(_ uri: String) -> Bool {
+        guard let address = WebAddress(uri), address.scheme == "http" || address.scheme == "https" else { return true }
+        return address.isLoopback
+    }
+
+    fileprivate static func badAddress(_ uri: String) -> OAuthRefusal {
+        OAuthRefusal(
+            "invalid_redirect_uri",
+            Diagnosis(
+                received: "redirect URI \(Diagnosis.quote(uri))",
+                expected: "an absolute URI without a fragment or a wildcard", "register the address itself"))
+    }
+
+    fileprivate static func refusal(_ name: String, _ reason: String) -> OAuthRefusal {
+        OAuthRefusal(name, Diagnosis(reason))
+    }
+}
+
+/// Whether a browser may be sent there.
+private func isAddress(_ uri: String) -> Bool {
+    RegisteredRedirectURI.rule.holds(uri) && !uri.contains("*") && !RegisteredRedirectURI.runsScript(uri)
+}
+
+private func invalid(received: String? = nil, expected: String? = nil, _ advice: String) -> OAuthRefusal {
+    OAuthRefusal("invalid_client_metadata", Diagnosis(received: received, expected: expected, advice))
+}
+
+private func invalid(_ name: String, _ object: JSONObject, expected: String) -> OAuthRefusal {
+    let found = object[name].map { $0.string.map { Diagnosis.quote($0) } ?? $0.kindName } ?? "none"
+    return invalid(received: "\(name) \(found)", expected: expected, "see RFC 7591 section 2")
+}
+
+/// `nil` where it is left out, or null.
+private func text(_ name: String, _ object: JSONObject) throws(OAuthRefusal) -> String? {
+    guard let value = object[name], !value.isNull else { return nil }
+    guard let text = value.string else { throw invalid(name, object, expected: "a string") }
+    return text
+}
+
+private func list(_ name: String, _ object: JSONObject) throws(OAuthRefusal) -> [String]? {
+    guard let value = object[name], !value.isNull else { return nil }
+    guard let items = value.array, items.allSatisfy({ $0.string != nil }) else {
+        throw invalid(name, object, expected: "an array of strings")
+    }
+    return items.compactMap(\.string)
+}
+
+// MARK: - As a client
+
+extension ClientDescription {
+    private func texts(_ name: String) -> [String] { metadata[name]?.array?.compactMap(\.string) ?? [] }
+
+    var redirectURIs: [String] { texts("redirect_uris") }
+    package var name: String? { metadata["client_name"]?.string.flatMap { $0.isEmpty ? nil : $0 } }
+    var authenticationMethod: ClientAuthenticationMethod {
+        metadata["token_endpoint_auth_method"]?.string.flatMap { ClientAuthenticationMethod(rawValue: $0) } ?? .none
+    }
+    /// Whether the server has to make a secret for it.
+    var needsSecret: Bool {
+        [.clientSecretBasic, .clientSecretPost, .clientSecretJWT].contains(authenticationMethod)
+    }
+
+    /// The client that it describes. Its access tokens are JSON Web Tokens, which any resource can check, and people are asked for
+    /// their consent, because nobody else has looked at the client.
+    ///
+    /// The scopes that it has registered don't limit what it may ask for: clients learn of further ones later.
+    package func client(_ id: String, secret: String?) -> ClientMetadata {
+        var seed = JSONObject([
+            ("clientID", .string(id)), ("name", .string(name ?? id)),
+            ("redirectURIs", .array(redirectURIs.map { .string(ClientDescription.anyPort($0)) })),
+            ("postLogoutRedirectURIs", metadata["post_logout_redirect_uris"] ?? []),
+            ("tokenEndpointAuthMethod", .string(authenticationMethod.rawValue)),
+            ("grantTypes", metadata["grant_types"] ?? []), ("consent", true), ("accessToken", "jwt"),
+        ])
+        seed["responseTypes"] = metadata["response_types"]
+        seed["clientSecret"] = secret.map { .string($0) }
+        seed["jwks"] = metadata["jwks"]
+        seed["subject"] = metadata["subject_type"]
+        seed["idTokenAlgorithm"] = metadata["id_token_signed_response_alg"]
+        seed["userInfoAlgorithm"] = metadata["userinfo_signed_response_alg"]
+        return ClientMetadata(reading: .object(seed))
+    }
+
+    /// A loopback address is good with any port: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.3>.
+    private static func anyPort(_ uri: String) -> String {
+        guard let address = WebAddress(uri), address.scheme == "http", address.isLoopback else { return uri }
+        let host = address.host.contains(":") ? "[\(address.host)]" : address.host
+        return "http://\(host):*\(address.rest)"
+    }
+}

@@ -1,0 +1,166 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+
+// https://datatracker.ietf.org/doc/html/rfc7591#section-3 and https://datatracker.ietf.org/doc/html/rfc7592#section-2
+
+extension AuthorizationServer {
+    /// A client registers itself.
+    package func register(_ exchange: Exchange) -> Response {
+        do throws(OAuthRefusal) {
+            if policy.registration == .token { try checkInitialToken(exchange) }
+            let description = try ClientDescription(reading: try registrationBody(exchange), for: policy)
+            let row = exchange.world.update { tables -> DynamicClient? in
+                // The limit is checked where it is kept.
+                guard tables.count(DynamicClient.self) < DynamicClient.limit else { return nil }
+                let row = DynamicClient(
+                    realm: realm, clientID: Base64URL.encode(tables.random.bytes(18)),
+                    secret: description.needsSecret ? Base64URL.encode(tables.random.bytes(32)) : nil,
+                    registrationToken: Base64URL.encode(tables.random.bytes(32)), issued: tables.now,
+                    metadata: .object(description.metadata))
+                tables.put(row)
+                return row
+            }
+            guard let row else {
+                throw OAuthRefusal(
+                    "temporarily_unavailable",
+                    Diagnosis(
+                        "this world has \(DynamicClient.limit) clients that have registered, which is the limit: remove some "
+                            + "(DELETE openid/clients), or reset it"))
+            }
+            return answer(row, exchange, status: 201)
+        } catch { return error.response }
+    }
+
+    /// A client reads its registration.
+    package func readRegistration(_ exchange: Exchange) -> Response {
+        do throws(OAuthRefusal) { return answer(try registration(of: exchange), exchange) } catch {
+            return error.bearerResponse
+        }
+    }
+
+    /// A client replaces its registration. Everything that it leaves out is as if it had never said it.
+    package func changeRegistration(_ exchange: Exchange) -> Response {
+        let known: DynamicClient
+        do throws(OAuthRefusal) { known = try registration(of: exchange) } catch { return error.bearerResponse }
+        do throws(OAuthRefusal) {
+            let body = try registrationBody(exchange)
+            try check(body, against: known)
+            let description = try ClientDescription(reading: body, for: policy)
+            guard description.needsSecret == (known.secret != nil) else {
+                throw OAuthRefusal(
+                    "invalid_client_metadata",
+                    Diagnosis("token_endpoint_auth_method can't begin or end to need a secret: register a new client"))
+            }
+            let changed = exchange.world.update { tables -> DynamicClient? in
+                guard var row = tables.find(DynamicClient.self, known.key) else { return nil }
+                row.metadata = .object(description.metadata)
+                tables.put(row)
+                return row
+            }
+            guard let changed else { return goneRegistration.bearerResponse }
+            return answer(changed, exchange)
+        } catch { return error.response }
+    }
+
+    /// A client ends its registration.
+    package func endRegistration(_ exchange: Exchange) -> Response {
+        do throws(OAuthRefusal) {
+            let known = try registration(of: exchange)
+            guard exchange.world.update({ $0.pop(DynamicClient.self, known.key) }) != nil else {
+                throw goneRegistration
+            }
+            return Response(status: 204, headers: [(name: "Cache-Control", value: "no-store")])
+        } catch { return error.bearerResponse }
+    }
+
+    // MARK: - What is sent
+
+    private func registrationBody(_ exchange: Exchange) throws(OAuthRefusal) -> JSONValue {
+        let body = exchange.request.body
+        guard body.count <= ClientDescription.sizeLimit else {
+            throw OAuthRefusal(
+                "invalid_client_metadata",
+                Diagnosis(
+                    received: "\(body.count) bytes", expected: "at most \(ClientDescription.sizeLimit)",
+                    "describe the client in fewer words"))
+        }
+        guard let json = exchange.request.jsonBody else {
+            throw OAuthRefusal(
+                "invalid_client_metadata",
+                Diagnosis(
+                    received: exchange.request.header("Content-Type").map { "a body of type \(Diagnosis.quote($0))" }
+                        ?? "a body without Content-Type", expected: "a JSON object",
+                    "send the client's metadata as JSON (RFC 7591 section 3.1)"))
+        }
+        return json
+    }
+
+    private func checkInitialToken(_ exchange: Exchange) throws(OAuthRefusal) {
+        let sent = exchange.request.accessToken()
+        guard let sent, constantTimeEquals(Array(sent.utf8), Array(policy.registrationToken.utf8)) else {
+            var refusal = OAuthRefusal(
+                "invalid_token",
+                Diagnosis(
+                    received: sent == nil ? "no access token" : "another access token",
+                    expected: "the issuer's registrationToken",
+                    "this issuer registers whom it knows (\"registration\": \"token\"): send Authorization: Bearer"))
+            refusal.challenge = sent == nil ? "Bearer" : "Bearer error=\"invalid_token\""
+            throw refusal
+        }
+    }
+
+    /// <https://datatracker.ietf.org/doc/html/rfc7592#section-2.2>
+    private func check(_ body: JSONValue, against known: DynamicClient) throws(OAuthRefusal) {
+        func refuse(_ reason: String) -> OAuthRefusal { OAuthRefusal("invalid_client_metadata", Diagnosis(reason)) }
+        guard body["client_id"]?.string == known.clientID else { throw refuse("client_id must be the client's own") }
+        let own = [
+            "registration_access_token", "registration_client_uri", "client_secret_expires_at", "client_id_issued_at",
+        ]
+        if let name = own.first(where: { body[$0] != nil }) {
+            throw refuse("\(name) is the server's to say: leave it out")
+        }
+        if let secret = body["client_secret"], secret.string != known.secret {
+            throw refuse("client_secret can't be changed by the client: send the present one, or none")
+        }
+    }
+
+    private var goneRegistration: OAuthRefusal {
+        OAuthRefusal("invalid_token", Diagnosis("the client isn't registered any more"))
+    }
+
+    /// The registration that the address names, if the token is its own.
+    private func registration(of exchange: Exchange) throws(OAuthRefusal) -> DynamicClient {
+        let id = exchange.parameters["client"] ?? ""
+        guard let token = exchange.request.accessToken() else {
+            throw OAuthRefusal(
+                "invalid_token", Diagnosis("there is no token: send registration_access_token as Authorization: Bearer")
+            )
+        }
+        let row = exchange.world.read { $0.find(DynamicClient.self, DynamicClient.key(id, at: realm)) }
+        // RFC 7592 section 2: a client that isn't there is refused like a token that isn't.
+        guard let row else { throw goneRegistration }
+        guard constantTimeEquals(Array(token.utf8), Array(row.registrationToken.utf8)) else {
+            throw OAuthRefusal(
+                "invalid_token", Diagnosis("the token isn't the registration_access_token of this client"))
+        }
+        return row
+    }
+
+    // MARK: - What is answered
+
+    private func answer(_ row: DynamicClient, _ exchange: Exchange, status: Int = 200) -> Response {
+        var body = JSONObject([
+            ("client_id", .string(row.clientID)), ("client_id_issued_at", .numericDate(row.issued)),
+        ])
+        if let secret = row.secret {
+            body["client_secret"] = .string(secret)
+            body["client_secret_expires_at"] = 0
+        }
+        body["registration_access_token"] = .string(row.registrationToken)
+        body["registration_client_uri"] = .string(url("\(policy.paths.registration)/\(row.clientID)", exchange))
+        for (name, value) in row.description.metadata.members { body[name] = value }
+        return OAuthRefusal.json(.object(body), status: status)
+    }
+}

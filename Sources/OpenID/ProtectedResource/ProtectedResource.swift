@@ -1,0 +1,122 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import ModelContextProtocol
+import OAuth
+
+/// A resource that takes an issuer's access tokens: a server of the Model Context Protocol at `/mcp/ID`, for clients that have no
+/// other to be tried against.
+///
+/// It asks for what <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization> and its predecessors ask of MCP
+/// servers. It is at the daemon's own name, as the short addresses of issuers are.
+struct ProtectedResource: Sendable {
+    /// The issuer at which it is.
+    let issuer: Issuer
+    /// Those whose tokens it takes.
+    let authorizationServers: [Issuer]
+    /// Whether a client that looks for metadata without a path finds this one's.
+    let isFirst: Bool
+
+    /// Where metadata is: <https://datatracker.ietf.org/doc/html/rfc9728#section-3>.
+    static let metadataPath = "/.well-known/oauth-protected-resource"
+
+    init(at issuer: Issuer, among all: [Issuer]) {
+        self.issuer = issuer
+        let named = issuer.resource.authorizationServers.compactMap { id in all.first { $0.id == id } }
+        authorizationServers = named.isEmpty ? [issuer] : named
+        isFirst = all.first?.id == issuer.id
+    }
+
+    var path: String { "/mcp/\(issuer.id)" }
+    var policy: ResourcePolicy { issuer.resource }
+
+    /// Its identifier: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
+    func identifier(_ exchange: Exchange) -> String { exchange.address.ownBase + path }
+
+    /// The issuer as the resource's clients find it: by its short address, unless it has one name for all.
+    func identifier(of server: Issuer, _ exchange: Exchange) -> String {
+        server.followsRequest ? exchange.address.ownBase + server.alias.prefix : server.identifier(exchange)
+    }
+
+    var operations: [Operation] {
+        let bearers = OperationTraits.Errors(["invalid_token", "insufficient_scope"]) { [self] order, exchange in
+            let scopes = order.name == "insufficient_scope" ? policy.allScopes : policy.scopes
+            return refusal(
+                OAuthRefusal(order.name, description: order.description, order.diagnosis), scopes, in: exchange)
+        }
+        // RFC 9728 puts the resource's path behind its own; some clients append instead.
+        let places =
+            [ProtectedResource.metadataPath + path, path + ProtectedResource.metadataPath]
+            + (isFirst ? [ProtectedResource.metadataPath] : [])
+        let metadata = places.map { place in
+            Operation("GET", [], place, cors: .any) { document($0) }
+        }
+        let post = Operation("POST", [], path, cors: .any, keys: keys, .api(bearers)) { exchange in answer(exchange) }
+        // There is nothing to listen to, and no session to end.
+        let others = ["GET", "DELETE"].map { method in
+            Operation(method, [], path, cors: .any, keys: keys, .api(bearers)) { exchange in
+                do throws(Refusal) { _ = try access(exchange) } catch { return error.response }
+                return Response(
+                    status: 405, headers: [(name: "Allow", value: "POST"), (name: "Cache-Control", value: "no-store")]
+                ).diagnosed(
+                    Diagnosis("the resource sends nothing on its own and keeps no sessions: send messages by POST"))
+            }
+        }
+        return metadata + [post] + others
+    }
+
+    private var keys: [KeyOwner] { authorizationServers.map(\.owner) }
+
+    static func endpointNames(of issuer: Issuer) -> [String: String] {
+        let path = "/mcp/\(issuer.id)"
+        return [
+            "GET \(metadataPath)\(path)": "the metadata of the protected resource",
+            "POST \(path)": "a message to the protected resource",
+        ]
+    }
+
+    // MARK: - Metadata
+
+    private func document(_ exchange: Exchange) -> Response {
+        let servers = authorizationServers.map { JSONValue.string(identifier(of: $0, exchange)) }
+        let body = JSONObject([
+            ("resource", .string(identifier(exchange))), ("authorization_servers", .array(servers)),
+            ("scopes_supported", .array(policy.scopes.map { .string($0) })), ("bearer_methods_supported", ["header"]),
+            ("resource_name", .string("\(issuer.name)'s protected resource")),
+        ])
+        return Response(status: 200, contentType: "application/json", body: JSONValue.object(body).serialized())
+    }
+
+    func metadataURL(_ exchange: Exchange) -> String {
+        exchange.address.ownBase + ProtectedResource.metadataPath + path
+    }
+
+    // MARK: - Messages
+
+    private func answer(_ exchange: Exchange) -> Response {
+        do throws(Refusal) {
+            let access = try access(exchange)
+            let request = exchange.request
+            let headers = PostedMessage.Headers(
+                revision: request.header("MCP-Protocol-Version"), method: request.header("Mcp-Method"),
+                name: request.header("Mcp-Name"))
+            let message: PostedMessage
+            do throws(PostedMessage.Answer) { message = try PostedMessage(request.body, headers) } catch {
+                return json(error).diagnosed(
+                    Diagnosis("the body isn't a message of the protocol: send one of JSON-RPC 2.0"))
+            }
+            if message.calledTool == ResourceTools.writeNote { try expect(policy.writeScope, access, exchange) }
+            return json(message.answer(as: ResourceTools.identity, tools: ResourceTools.all(access)))
+        } catch { return error.response }
+    }
+
+    private func json(_ answer: PostedMessage.Answer) -> Response {
+        guard let body = answer.body else { return Response(status: answer.status) }
+        let response = Response(
+            status: answer.status, contentType: "application/json",
+            headers: [(name: "Cache-Control", value: "no-store")],
+            body: body.serialized())
+        guard answer.status >= 400 else { return response }
+        return response.diagnosed(Diagnosis(body["error"]?["message"]?.string ?? "the message can't be answered"))
+    }
+}

@@ -1,0 +1,180 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
+import Time
+
+/// What an access token allows at a protected resource.
+struct ResourceAccess: Sendable {
+    let issuer: String
+    let client: String
+    /// `nil` where a client acts for itself.
+    let account: Account?
+    let subject: String
+    let scopes: [String]
+    let expires: Instant?
+}
+
+extension ProtectedResource {
+    /// An answer in place of the resource's own.
+    struct Refusal: Error {
+        let response: Response
+    }
+
+    /// Checks the access token: whose it is, that it works, for whom it is meant, and what every request needs.
+    func access(_ exchange: Exchange) throws(Refusal) -> ResourceAccess {
+        let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
+        guard words.count == 2, words[0].lowercased() == "bearer" else {
+            // RFC 6750 section 3.1: the refusal of a request without a token names no error.
+            throw Refusal(response: challenge(words.isEmpty ? nil : String(words[0]), exchange))
+        }
+        let text = String(words[1])
+        do throws(OAuthRefusal) {
+            let access = try access(text, exchange)
+            for scope in policy.scopes { try check(scope, access) }
+            return access
+        } catch {
+            throw Refusal(response: refusal(error, policy.scopes, in: exchange))
+        }
+    }
+
+    /// Refuses a token that lacks a scope that one call needs. The challenge names all that the call needs.
+    func expect(_ scope: String, _ access: ResourceAccess, _ exchange: Exchange) throws(Refusal) {
+        do throws(OAuthRefusal) { try check(scope, access) } catch {
+            throw Refusal(response: refusal(error, policy.allScopes, in: exchange))
+        }
+    }
+
+    private func check(_ scope: String, _ access: ResourceAccess) throws(OAuthRefusal) {
+        guard !access.scopes.contains(scope) else { return }
+        throw OAuthRefusal(
+            "insufficient_scope",
+            Diagnosis(
+                received: "a token for \(access.scopes.isEmpty ? "no scope" : access.scopes.joined(separator: " "))",
+                expected: scope,
+                "ask for the scopes of the challenge beside those that you have, once, and send the request again"))
+    }
+
+    private func access(_ text: String, _ exchange: Exchange) throws(OAuthRefusal) -> ResourceAccess {
+        guard text.contains(".") else { return try access(opaque: text, exchange) }
+        let signed = authorizationServers.lazy.compactMap { server in
+            server.signedClaims(of: text, type: "at+jwt", in: exchange).map { (server, $0) }
+        }.first
+        guard let (server, claims) = signed else {
+            throw invalid(
+                "it isn't signed by a key that the authorization server publishes now: keys have rotated, the issuer has moved, or it "
+                    + "isn't an access token")
+        }
+        return try access(server, claims, exchange)
+    }
+
+    /// A JSON Web Token is judged by what it says (<https://datatracker.ietf.org/doc/html/rfc9068#section-4>), and then by whether it
+    /// was revoked.
+    private func access(
+        _ server: Issuer, _ claims: JSONObject, _ exchange: Exchange
+    ) throws(OAuthRefusal) -> ResourceAccess {
+        let (issuer, now) = (identifier(of: server, exchange), exchange.world.now)
+        guard claims["iss"]?.string == issuer else {
+            throw invalid(
+                received: "iss \(Diagnosis.quote(claims["iss"]?.string ?? "missing"))",
+                expected: Diagnosis.quote(issuer),
+                "get a token from the authorization server that the metadata names, by that address")
+        }
+        guard let expires = claims["exp"]?.numericDate, expires > now else {
+            throw invalid("it has expired: refresh it")
+        }
+        try checkAudience(claims["aud"].map { $0.array ?? [$0] }?.compactMap(\.string) ?? [], exchange)
+        let key = Issuer.jwtPrefix + (claims["jti"]?.string ?? "")
+        let known = try known(key, at: server, exchange)
+        let scopes = (claims["scope"]?.string ?? "").split(separator: " ").map(String.init)
+        return ResourceAccess(
+            issuer: issuer, client: known.client.clientID, account: known.account,
+            subject: claims["sub"]?.string ?? "", scopes: scopes, expires: expires)
+    }
+
+    /// Of any other token, its issuer knows what it stands for.
+    private func access(opaque text: String, _ exchange: Exchange) throws(OAuthRefusal) -> ResourceAccess {
+        let grant = exchange.world.read { tables in
+            tables.find(Token<OpenIDGrant>.self, text).flatMap { tables.find(OpenIDGrant.self, $0.grant) }
+        }
+        guard let server = grant.flatMap({ grant in authorizationServers.first { $0.id == grant.issuer } }) else {
+            let reason =
+                grant.map { "the issuer \(Diagnosis.quote($0.issuer)) gave it out, whose tokens aren't taken here" }
+                ?? exchange.reason(againstUsing: text, .access, OpenIDGrant.self)
+            throw invalid(reason)
+        }
+        // A JSON Web Token's identifier is no token by itself.
+        let known = try known(server.rowKey(of: text, in: exchange), at: server, exchange)
+        try checkAudience(known.token.details.audience, exchange)
+        return ResourceAccess(
+            issuer: identifier(of: server, exchange), client: known.client.clientID, account: known.account,
+            subject: known.account.map { server.subject(of: $0, for: known.client) } ?? known.client.clientID,
+            scopes: known.token.details.scopes, expires: known.token.expires)
+    }
+
+    private struct Known: Sendable {
+        let token: Token<OpenIDGrant>
+        let client: ClientMetadata
+        let account: Account?
+    }
+
+    private func known(_ key: String, at server: Issuer, _ exchange: Exchange) throws(OAuthRefusal) -> Known {
+        let found = exchange.world.read { tables -> (Token<OpenIDGrant>, OpenIDGrant, Account?)? in
+            guard let token = tables.find(Token<OpenIDGrant>.self, key), token.kind == .access,
+                !token.hasExpired(at: tables.now), let grant = tables.find(OpenIDGrant.self, token.grant)
+            else { return nil }
+            return (token, grant, tables.account(grant.account))
+        }
+        guard let (token, grant, account) = found, grant.account.isEmpty || account != nil else {
+            throw invalid(exchange.reason(againstUsing: key, .access, OpenIDGrant.self))
+        }
+        guard let client = server.client(grant.client, in: exchange.world) else {
+            throw invalid("the client isn't registered any more: register again")
+        }
+        return Known(token: token, client: client, account: account)
+    }
+
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-handling>
+    private func checkAudience(_ audience: [String], _ exchange: Exchange) throws(OAuthRefusal) {
+        let own = identifier(exchange)
+        guard !audience.contains(where: { $0 == own || $0 == "\(own)/" }) else { return }
+        throw invalid(
+            received: "aud \(audience.map { Diagnosis.quote($0) }.joined(separator: ", "))",
+            expected: Diagnosis.quote(own),
+            "send resource=\(own) with the authorization request and with each token request (RFC 8707)")
+    }
+
+    private func invalid(received: String? = nil, expected: String? = nil, _ reason: String) -> OAuthRefusal {
+        OAuthRefusal(
+            "invalid_token",
+            Diagnosis(received: received, expected: expected, "the access token doesn't work: \(reason)"))
+    }
+
+    // MARK: - Challenges
+
+    /// <https://datatracker.ietf.org/doc/html/rfc9728#section-5.1> and <https://datatracker.ietf.org/doc/html/rfc6750#section-3>
+    func refusal(_ refusal: OAuthRefusal, _ scopes: [String], in exchange: Exchange) -> Response {
+        var refusal = refusal
+        refusal.challenge =
+            "Bearer error=\"\(refusal.name)\", error_description=\"\(refusal.description)\", \(parameters(scopes, exchange))"
+        return refusal.response
+    }
+
+    private func challenge(_ scheme: String?, _ exchange: Exchange) -> Response {
+        let diagnosis = Diagnosis(
+            received: scheme.map { "Authorization: \(Diagnosis.quote($0, limit: 20))" },
+            "there is no access token: read the metadata that WWW-Authenticate names, sign in, and send Authorization: Bearer"
+        )
+        return Response(
+            status: 401,
+            headers: [
+                (name: "WWW-Authenticate", value: "Bearer \(parameters(policy.scopes, exchange))"),
+                (name: "Cache-Control", value: "no-store"),
+            ]
+        ).diagnosed(diagnosis)
+    }
+
+    private func parameters(_ scopes: [String], _ exchange: Exchange) -> String {
+        "scope=\"\(scopes.joined(separator: " "))\", resource_metadata=\"\(metadataURL(exchange))\""
+    }
+}
