@@ -8,6 +8,7 @@ struct AnswerHeader {
     }
 
     let status: Int
+    let headers: [(name: String, value: String)]
     private let framing: Framing
     /// Where the body begins.
     private let start: Int
@@ -21,6 +22,11 @@ struct AnswerHeader {
         let words = lines.first?.split(separator: " ") ?? []
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]), (100...599).contains(status)
         else { throw OutgoingRequest.Failure(description: "what came isn't an HTTP answer") }
+        headers = lines.dropFirst().compactMap { line in
+            line.firstIndex(of: ":").map { colon in
+                (name: String(line[..<colon]), value: String(line[line.index(after: colon)...].drop { $0 == " " }))
+            }
+        }
         let fields = lines.dropFirst().map { $0.lowercased() }
         if fields.contains(where: { $0.hasPrefix("transfer-encoding:") && $0.hasSuffix("chunked") }) {
             framing = .chunked

@@ -5,6 +5,7 @@ import ClientConnection
 package enum OutgoingRequest {
     package struct Answer: Sendable {
         package let status: Int
+        package let headers: [(name: String, value: String)]
         package let body: [UInt8]
     }
 
@@ -20,10 +21,12 @@ package enum OutgoingRequest {
     /// What it calls itself. The control API refuses it: a message to a client's server must not order anything.
     package static let userAgent = "Understudy/outgoing"
 
-    /// Blocks its thread until the answer is there, at most `seconds`. Of the answer, header included, `limit` bytes are read.
+    /// Blocks its thread until the answer is there, at most `seconds`. Of the answer, header included, `limit` bytes are read. Without
+    /// `isVerified`, any certificate will do.
     package static func send(
         _ method: String, to url: String, contentType: String? = nil, headers: [(name: String, value: String)] = [],
-        body: [UInt8] = [], seconds: Int = 10, limit: Int = answerLimit
+        body: [UInt8] = [], seconds: Int = 10, limit: Int = answerLimit,
+        isVerified: Bool = true
     ) throws(Failure) -> Answer {
         let target = try Target(url)
         var head = "\(method) \(target.path) HTTP/1.1\r\nHost: \(target.authority)\r\nConnection: close\r\n"
@@ -32,15 +35,16 @@ package enum OutgoingRequest {
         if let contentType { head += "Content-Type: \(contentType)\r\n" }
         for header in headers { head += "\(header.name): \(header.value)\r\n" }
         let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
-        return try exchange(Array((head + "\r\n").utf8) + body, with: target, until: deadline, limit: limit)
+        return try exchange(Array((head + "\r\n").utf8) + body, with: target, until: deadline, limit: limit, isVerified)
     }
 
     private static func exchange(
-        _ message: [UInt8], with target: Target, until deadline: ContinuousClock.Instant, limit: Int
+        _ message: [UInt8], with target: Target, until deadline: ContinuousClock.Instant, limit: Int,
+        _ isVerified: Bool
     ) throws(Failure) -> Answer {
         let connection = ClientConnection(
             try ClientSocket(host: target.host, port: target.port, title: target.authority, deadline: deadline))
-        if target.isSecure { try connection.startTLS(host: target.host, isVerified: true, until: deadline) }
+        if target.isSecure { try connection.startTLS(host: target.host, isVerified: isVerified, until: deadline) }
         try connection.write(message, until: deadline)
         var received: [UInt8] = []
         var header: AnswerHeader?
@@ -54,12 +58,12 @@ package enum OutgoingRequest {
                 guard header != nil || received.count <= headerLimit else { break }
             }
             if let header, let body = header.body(in: received, isWhole: false) {
-                return Answer(status: header.status, body: body)
+                return Answer(status: header.status, headers: header.headers, body: body)
             }
         }
         guard let header, let body = header.body(in: received, isWhole: true) else {
             throw Failure(description: "\(target.authority) gave no HTTP answer")
         }
-        return Answer(status: header.status, body: body)
+        return Answer(status: header.status, headers: header.headers, body: body)
     }
 }

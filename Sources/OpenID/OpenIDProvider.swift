@@ -130,18 +130,39 @@ extension Issuer {
                 }
             }
         }
+        // Where clients may have documents, the client's is at hand before the endpoint runs.
+        func knowing(
+            _ endpoint: String, _ traits: OperationTraits, _ methods: [String] = ["POST"], cors: Operation.CORS = .any,
+            _ respond: @escaping @Sendable (Issuer, Exchange) -> Response
+        ) -> [Operation] {
+            guard policy.clientMetadataDocuments else { return at(endpoint, traits, methods, cors: cors, respond) }
+            let begins = endpoint != endpoints.token
+            return addresses(of: endpoint).flatMap { path in
+                methods.map { method in
+                    Operation(method, hosts, path, cors: cors, keys: [owner], traits) { exchange async in
+                        do throws(OAuthRefusal) {
+                            let issuer = try issuer(exchange)
+                            try await issuer.fetchClient(of: exchange, refreshes: begins)
+                            return respond(issuer, exchange)
+                        } catch {
+                            return traits.authorizes ? response(to: .page(error)) : error.response
+                        }
+                    }
+                }
+            }
+        }
         var all = paths.flatMap { place in metadataOperations(at: place, of: issuer) }
         all += at(endpoints.keys, .keySet(owner), ["GET"]) { $0.keySet($1) }
-        all += at(endpoints.authorization, authorization, ["GET"], cors: .none) {
+        all += knowing(endpoints.authorization, authorization, ["GET"], cors: .none) {
             $0.authorize($1, $1.request.queryForm)
         }
-        all += at(endpoints.authorization, authorization, cors: .none) { $0.authorizeByPost($1) }
-        all += at(endpoints.pushedRequest, device) { $0.push($1) }
-        all += at(endpoints.token, token) { $0.token($1) }
+        all += knowing(endpoints.authorization, authorization, cors: .none) { $0.authorizeByPost($1) }
+        all += knowing(endpoints.pushedRequest, device) { $0.push($1) }
+        all += knowing(endpoints.token, token) { $0.token($1) }
         all += at(endpoints.userInfo, userInfo, ["GET", "POST"]) { $0.userInfo($1) }
         all += at(endpoints.introspection, client) { $0.introspect($1) }
         all += at(endpoints.revocation, client.withoutMembers) { $0.revoke($1) }
-        all += at(endpoints.deviceAuthorization, device) { $0.authorizeDevice($1) }
+        all += knowing(endpoints.deviceAuthorization, device) { $0.authorizeDevice($1) }
         all += at(endpoints.device, .page, ["GET"], cors: .none) { $0.devicePage($1) }
         all += at(endpoints.device, .page, cors: .none) { $0.decideOnDevice($1) }
         if policy.registration != .off {

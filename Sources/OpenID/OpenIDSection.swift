@@ -45,6 +45,13 @@ struct OpenIDSection: SeedSection {
             let published = names.compactMap { Algorithm(rawValue: $0) }.filter { $0 != .hs256 }
             references.expectSigningKeys(issuer["signingKeys"], for: published.isEmpty ? [.rs256] : published)
             references.checkInteraction(issuer["interaction"])
+            let policy = ServerPolicy(reading: issuer.value)
+            for (id, document) in policy.clientDocuments {
+                guard let json = issuer["clientDocuments"]?[id] else { continue }
+                do throws(OAuthRefusal) { _ = try ClientDocument.description(document, at: id, for: policy) } catch {
+                    references.add(json, error.diagnosis.advice)
+                }
+            }
             let ids = issuers.compactMap { $0["id"]?.string }
             for server in issuer["mcp"]?["authorizationServers"]?.items ?? [] {
                 guard let id = server.string, !ids.contains(id) else { continue }

@@ -6,16 +6,31 @@ import Synchronization
 import Time
 import Platform
 
-/// What the daemon posts to a server of a client: a notification of something that has happened.
+/// What the daemon sends to a server of a client: a notification of something that has happened, or a question.
 package struct OutgoingMessage: Sendable {
+    package let method: String
     package let url: String
     package let contentType: String
     package let body: [UInt8]
+    /// How many bytes of an answer are read at most.
+    let limit: Int
+    /// Whether the certificate of a server is verified.
+    let isVerified: Bool
 
     package init(to url: String, contentType: String, body: [UInt8]) {
+        (method, limit, isVerified) = ("POST", OutgoingRequest.answerLimit, true)
         self.url = url
         self.contentType = contentType
         self.body = body
+    }
+
+    /// Asks for a document.
+    package init(reading url: String, limit: Int, isVerified: Bool) {
+        (method, contentType, body) = ("GET", "", [])
+        self.url = url
+        // A header comes before it.
+        self.limit = limit + 16 << 10
+        self.isVerified = isVerified
     }
 
     /// Posts a form.
@@ -29,7 +44,12 @@ package struct OutgoingMessage: Sendable {
     /// What a server answered that was asked something.
     package struct Answer: Sendable {
         package let status: Int
+        package let headers: [(name: String, value: String)]
         package let body: [UInt8]
+
+        package func header(_ name: String) -> String? {
+            headers.first { $0.name.lowercased() == name.lowercased() }?.value
+        }
     }
 
     /// What became of a question.
@@ -112,10 +132,12 @@ extension Exchange {
                 var response = Response(status: 0)
                 do throws(OutgoingRequest.Failure) {
                     let answer = try OutgoingRequest.send(
-                        "POST", to: message.url, contentType: message.contentType, body: message.body,
-                        seconds: Int(max(0, left)))
+                        message.method, to: message.url,
+                        contentType: message.contentType.isEmpty ? nil : message.contentType, body: message.body,
+                        seconds: Int(max(0, left)), limit: message.limit, isVerified: message.isVerified)
                     response = Response(status: answer.status, body: answer.body)
-                    reply = .answered(OutgoingMessage.Answer(status: answer.status, body: answer.body))
+                    reply = .answered(
+                        OutgoingMessage.Answer(status: answer.status, headers: answer.headers, body: answer.body))
                 } catch {
                     reply = error.isLate ? .late : .failed(error.description)
                 }
@@ -180,14 +202,15 @@ extension Exchange {
         let rest = message.url.firstRange(of: "://").map { message.url[$0.upperBound...] } ?? message.url[...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let request = Request(
-            method: "POST", target: message.url,
-            headers: [
-                (name: "Host", value: String(authority)), (name: "Content-Type", value: message.contentType),
-            ], body: message.body)
+            method: message.method, target: message.url,
+            headers: [(name: "Host", value: String(authority))]
+                + (message.contentType.isEmpty ? [] : [(name: "Content-Type", value: message.contentType)]),
+            body: message.body)
         var response = response
         if failure != nil || !(200..<300).contains(response.status) {
             let reason = failure ?? "the client's server answered \(response.status)"
-            response = response.diagnosed(Diagnosis("the message wasn't delivered: \(reason)"))
+            let what = message.method == "GET" ? "the document wasn't fetched" : "the message wasn't delivered"
+            response = response.diagnosed(Diagnosis("\(what): \(reason)"))
         }
         // Where no request waits for it, nobody else would tell.
         let time = world.now(orTelling: "a message to a client's server is recorded without the world's time")

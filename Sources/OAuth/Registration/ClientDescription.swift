@@ -35,7 +35,8 @@ package struct ClientDescription: Sendable {
         }
         if let contacts = try list("contacts", object) { metadata["contacts"] = .array(contacts.map { .string($0) }) }
         let grants = try ClientDescription.grants(object)
-        metadata["redirect_uris"] = try ClientDescription.redirectURIs(object, grants, policy, &metadata)
+        metadata["redirect_uris"] = try ClientDescription.redirectURIs(
+            object, grants, !isDocument && policy.defaultsToWeb, &metadata)
         metadata["grant_types"] = .array(grants.map { .string($0) })
         metadata["response_types"] = try ClientDescription.responseTypes(object, grants, policy)
         metadata["token_endpoint_auth_method"] = try ClientDescription.method(object, isDocument, &metadata)
@@ -137,7 +138,7 @@ extension ClientDescription {
     }
 
     private static func redirectURIs(
-        _ object: JSONObject, _ grants: [String], _ policy: ServerPolicy, _ metadata: inout JSONObject
+        _ object: JSONObject, _ grants: [String], _ defaultsToWeb: Bool, _ metadata: inout JSONObject
     ) throws(OAuthRefusal) -> JSONValue? {
         let uris = try list("redirect_uris", object) ?? []
         let needsOne = grants.contains("authorization_code") || grants.contains("implicit")
@@ -154,8 +155,7 @@ extension ClientDescription {
         }
         // Without it, OpenID Connect takes "web". RFC 7591 has no such member, and clients that don't know it register loopback
         // addresses.
-        let isNative =
-            type.map { $0 == "native" } ?? (!policy.defaultsToWeb && !uris.isEmpty && uris.allSatisfy(isLocal))
+        let isNative = type.map { $0 == "native" } ?? (!defaultsToWeb && uris.contains(where: isLocal))
         for uri in uris { try check(uri, isNative: isNative, isStated: type != nil) }
         metadata["application_type"] = .string(isNative ? "native" : "web")
         return uris.isEmpty ? nil : .array(uris.map { .string($0) })

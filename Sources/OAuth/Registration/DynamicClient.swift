@@ -26,22 +26,32 @@ package struct DynamicClient: Row {
 }
 
 extension AuthorizationServer {
-    /// The client of that ID: the seed's, or one that has registered itself.
+    /// The client of that ID: the seed's, one that has registered itself, or one that publishes a document.
     package func client(_ id: String, in tables: borrowing some TableReading & ~Copyable) -> ClientMetadata? {
         if let seeded = client(id) { return seeded }
-        guard policy.registration != .off else { return nil }
-        return tables.find(DynamicClient.self, DynamicClient.key(id, at: realm))?.client
+        let key = DynamicClient.key(id, at: realm)
+        if policy.registration != .off, let registered = tables.find(DynamicClient.self, key) {
+            return registered.client
+        }
+        guard policy.clientMetadataDocuments, ClientDocument.isAddress(id) else { return nil }
+        guard let document = policy.clientDocuments[id] else { return tables.find(ClientDocument.self, key)?.client }
+        return try? ClientDocument.description(document, at: id, for: policy).client(id, secret: nil)
     }
 
     /// The same, where no tables are at hand.
     package func client(_ id: String, in world: World) -> ClientMetadata? {
         if let seeded = client(id) { return seeded }
-        guard policy.registration != .off else { return nil }
+        guard policy.registration != .off || policy.clientMetadataDocuments else { return nil }
         return world.read { tables in client(id, in: tables) }
     }
 
     /// Why there is no client of an ID, in a clause that begins with what is known of it.
     package func noClient(_ id: String) -> String {
+        if ClientDocument.isAddress(id) {
+            return policy.clientMetadataDocuments
+                ? "no such client is seeded, and no document of it was fetched: sign-ins begin at the authorization endpoint"
+                : "no such client is seeded, and documents of clients aren't fetched: \"clientMetadataDocuments\": true"
+        }
         let hint = hint(for: id)
         guard hint.isEmpty, policy.registration != .off else { return "no such client is seeded\(hint)" }
         return

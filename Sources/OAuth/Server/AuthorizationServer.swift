@@ -154,6 +154,7 @@ extension AuthorizationServer {
         if policy.registration != .off {
             metadata["registration_endpoint"] = .string(url(paths.registration, exchange, below: place))
         }
+        if policy.clientMetadataDocuments { metadata["client_id_metadata_document_supported"] = true }
         metadata["response_types_supported"] = .array(
             policy.responseTypes.map { .string($0.sorted().joined(separator: " ")) })
         metadata["response_modes_supported"] = ["query", "fragment", "form_post"]

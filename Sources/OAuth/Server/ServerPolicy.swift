@@ -35,6 +35,10 @@ package struct ServerPolicy: SchemaObject {
     package let registrationToken: String
     /// Whether a client that registers without `application_type` is a web client.
     package let defaultsToWeb: Bool
+    package let clientMetadataDocuments: Bool
+    /// Host names in lower case.
+    package let clientMetadataHosts: Set<String>
+    package let clientDocuments: [String: JSONValue]
     package let lifetimes: Lifetimes
     package let paths: EndpointPaths
 
@@ -80,6 +84,18 @@ package struct ServerPolicy: SchemaObject {
                 "defaultApplicationType", .choice(["fitting", "web"]), default: "fitting",
                 "What a client is that registers without `application_type`: what suits its redirect URIs, or, as OpenID Connect has it, `web`, which refuses http."
             ) == "web"
+        clientMetadataDocuments = fields(
+            "clientMetadataDocuments", .boolean, default: false,
+            "Whether a client ID may be the URL of a document that describes the client. Such documents are fetched from this machine and from `clientMetadataHosts`."
+        )
+        clientMetadataHosts = Set(
+            fields(
+                "clientMetadataHosts", .set(of: .text(.nonEmpty)), default: [],
+                "Hosts from which documents of clients are fetched."
+            ).map { $0.lowercased() })
+        clientDocuments = Dictionary(
+            fields.map("clientDocuments", of: .any, "Documents of clients that aren't fetched, by their URL.")
+                .map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         lifetimes = fields.object("lifetimes", Lifetimes.self, "How long things last.")
         paths = fields.object(
             "paths", EndpointPaths.self,

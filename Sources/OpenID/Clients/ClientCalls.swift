@@ -24,12 +24,15 @@ extension OpenIDProvider {
     var removeClientsCall: Operation {
         .control(
             "DELETE", "openid/clients",
-            "Removes all clients that have registered themselves. Their codes and tokens work no more.",
+            "Removes all clients that have registered themselves, whose codes and tokens work no more, and forgets fetched documents.",
             reads: .noQuery,
             answers: [.empty("There are none.")]
         ) { exchange in
             exchange.world.update { tables in
                 while let client = tables.first(DynamicClient.self) { tables.remove(DynamicClient.self, client.key) }
+                while let document = tables.first(ClientDocument.self) {
+                    tables.remove(ClientDocument.self, document.key)
+                }
             }
             return Response(status: 204)
         }

@@ -1,0 +1,117 @@
+import Foundation
+import HTTPServer
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("OpenID Connect: clients that publish a document")
+struct ClientDocumentTests {
+    private static let address = "https://app.example/client.json"
+    private static let loopback = "http://127.0.0.1:4000/callback"
+
+    private static func seed(_ document: String) -> String {
+        #""clientDocuments":{"\#(address)":\#(document)}"#
+    }
+
+    private static let plain = #"""
+        {"client_id":"https://app.example/client.json","client_name":"Example App",
+         "redirect_uris":["http://127.0.0.1:3000/callback","https://app.example/callback"]}
+        """#
+
+    private func request(_ client: String) -> [String: String?] {
+        [
+            "client_id": client, "redirect_uri": ClientDocumentTests.loopback,
+            "code_challenge": OpenIDFixture.challenge, "code_challenge_method": "S256",
+        ]
+    }
+
+    private func redeem(_ fixture: OpenIDFixture, _ client: String, _ code: String?) throws -> Answer {
+        try fixture.token([
+            "code": code, "client_id": client, "client_secret": nil, "redirect_uri": ClientDocumentTests.loopback,
+            "code_verifier": OpenIDFixture.verifier,
+        ])
+    }
+
+    @Test("signs in with a document of the seed, at any port of this machine")
+    func seeded() throws {
+        let fixture = try OpenIDFixture(issuer: ClientDocumentTests.seed(ClientDocumentTests.plain))
+        let discovery = try fixture.client.get("\(fixture.base)/.well-known/openid-configuration").json
+        #expect(discovery["client_id_metadata_document_supported"] as? Bool == true)
+        let code = try fixture.code(request(ClientDocumentTests.address))
+        let tokens = try redeem(fixture, ClientDocumentTests.address, code)
+        #expect(OpenIDFixture.claims(tokens["id_token"])["aud"] as? String == ClientDocumentTests.address)
+        let other = try fixture.authorize(
+            request(ClientDocumentTests.address).merging(["redirect_uri": "https://other.example/"]) { $1 })
+        #expect(other.status == 400)
+    }
+
+    @Test(
+        "a document of the seed that can't be used is refused at the start",
+        arguments: [
+            (
+                #"{"client_id":"https://app.example/other.json","client_name":"a","redirect_uris":["https://a.example/"]}"#,
+                "its client_id is"
+            ),
+            (#"{"client_id":"https://app.example/client.json","redirect_uris":["https://a.example/"]}"#, "client_name"),
+            (#"{"client_id":"https://app.example/client.json","client_name":"a"}"#, "redirect_uris is missing"),
+        ])
+    func unusable(document: String, reason: String) throws {
+        let failure = #expect(throws: (any Error).self) {
+            try OpenIDFixture(issuer: ClientDocumentTests.seed(document), isAlone: true)
+        }
+        #expect(failure.map { "\($0)" }?.contains(reason) == true, "\(failure.map { "\($0)" } ?? "")")
+    }
+
+    @Test("fetches a document from this machine, and again when it isn't fresh")
+    func fetched() throws {
+        let place = Mutex("")
+        let receiver = try Receiver { _ in
+            let body = #"""
+                {"client_id":"\#(place.withLock { $0 })","client_name":"Published",
+                 "redirect_uris":["http://127.0.0.1:3000/callback"]}
+                """#
+            return .now(
+                Response(
+                    status: 200, contentType: "application/json",
+                    headers: [(name: "Cache-Control", value: "public, max-age=600")], body: body))
+        }
+        defer { receiver.stop() }
+        place.withLock { $0 = receiver.url }
+        let fixture = try OpenIDFixture()
+        try fixture.freeze()
+        let code = try fixture.code(request(receiver.url))
+        #expect(try redeem(fixture, receiver.url, code).status == 200)
+        #expect(receiver.requests.map(\.method) == ["GET"])
+        try fixture.advance("9m")
+        _ = try fixture.code(request(receiver.url))
+        #expect(receiver.requests.count == 1)
+        try fixture.advance("2m")
+        _ = try fixture.code(request(receiver.url))
+        #expect(receiver.requests.count == 2)
+        let recorded = try fixture.client.get("\(OpenIDFixture.control)/requests?host=127.0.0.1").text
+        #expect(recorded.contains("/events"))
+    }
+
+    @Test(
+        "doesn't fetch from elsewhere, and says what to change",
+        arguments: [
+            ("https://unknown.example/client.json", #"add "unknown.example" to clientMetadataHosts"#),
+            ("http://unknown.example/client.json", "an https URL"), ("https://unknown.example/", "no path"),
+            ("https://unknown.example/a/../b", "a segment of dots"),
+            ("https://u:p@unknown.example/a", "without a user"),
+            ("http://127.0.0.1:1/client.json", "can't be fetched"),
+        ])
+    func refused(client: String, reason: String) throws {
+        let fixture = try OpenIDFixture()
+        let answer = try fixture.authorize(request(client))
+        #expect(answer.status == 400)
+        #expect(answer.diagnosis.contains(reason), "\(answer.diagnosis)")
+    }
+
+    @Test("where they are off, says so")
+    func off() throws {
+        let fixture = try OpenIDFixture(issuer: #""clientMetadataDocuments":false"#)
+        let answer = try fixture.authorize(request(ClientDocumentTests.address))
+        #expect(answer.diagnosis.contains(#""clientMetadataDocuments": true"#))
+    }
+}
