@@ -107,8 +107,9 @@ extension Issuer {
         of issuer: @escaping @Sendable (Exchange) throws(OAuthRefusal) -> Issuer
     ) -> [Operation] {
         let (hosts, endpoints) = ([host], policy.paths)
-        let authorization = OperationTraits.authorization(
+        var authorization = OperationTraits.authorization(
             errors: OAuthRefusal.ofAuthorizations, mints: mintsForBrowsers ? owner : nil, isOpen: true)
+        authorization.namesIssuer = true
         let client = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients))
         let device = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients + ["invalid_scope"]))
         let token = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofTokens), mints: owner)

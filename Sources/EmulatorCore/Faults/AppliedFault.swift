@@ -90,6 +90,13 @@ extension Exchange {
         return state == .missing ? nil : Form.Field(name: "state", value: "another-\(field?.value ?? "state")")
     }
 
+    /// The redirect's `iss`, unless a fault orders otherwise.
+    package func redirectIssuer(_ issuer: String?) -> String? {
+        guard let appliedFault, let order = appliedFault.fault.effect.issuer else { return issuer }
+        appliedFault.use()
+        return order == .missing ? nil : "https://another-issuer.example"
+    }
+
     /// How this authorization is answered without a page: by a fault, by the queue of outcomes, or by the client's own
     /// interaction. `nil` shows the page.
     package func outcome(

@@ -50,6 +50,7 @@ package struct FaultEffect: SchemaObject {
     package let keySet: KeySet?
     package let isMalformed: Bool
     package let state: State?
+    package let issuer: State?
     /// Whether the authorization code has been used already.
     package let isCodeUsed: Bool
     /// What follows is for mail.
@@ -90,6 +91,8 @@ package struct FaultEffect: SchemaObject {
         isMalformed =
             fields.optional("malformedJSON", .boolean, "Break the JSON of the body off in the middle.") ?? false
         state = fields.optional("state", .choice(State.self), "Redirect without `state`, or with another one.")
+        issuer = fields.optional(
+            "iss", .choice(State.self), "Redirect without `iss`, or with another issuer's (RFC 9207).")
         let code = fields.optional(
             "code", .choice(["used"]), "Give out an authorization code that has been used already.")
         isCodeUsed = code != nil

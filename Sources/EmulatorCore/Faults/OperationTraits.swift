@@ -51,6 +51,8 @@ package struct OperationTraits: Sendable {
     package var publishes: KeyOwner?
     /// Whether it is an authorization endpoint: redirects with `state` and a code.
     package var authorizes = false
+    /// Whether its redirects say who the issuer is.
+    package var namesIssuer = false
     /// Whether it issues codes without a redirect.
     package var givesCodes = false
     /// Whether it answers JSON.
@@ -123,6 +125,7 @@ package struct OperationTraits: Sendable {
         if effect.keySet != nil, publishes == nil { return "jwks" }
         if effect.isMalformed, !answersJSON { return "malformedJSON" }
         if effect.state != nil, !authorizes { return "state" }
+        if effect.issuer != nil, !namesIssuer { return "iss" }
         if effect.isCodeUsed, !authorizes, !givesCodes { return "code" }
         if effect.reply != nil { return "reply" }
         if effect.isLost { return "lose" }
@@ -142,6 +145,7 @@ package struct OperationTraits: Sendable {
         if publishes != nil { names.append("jwks") }
         if answersJSON { names.append("malformedJSON") }
         if authorizes { names.append("state") }
+        if namesIssuer { names.append("iss") }
         if authorizes || givesCodes { names.append("code") }
         return names.joined(separator: ", ")
     }

@@ -175,6 +175,12 @@ extension Inspector {
                     "State", "state", form,
                     [(value: "missing", text: "left out"), (value: "wrong", text: "another one")])
             ]
+        case .issuer:
+            return [
+                OrderField.menu(
+                    "Issuer", "iss", form,
+                    [(value: "missing", text: "left out"), (value: "wrong", text: "another one")])
+            ]
         case .keys:
             return [
                 OrderField.menu(

@@ -11,6 +11,7 @@ struct FaultOrder {
         case token
         case response
         case state
+        case issuer
         case code
         case keys
         case keySet
@@ -26,6 +27,7 @@ struct FaultOrder {
             case .token: "The ID token is broken"
             case .response: "Members of the answer are others, or missing"
             case .state: "The redirect's state is missing or wrong"
+            case .issuer: "The redirect's iss is missing or another's"
             case .code: "The code that it gives out has been used already"
             case .keys: "It signs with a new key from now on"
             case .keySet: "The key set is empty or old"
@@ -42,6 +44,7 @@ struct FaultOrder {
             case .token: traits.mints != nil || traits.answersClaims
             case .response: traits.answersJSON && traits.answersMembers
             case .state: traits.authorizes
+            case .issuer: traits.namesIssuer
             case .code: traits.authorizes || traits.givesCodes
             case .keys: traits.mints != nil || traits.publishes != nil
             case .keySet: traits.publishes != nil
@@ -89,6 +92,7 @@ struct FaultOrder {
         case .token: body["token"] = .object(FaultOrder.tampering(form))
         case .response: body["response"] = .object(OrderValue.rows("member", form, reads: true))
         case .state: body["state"] = OrderValue.text("state", form) ?? "missing"
+        case .issuer: body["iss"] = OrderValue.text("iss", form) ?? "missing"
         case .code: body["code"] = "used"
         case .keys: body["rotateKeys"] = OrderValue.text("rotation", form) == "drop" ? "drop" : true
         case .keySet: body["jwks"] = OrderValue.text("keySet", form) ?? "empty"

@@ -131,7 +131,7 @@ extension AuthorizationServer {
         var response = AuthorizationResponse(
             redirectURI: exchange.reachable(redirectURI), mode: AuthorizationParameters.mode(of: request))
         response.append("state", exchange.redirectState(request.field("state"))?.value)
-        response.append("iss", policy.isNamedInAnswers ? identifier(exchange) : nil)
+        response.append("iss", exchange.redirectIssuer(policy.isNamedInAnswers ? identifier(exchange) : nil))
         return response
     }
 

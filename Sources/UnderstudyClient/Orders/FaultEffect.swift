@@ -116,6 +116,9 @@ extension World {
         /// Redirects without `state`, or with another one.
         public static func state(_ state: State) -> FaultEffect { FaultEffect(["state": .string(state.rawValue)]) }
 
+        /// An OpenID Connect issuer's redirect without `iss`, or with another issuer's.
+        public static func issuer(_ state: State) -> FaultEffect { FaultEffect(["iss": .string(state.rawValue)]) }
+
         /// Gives out an authorization code that has been redeemed already.
         public static let usedCode = FaultEffect(["code": "used"])
     }
