@@ -7,7 +7,8 @@ struct ExecCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "exec", abstract: "Start the daemon for one command, on a free port, and stop it afterwards.",
-        usage: "understudy exec [<serve's options>] [--intercept] [--log-file <path>] -- <command> [<argument> ...]",
+        usage:
+            "understudy exec [<serve's options>] [--intercept] [--mcp <issuer>] [--log-file <path>] -- <command> [<argument> ...]",
         discussion: """
             The command finds the daemon in its environment: UNDERSTUDY_URL, UNDERSTUDY_CONTROL_URL, UNDERSTUDY_SMTP_HOST, UNDERSTUDY_SMTP_PORT, \
             \(variables.dropLast().joined(separator: ", ")) and \
@@ -33,6 +34,12 @@ struct ExecCommand: ParsableCommand {
             "With --intercept: a port of this machine's loopback, such as a database's, that the command finds at its own, also in a network of its own. May be repeated.",
             valueName: "port"))
     var sharedPorts: [UInt16] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Tell the command, in MCP_SERVER_URL and MCP_ISSUER_URL, of the Model Context Protocol's server beside this issuer.",
+            valueName: "issuer"))
+    var mcp: String?
 
     @Option(
         help: ArgumentHelp(
@@ -93,6 +100,13 @@ struct ExecCommand: ParsableCommand {
         defer { surroundings.discard() }
         let server = surroundings.server
         defer { server.end() }
+        let resource: [(name: String, value: String)]
+        do throws(StartError) {
+            resource = try mcp.map { id throws(StartError) in try server.variables(ofResource: id) } ?? []
+        } catch {
+            Terminal.complain("understudy: \(error)")
+            throw ExitCode(1)
+        }
         let log = try LogFile(at: logFile ?? Environment.value("LOG_FILE"), watcher: watcher)
         // What has been logged so far is for the person, and must be written before the log goes to the file.
         LineWriter.standardError.flush()
@@ -101,7 +115,7 @@ struct ExecCommand: ParsableCommand {
         defer { complaints.flush() }
         let code: Int32
         do {
-            code = try runCommand(surroundings.variables, log, watcher, &signals)
+            code = try runCommand(surroundings.variables + resource, log, watcher, &signals)
         } catch {
             complaints.write("understudy: \(error)")
             _ = evidence.write(server, of: time, complaints)

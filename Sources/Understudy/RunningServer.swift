@@ -1,6 +1,7 @@
 import Control
 import EmulatorCore
 import HTTPServer
+import JSON
 import Mail
 import Proxy
 import Platform
@@ -117,6 +118,20 @@ public final class RunningServer: Sendable {
             throw StartError(description: error.description)
         }
         guard isWritten else { throw StartError(description: "\(directory): there is no project to export") }
+    }
+
+    /// Environment variables by which a client finds a protected resource, such as `corp`'s at `/mcp/corp`.
+    ///
+    /// - Throws: ``StartError`` where the seed has no such resource.
+    package func variables(ofResource id: String) throws(StartError) -> [(name: String, value: String)] {
+        let all = Providers.playing(worlds.main.seed).compactMap { $0 as? any ProtectsResources }
+        if let provider = all.first(where: { $0.resourceIDs.contains(id) }) {
+            return provider.variables(ofResource: id, daemon: url)
+        }
+        let ids = all.flatMap(\.resourceIDs)
+        throw StartError(
+            description: "--mcp: no issuer \(Diagnosis.quote(id)) is seeded\(Spelling.hint(id, among: ids))"
+                + (Diagnosis.alternatives(Array(ids.prefix(10))).map { "; expected \($0)" } ?? ""))
     }
 
     /// Has balancers send requests elsewhere: `health` answers 503 from now on, and each answer is the last on its connection.

@@ -181,6 +181,14 @@ package protocol TakesClients {
     func registeredClients(in world: World, limit: Int) -> [SeededClient]
 }
 
+/// A provider beside whose authorization servers are protected resources.
+package protocol ProtectsResources {
+    /// By what resources are called.
+    var resourceIDs: [String] { get }
+    /// Environment variables by which a client finds a resource at the daemon whose address is `url`.
+    func variables(ofResource id: String, daemon url: String) -> [(name: String, value: String)]
+}
+
 /// A provider that is played at the daemon's own name, at addresses that a seed decides on.
 package protocol ExplainsOwnAddresses {
     /// Why nothing is served at an address there, for one that was meant for this provider; `nil` for any other.

@@ -27,7 +27,8 @@ struct ProtectedResource: Sendable {
         isFirst = all.first?.id == issuer.id
     }
 
-    var path: String { "/mcp/\(issuer.id)" }
+    static func path(of issuer: Issuer) -> String { "/mcp/\(issuer.id)" }
+    var path: String { ProtectedResource.path(of: issuer) }
     var policy: ResourcePolicy { issuer.resource }
 
     /// Its identifier: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
@@ -68,7 +69,7 @@ struct ProtectedResource: Sendable {
     private var keys: [KeyOwner] { authorizationServers.map(\.owner) }
 
     static func endpointNames(of issuer: Issuer) -> [String: String] {
-        let path = "/mcp/\(issuer.id)"
+        let path = path(of: issuer)
         return [
             "GET \(metadataPath)\(path)": "the metadata of the protected resource",
             "POST \(path)": "a message to the protected resource",
