@@ -100,6 +100,7 @@ extension Issuer {
         let scopes = token.details.scopes
         claims["scope"] = scopes.isEmpty ? nil : .string(scopes.joined(separator: " "))
         claims["exp"] = token.expires.map { .numericDate($0) }
+        claims["cnf"] = token.details.thumbprint.map { ["jkt": .string($0)] }
         claims["act"] = grant.actor
         return claims
     }

@@ -6,11 +6,16 @@ import Time
 
 /// What one authorization brought: its code and tokens end with it.
 struct OpenIDGrant: OAuthGrant {
-    struct CodeDetails: Codable, Sendable {}
+    struct CodeDetails: Codable, Sendable {
+        /// The key that the authorization request has named, by its thumbprint (RFC 9449 section 10).
+        let thumbprint: String?
+    }
 
     struct TokenDetails: RotatingDetails {
         let scopes: [String]
         let audience: [String]
+        /// The key to which it is bound, by its thumbprint.
+        var thumbprint: String?
         /// The exchange that has used a refresh token up.
         var usedBy: String?
     }
@@ -55,14 +60,15 @@ extension Transaction {
     /// Keeps an access token. That of a client with JSON Web Tokens is kept by its `jti`, and signed later.
     mutating func makeAccessToken(
         _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, scopes: [String]? = nil,
-        audience: [String] = [], asJWT: Bool = false
+        audience: [String] = [], asJWT: Bool = false, boundTo thumbprint: String? = nil
     ) -> Token<OpenIDGrant> {
         let audience = [audience, grant.audience, client.audience, [client.clientID]].first { !$0.isEmpty } ?? []
         let token = Token<OpenIDGrant>(
             (asJWT || client.accessToken == .jwt ? Issuer.jwtPrefix : "") + Base64URL.encode(random.bytes(32)), .access,
             grant: grant.key, client: issuer.key(of: client),
             expires: now + issuer.policy.lifetimes.accessToken,
-            details: OpenIDGrant.TokenDetails(scopes: scopes ?? grant.scopes, audience: audience))
+            details: OpenIDGrant.TokenDetails(
+                scopes: scopes ?? grant.scopes, audience: audience, thumbprint: thumbprint))
         put(token)
         return token
     }
@@ -78,16 +84,20 @@ extension Transaction {
                 text, grant: grant.key, client: issuer.key(of: request.client), redirectURI: request.redirectURI,
                 challenge: request.parameters.challenge, expires: now + issuer.policy.lifetimes.code,
                 usedBy: exchange.spentBy,
-                details: OpenIDGrant.CodeDetails()))
+                details: OpenIDGrant.CodeDetails(thumbprint: request.fields["dpop_jkt"])))
         return text
     }
 
-    mutating func makeRefreshToken(_ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer) -> String {
+    /// The refresh token of a public client is bound to its key: <https://datatracker.ietf.org/doc/html/rfc9449#section-5>.
+    mutating func makeRefreshToken(
+        _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, boundTo thumbprint: String? = nil
+    ) -> String {
         let text = Base64URL.encode(random.bytes(48))
         put(
             Token<OpenIDGrant>(
                 text, .refresh, grant: grant.key, client: issuer.key(of: client), expires: grant.expires,
-                details: OpenIDGrant.TokenDetails(scopes: grant.scopes, audience: [])))
+                details: OpenIDGrant.TokenDetails(
+                    scopes: grant.scopes, audience: [], thumbprint: client.isConfidential ? nil : thumbprint)))
         return text
     }
 }

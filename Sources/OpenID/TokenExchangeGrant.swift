@@ -16,7 +16,7 @@ extension Issuer {
 
     /// Exchanges a token of this issuer for one of the client's own, with the same scopes or fewer.
     func exchangeToken(
-        _ exchange: Exchange, _ form: Form, _ client: ClientMetadata
+        _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws(OAuthRefusal) -> Issued {
         let wanted = try TokenExchange(form)
         let subject = try party(of: wanted.subject, "subject_token", client, exchange)
@@ -34,7 +34,8 @@ extension Issuer {
                 (grant.session, grant.authenticatedAt) = (subject.grant?.session, subject.grant?.authenticatedAt)
                 grant.acr = subject.grant?.acr
             }
-            let access = tables.makeAccessToken(grant, for: client, at: self, asJWT: wanted.requested == .jwt)
+            let access = tables.makeAccessToken(
+                grant, for: client, at: self, asJWT: wanted.requested == .jwt, boundTo: thumbprint)
             return Issued(grant: grant, account: subject.account, access: access, type: wanted.requested)
         }
     }

@@ -30,7 +30,7 @@ extension Issuer {
             var body = JSONObject([("active", true)])
             body.merge(description(of: token, grant, account, for: client, in: exchange))
             body["username"] = account.map { .string($0.id) }
-            body["token_type"] = token.kind == .access ? "Bearer" : nil
+            body["token_type"] = token.kind == .refresh ? nil : token.details.thumbprint == nil ? "Bearer" : "DPoP"
             return OAuthRefusal.json(.object(body))
         } catch { return error.response }
     }

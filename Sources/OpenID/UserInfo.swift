@@ -8,10 +8,10 @@ import OAuth
 
 extension Issuer {
     func userInfo(_ exchange: Exchange) -> Response {
-        guard let text = exchange.request.accessToken() else {
+        guard let presented = PresentedAccessToken.read(exchange.request, for: self) else {
             return OAuthRefusal.withoutToken(Diagnosis("there is no access token: send Authorization: Bearer"))
         }
-        let key = rowKey(of: text, in: exchange)
+        let key = rowKey(of: presented.text, in: exchange)
         let found = exchange.world.read { $0.working(key, .access, OpenIDGrant.self) }
         guard let (token, grant, account) = found, grant.issuer == id,
             let client = client(grant.client, in: exchange.world)
@@ -19,6 +19,10 @@ extension Issuer {
             let reason = exchange.reason(againstUsing: key, .access, OpenIDGrant.self)
             return OAuthRefusal("invalid_token", Diagnosis("the access token doesn't work: \(reason)")).bearerResponse
         }
+        do throws(OAuthRefusal) {
+            let url = exchange.address.url(of: host, exchange.address.path)
+            try check(presented, boundTo: token.details.thumbprint, at: url, in: exchange)
+        } catch { return error.proofResponse }
         guard token.details.scopes.contains("openid") else {
             return OAuthRefusal("insufficient_scope", Diagnosis("the token was granted without the scope openid"))
                 .bearerResponse

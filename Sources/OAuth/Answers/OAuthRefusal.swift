@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JOSE
 import JSON
 
 /// A refusal in the words of the specifications, for providers that have none of their own: JSON with `error` and
@@ -11,6 +12,8 @@ package struct OAuthRefusal: Error, Sendable {
     package let diagnosis: Diagnosis
     /// `WWW-Authenticate`, where the answer needs one.
     package var challenge: String?
+    /// `DPoP-Nonce`, where the client has to use another: <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
+    package var nonce: String?
 
     /// The status and the description are the name's, unless others are given.
     package init(_ name: String, status: Int? = nil, description: String? = nil, _ diagnosis: Diagnosis) {
@@ -27,9 +30,28 @@ package struct OAuthRefusal: Error, Sendable {
     package var response: Response {
         var response = OAuthRefusal.json(
             ["error": .string(name), "error_description": .string(description)], status: status)
+        if let nonce { response.headers.append((name: "DPoP-Nonce", value: nonce)) }
         if let challenge { response.headers.append((name: "WWW-Authenticate", value: challenge)) }
         // A poll that comes before the person has decided is no mistake: <https://datatracker.ietf.org/doc/html/rfc8628#section-3.5>.
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
+    }
+
+    /// The same refusal to a client whose token is bound to a key: <https://datatracker.ietf.org/doc/html/rfc9449#section-7.1>.
+    package var proofResponse: Response {
+        let refusal = OAuthRefusal.unauthorized(self)
+        return refusal.response
+    }
+
+    /// What `proofResponse` sends. At a resource, a proof that isn't good is a token that isn't.
+    package static func unauthorized(_ refusal: OAuthRefusal, _ parameters: String = "") -> OAuthRefusal {
+        var changed = OAuthRefusal(
+            refusal.name, status: refusal.status == 403 ? 403 : 401, description: refusal.description, refusal.diagnosis
+        )
+        changed.nonce = refusal.nonce
+        let algorithms = Algorithm.published.map(\.rawValue).joined(separator: " ")
+        changed.challenge =
+            "DPoP error=\"\(refusal.name)\", error_description=\"\(refusal.description)\", algs=\"\(algorithms)\"\(parameters)"
+        return changed
     }
 
     /// The same refusal to a bearer of an access token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.
@@ -67,7 +89,7 @@ package struct OAuthRefusal: Error, Sendable {
     package static let ofTokens =
         ofClients + [
             "invalid_grant", "unsupported_grant_type", "invalid_scope", "invalid_target", "authorization_pending",
-            "slow_down", "expired_token", "access_denied",
+            "slow_down", "expired_token", "access_denied", "invalid_dpop_proof", "use_dpop_nonce",
         ]
 
     /// Of a registration endpoint: <https://datatracker.ietf.org/doc/html/rfc7591#section-3.2.2>.
@@ -96,6 +118,8 @@ package struct OAuthRefusal: Error, Sendable {
         "invalid_target": (400, "The target is unknown or not acceptable"),
         "invalid_redirect_uri": (400, "A redirect URI is not acceptable"),
         "invalid_client_metadata": (400, "The client metadata is not acceptable"),
+        "invalid_dpop_proof": (400, "The DPoP proof is invalid"),
+        "use_dpop_nonce": (400, "The DPoP proof needs another nonce"),
         "invalid_token": (401, "The access token is invalid, expired or revoked"),
         "insufficient_scope": (403, "The access token was granted for other scopes"),
         "access_denied": (400, "The person or the server denied the request"),

@@ -174,6 +174,9 @@ extension AuthorizationServer {
         metadata["require_pushed_authorization_requests"] = .bool(policy.requiresPushedRequests)
         metadata["request_object_signing_alg_values_supported"] = .array(algorithms)
         metadata["authorization_response_iss_parameter_supported"] = .bool(policy.isNamedInAnswers)
+        if policy.dpop != .off {
+            metadata["dpop_signing_alg_values_supported"] = .array(Algorithm.published.map { .string($0.rawValue) })
+        }
         metadata["claims_parameter_supported"] = true
         metadata["request_parameter_supported"] = true
         metadata["request_uri_parameter_supported"] = false

@@ -39,6 +39,8 @@ package struct ServerPolicy: SchemaObject {
     /// Host names in lower case.
     package let clientMetadataHosts: Set<String>
     package let clientDocuments: [String: JSONValue]
+    package let dpop: DPoPPolicy
+    package let asksForProofNonce: Bool
     package let lifetimes: Lifetimes
     package let paths: EndpointPaths
 
@@ -96,6 +98,12 @@ package struct ServerPolicy: SchemaObject {
         clientDocuments = Dictionary(
             fields.map("clientDocuments", of: .any, "Documents of clients that aren't fetched, by their URL.")
                 .map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        dpop = fields(
+            "dpop", .choice(DPoPPolicy.self), default: .off,
+            "Whether tokens are bound to a client's key (RFC 9449): never, for clients that send a proof, or always.")
+        asksForProofNonce = fields(
+            "dpopNonce", .boolean, default: false,
+            "Whether a proof must carry the server's nonce, which clients learn by `use_dpop_nonce`.")
         lifetimes = fields.object("lifetimes", Lifetimes.self, "How long things last.")
         paths = fields.object(
             "paths", EndpointPaths.self,

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JOSE
 import JSON
 import ModelContextProtocol
 import OAuth
@@ -80,11 +81,16 @@ struct ProtectedResource: Sendable {
 
     private func document(_ exchange: Exchange) -> Response {
         let servers = authorizationServers.map { JSONValue.string(identifier(of: $0, exchange)) }
-        let body = JSONObject([
+        var body = JSONObject([
             ("resource", .string(identifier(exchange))), ("authorization_servers", .array(servers)),
             ("scopes_supported", .array(policy.scopes.map { .string($0) })), ("bearer_methods_supported", ["header"]),
             ("resource_name", .string("\(issuer.name)'s protected resource")),
         ])
+        if takesProofs {
+            body["dpop_signing_alg_values_supported"] = .array(Algorithm.published.map { .string($0.rawValue) })
+            body["dpop_bound_access_tokens_required"] = .bool(
+                authorizationServers.allSatisfy { $0.policy.dpop == .required })
+        }
         return Response(status: 200, contentType: "application/json", body: JSONValue.object(body).serialized())
     }
 

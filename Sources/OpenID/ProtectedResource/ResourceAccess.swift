@@ -13,6 +13,9 @@ struct ResourceAccess: Sendable {
     let subject: String
     let scopes: [String]
     let expires: Instant?
+    /// Who gave the token out, and the key to which it is bound.
+    let server: Issuer
+    let thumbprint: String?
 }
 
 extension ProtectedResource {
@@ -24,24 +27,32 @@ extension ProtectedResource {
     /// Checks the access token: whose it is, that it works, for whom it is meant, and what every request needs.
     func access(_ exchange: Exchange) throws(Refusal) -> ResourceAccess {
         let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
-        guard words.count == 2, words[0].lowercased() == "bearer" else {
+        let scheme = words.first?.lowercased() ?? ""
+        guard words.count == 2, scheme == "bearer" || scheme == "dpop" && takesProofs else {
             // RFC 6750 section 3.1: the refusal of a request without a token names no error.
             throw Refusal(response: challenge(words.isEmpty ? nil : String(words[0]), exchange))
         }
         let text = String(words[1])
         do throws(OAuthRefusal) {
             let access = try access(text, exchange)
+            let presented = PresentedAccessToken(text: text, isBound: scheme == "dpop")
+            try access.server.check(
+                presented, boundTo: access.thumbprint, at: identifier(exchange), in: exchange)
             for scope in policy.scopes { try check(scope, access) }
             return access
         } catch {
-            throw Refusal(response: refusal(error, policy.scopes, in: exchange))
+            throw Refusal(response: refusal(error, policy.scopes, in: exchange, isBound: scheme == "dpop"))
         }
     }
+
+    /// Whether it takes tokens that are bound to a key.
+    var takesProofs: Bool { authorizationServers.contains { $0.policy.dpop != .off } }
 
     /// Refuses a token that lacks a scope that one call needs. The challenge names all that the call needs.
     func expect(_ scope: String, _ access: ResourceAccess, _ exchange: Exchange) throws(Refusal) {
         do throws(OAuthRefusal) { try check(scope, access) } catch {
-            throw Refusal(response: refusal(error, policy.allScopes, in: exchange))
+            throw Refusal(
+                response: refusal(error, policy.allScopes, in: exchange, isBound: access.thumbprint != nil))
         }
     }
 
@@ -89,7 +100,8 @@ extension ProtectedResource {
         let scopes = (claims["scope"]?.string ?? "").split(separator: " ").map(String.init)
         return ResourceAccess(
             issuer: issuer, client: known.client.clientID, account: known.account,
-            subject: claims["sub"]?.string ?? "", scopes: scopes, expires: expires)
+            subject: claims["sub"]?.string ?? "", scopes: scopes, expires: expires, server: server,
+            thumbprint: claims["cnf"]?["jkt"]?.string)
     }
 
     /// Of any other token, its issuer knows what it stands for.
@@ -109,7 +121,8 @@ extension ProtectedResource {
         return ResourceAccess(
             issuer: identifier(of: server, exchange), client: known.client.clientID, account: known.account,
             subject: known.account.map { server.subject(of: $0, for: known.client) } ?? known.client.clientID,
-            scopes: known.token.details.scopes, expires: known.token.expires)
+            scopes: known.token.details.scopes, expires: known.token.expires, server: server,
+            thumbprint: known.token.details.thumbprint)
     }
 
     private struct Known: Sendable {
@@ -153,7 +166,12 @@ extension ProtectedResource {
     // MARK: - Challenges
 
     /// <https://datatracker.ietf.org/doc/html/rfc9728#section-5.1> and <https://datatracker.ietf.org/doc/html/rfc6750#section-3>
-    func refusal(_ refusal: OAuthRefusal, _ scopes: [String], in exchange: Exchange) -> Response {
+    func refusal(
+        _ refusal: OAuthRefusal, _ scopes: [String], in exchange: Exchange, isBound: Bool = false
+    ) -> Response {
+        if isBound || refusal.name.contains("dpop") {
+            return OAuthRefusal.unauthorized(refusal, ", \(parameters(scopes, exchange))").response
+        }
         var refusal = refusal
         refusal.challenge =
             "Bearer error=\"\(refusal.name)\", error_description=\"\(refusal.description)\", \(parameters(scopes, exchange))"

@@ -1,0 +1,149 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import Time
+
+/// A client's proof that it has a key, to which its tokens are bound: <https://datatracker.ietf.org/doc/html/rfc9449>.
+package struct DPoPProof: Sendable {
+    /// By which tokens name the key: <https://datatracker.ietf.org/doc/html/rfc7638>.
+    package let thumbprint: String
+    private let claims: JSONObject
+
+    /// How far the client's clock may be ahead of ours, and how old a proof may be. Section 11.1 leaves both to the server.
+    private static let tolerance = (ahead: TimeSpan.minutes(1), age: TimeSpan.minutes(5))
+
+    /// Reads the proof of a request and checks it, in the order of section 4.3. `nil` where there is none.
+    ///
+    /// - Parameters:
+    ///   - url: the address to which the request was sent.
+    ///   - nonce: what the proof must carry, if the server asks for that.
+    ///   - token: the access token that comes with it.
+    package init?(
+        _ exchange: Exchange, at url: String, nonce: String?, token: String? = nil
+    ) throws(OAuthRefusal) {
+        let headers = exchange.request.headers.filter { $0.name.lowercased() == "dpop" }
+        guard let text = headers.first?.value else { return nil }
+        guard headers.count == 1 else { throw DPoPProof.refusal("there are \(headers.count) DPoP headers: send one") }
+        let proof: JWS
+        do { proof = try JWS(parsing: text) } catch {
+            throw DPoPProof.refusal("it can't be read: \(error.description)")
+        }
+        claims = proof.claims
+        for name in ["jti", "htm", "htu", "iat"] where claims[name] == nil {
+            throw DPoPProof.refusal("\(name) is missing")
+        }
+        guard proof.header["typ"]?.string == "dpop+jwt" else { throw DPoPProof.refusal("typ must be \"dpop+jwt\"") }
+        thumbprint = try DPoPProof.verify(proof)
+        let (now, method) = (exchange.world.now, exchange.request.method)
+        guard claims["htm"]?.string == method else {
+            throw DPoPProof.refusal(
+                received: "htm \(DPoPProof.shown(claims["htm"]))", expected: Diagnosis.quote(method),
+                "sign the request's method")
+        }
+        let address = claims["htu"]?.string.map { String($0.prefix { $0 != "?" && $0 != "#" }) }
+        guard address == url else {
+            throw DPoPProof.refusal(
+                received: "htu \(DPoPProof.shown(claims["htu"]))", expected: Diagnosis.quote(url),
+                "sign the address to which the request goes, without its query")
+        }
+        if let nonce, claims["nonce"]?.string != nonce {
+            var refusal = OAuthRefusal(
+                "use_dpop_nonce",
+                Diagnosis(
+                    received: "nonce \(DPoPProof.shown(claims["nonce"]))",
+                    "sign another proof with the nonce of the header DPoP-Nonce, and send the request again"))
+            refusal.nonce = nonce
+            throw refusal
+        }
+        guard let time = claims["iat"]?.numericDate, time <= now + DPoPProof.tolerance.ahead,
+            time > now - DPoPProof.tolerance.age
+        else {
+            throw DPoPProof.refusal(
+                "iat isn't within the last \(DPoPProof.tolerance.age.inWords): sign a proof for each request")
+        }
+        if let token, claims["ath"]?.string != Base64URL.encode(Digest.sha256(token)) {
+            throw DPoPProof.refusal("ath isn't the SHA-256 of the access token, in base64url")
+        }
+        try use(in: exchange)
+    }
+
+    /// The thumbprint of the key that has signed a proof, which the proof itself holds.
+    private static func verify(_ proof: JWS) throws(OAuthRefusal) -> String {
+        guard let algorithm = proof.algorithm.flatMap({ Algorithm(rawValue: $0) }),
+            Algorithm.published.contains(algorithm)
+        else {
+            throw refusal("alg must be one of \(Algorithm.published.map(\.rawValue).joined(separator: ", "))")
+        }
+        guard let jwk = proof.header["jwk"], jwk["d"] == nil else {
+            throw refusal("the header has no jwk, or a private one: put the public key there")
+        }
+        let key: Key
+        do throws(KeyError) { key = try Key(jwk: jwk) } catch { throw refusal("jwk: \(error.description)") }
+        guard proof.verify(with: key, algorithm: algorithm) == .valid else {
+            throw refusal("the signature isn't the jwk's")
+        }
+        let names = ["crv", "e", "k", "kty", "n", "x", "y"].filter { jwk[$0] != nil }
+        let members = names.compactMap { name in jwk[name].map { (name, $0) } }
+        return Base64URL.encode(Digest.sha256(JSONValue.object(JSONObject(members)).text))
+    }
+
+    /// A proof works once.
+    private func use(in exchange: Exchange) throws(OAuthRefusal) {
+        guard let id = claims["jti"]?.string, !id.isEmpty, id.utf8.count <= 256 else {
+            throw DPoPProof.refusal("jti is empty or longer than 256 bytes")
+        }
+        let isNew = exchange.world.update { tables in
+            let row = UsedProof(
+                key: "\(thumbprint) \(id)", expires: tables.now + DPoPProof.tolerance.age + DPoPProof.tolerance.ahead)
+            if let used = tables.find(UsedProof.self, row.key), used.expires > tables.now { return false }
+            tables.put(row)
+            return true
+        }
+        guard isNew else { throw DPoPProof.refusal("its jti was used before: sign a proof for each request") }
+    }
+
+    private static func shown(_ value: JSONValue?) -> String {
+        value.map { Diagnosis.quote($0.string ?? $0.text) } ?? "none"
+    }
+
+    package static func refusal(received: String? = nil, expected: String? = nil, _ reason: String) -> OAuthRefusal {
+        OAuthRefusal(
+            "invalid_dpop_proof", Diagnosis(received: received, expected: expected, "the DPoP proof: \(reason)"))
+    }
+}
+
+/// The identifier of a proof that was used, for as long as it could be again.
+struct UsedProof: Row {
+    static let table = Table<UsedProof>("oauth.proof", limit: 100_000) { $0.expires }
+
+    let key: String
+    let expires: Instant
+}
+
+/// Whether tokens may be bound to a client's key.
+package enum DPoPPolicy: String, CaseIterable, Sendable {
+    /// A proof is ignored.
+    case off
+    case optional
+    case required
+}
+
+extension AuthorizationServer {
+    /// The nonce that proofs must carry now; `nil` where the server asks for none. It changes every five minutes.
+    package func proofNonce(_ exchange: Exchange) -> String? {
+        guard policy.asksForProofNonce else { return nil }
+        let period = exchange.world.now.seconds / 300
+        return Base64URL.encode(Digest.sha256("\(exchange.world.name) \(realm) \(period)").prefix(18).map { $0 })
+    }
+
+    /// The proof that comes with a request to the token endpoint.
+    package func tokenProof(_ exchange: Exchange) throws(OAuthRefusal) -> DPoPProof? {
+        guard policy.dpop != .off else { return nil }
+        let url = exchange.address.url(of: host, exchange.address.path)
+        if let proof = try DPoPProof(exchange, at: url, nonce: proofNonce(exchange)) { return proof }
+        guard policy.dpop == .required else { return nil }
+        throw DPoPProof.refusal(
+            "there is none, and this issuer binds its tokens (\"dpop\": \"required\"): send the header DPoP")
+    }
+}

@@ -1,0 +1,49 @@
+import EmulatorCore
+import HTTPServer
+import OAuth
+
+// Access tokens that are bound to a client's key: https://datatracker.ietf.org/doc/html/rfc9449#section-7
+
+/// An access token as a request presents it.
+struct PresentedAccessToken: Sendable {
+    let text: String
+    /// Whether it came with the scheme `DPoP`.
+    let isBound: Bool
+
+    /// The token of a request's header Authorization, or of its fields, which no bound token may be in.
+    static func read(_ request: Request, for issuer: Issuer) -> PresentedAccessToken? {
+        let words = (request.header("Authorization") ?? "").split(separator: " ")
+        if words.count == 2, words[0].lowercased() == "dpop", issuer.policy.dpop != .off {
+            return PresentedAccessToken(text: String(words[1]), isBound: true)
+        }
+        return request.accessToken().map { PresentedAccessToken(text: $0, isBound: false) }
+    }
+}
+
+extension Issuer {
+    /// Checks that the client that presents a token has the key to which it is bound. `url` is where the request went.
+    func check(
+        _ token: PresentedAccessToken, boundTo thumbprint: String?, at url: String, in exchange: Exchange
+    ) throws(OAuthRefusal) {
+        guard let thumbprint else {
+            guard token.isBound else { return }
+            throw OAuthRefusal(
+                "invalid_token", Diagnosis("the access token isn't bound to a key: send Authorization: Bearer"))
+        }
+        guard token.isBound else {
+            throw OAuthRefusal(
+                "invalid_token",
+                Diagnosis("the access token is bound to the client's key: send Authorization: DPoP, and a proof"))
+        }
+        guard let proof = try DPoPProof(exchange, at: url, nonce: proofNonce(exchange), token: token.text) else {
+            throw DPoPProof.refusal("there is none: send the header DPoP beside the token")
+        }
+        guard proof.thumbprint == thumbprint else {
+            throw OAuthRefusal(
+                "invalid_token",
+                Diagnosis(
+                    received: "a proof by the key \(Diagnosis.quote(proof.thumbprint))",
+                    expected: Diagnosis.quote(thumbprint), "sign with the key that the token was asked for with"))
+        }
+    }
+}
