@@ -102,7 +102,10 @@ struct ExecCommand: ParsableCommand {
         defer { server.end() }
         let resource: [(name: String, value: String)]
         do throws(StartError) {
-            resource = try mcp.map { id throws(StartError) in try server.variables(ofResource: id) } ?? []
+            resource =
+                try (mcp ?? Environment.value("MCP")).map { id throws(StartError) in
+                    try server.variables(ofResource: id)
+                } ?? []
         } catch {
             Terminal.complain("understudy: \(error)")
             throw ExitCode(1)

@@ -66,15 +66,22 @@ class MCPTestCase(IssuerTestCase):
         return [client["metadata"].get("client_name") for client in answer.json()["clients"]]
 
 
-class PythonSDK(MCPTestCase):
+class PythonSDKTestCase(MCPTestCase):
     """OAuthClientProvider of the official SDK."""
+
+    person = "ada"
+
+    def order_sign_in(self):
+        world = self.server.removesuffix("/mcp/corp")
+        order = {"provider": "openid", "outcome": "approve", "account": self.person}
+        requests.post(f"{world}/_understudy/v1/outcomes", json=order).raise_for_status()
 
     def provider(self, **more):
         answer = {}
 
         async def open_browser(address):
             self.sign_ins += 1
-            self.daemon.control("outcomes", provider="openid", outcome="approve", account="ada")
+            self.order_sign_in()
             redirect = requests.get(address, allow_redirects=False)
             self.assertEqual(redirect.status_code, 302, redirect.headers.get("Understudy-Diagnosis"))
             answer.clear()
@@ -112,6 +119,8 @@ class PythonSDK(MCPTestCase):
             asyncio.run(asyncio.wait_for(run(), 60))
         return causes(caught.exception)
 
+
+class PythonSDK(PythonSDKTestCase):
     def test_register_sign_in_step_up_and_refresh(self):
         async def run():
             provider = self.provider()
@@ -142,8 +151,7 @@ class PythonSDK(MCPTestCase):
 
     def test_another_world(self):
         self.daemon.control("worlds", name="other")
-        self.server = f"{self.daemon.url}/~other/mcp/corp"
-        self.daemon.control("../../~other/_understudy/v1/outcomes", provider="openid", outcome="approve", account="grace")
+        self.server, self.person = f"{self.daemon.url}/~other/mcp/corp", "grace"
         self.assertEqual(self.whoami()["account"], "grace")
         self.assertEqual(self.registered(), [])
 
@@ -168,14 +176,6 @@ class PythonSDK(MCPTestCase):
                 self.refusal()
                 self.assertLessEqual(self.sign_ins, 3)
 
-    def test_moved_server(self):
-        self.whoami()
-        client = self.memory.client.client_id
-        self.scenario("mcp-moved-server")
-        person = self.whoami()
-        self.assertEqual(person["issuer"], f"{self.daemon.url}/oidc/moved")
-        self.assertNotEqual(person["client"], client)
-
     def test_refresh_that_is_revoked(self):
         provider = self.provider()
         async def run():
@@ -187,6 +187,19 @@ class PythonSDK(MCPTestCase):
         self.assertEqual(asyncio.run(asyncio.wait_for(run(), 60))["account"], "ada")
         self.assertEqual(self.sign_ins, 2)
         self.assertEqual(self.registered(), ["Python SDK"])
+
+
+class MovedServer(PythonSDKTestCase):
+    """A daemon of its own, whose seed has another issuer afterwards."""
+
+    def test_moved_server(self):
+        self.whoami()
+        client = self.memory.client.client_id
+        self.scenario("mcp-moved-server")
+        person = self.whoami()
+        self.assertEqual(person["issuer"], f"{self.daemon.url}/oidc/moved")
+        self.assertNotEqual(person["client"], client)
+
 
 
 class FastMCP(MCPTestCase):

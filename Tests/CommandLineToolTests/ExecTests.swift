@@ -30,6 +30,20 @@ struct ExecTests {
         #expect(result.errors.hasPrefix("said on standard error\n"))
     }
 
+    @Test("--mcp tells the command of a protected resource, and refuses an issuer that isn't there")
+    func protectedResource() throws {
+        let script = """
+            set -e
+            curl -s -D - -X POST "$MCP_SERVER_URL" | grep -qi '^www-authenticate: bearer scope="mcp:read"'
+            curl -sf "$MCP_ISSUER_URL/.well-known/openid-configuration" | grep -q registration_endpoint
+            """
+        let result = try Tool.run("exec", "--mcp", "corp", "--", "bash", "-c", script)
+        #expect(result.status == 0, "\(result)")
+        let refused = try Tool.run("exec", "--mcp", "crop", "--", "true")
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains(#"no issuer "crop" is seeded; did you mean"#), "\(refused)")
+    }
+
     @Test("when the command fails, what was refused is told, and where the log is")
     func failure() throws {
         let script = "curl -s -d client_id=com.example.web $APPLE_BASE_URL/auth/token > /dev/null; exit 1"

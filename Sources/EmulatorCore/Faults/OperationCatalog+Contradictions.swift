@@ -50,7 +50,8 @@ extension OperationCatalog {
             value.answer == nil && value.delay == nil && value.disconnect == nil && value.error == nil
             && value.token?.isNothing ?? true && value.response.isEmpty && value.rotation == nil && value.keySet == nil
             && !value.isMalformed
-            && value.state == nil && !value.isCodeUsed && value.reply == nil && !value.isLost && value.bounce == nil
+            && value.state == nil && value.issuer == nil && !value.isCodeUsed && value.reply == nil && !value.isLost
+            && value.bounce == nil
         guard isNothing, case .object(let members) = FaultEffect.schema else { return [] }
         let names = members.fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }
         return [Issue(effect, "nothing would happen: give one of \(names.joined(separator: ", "))")]

@@ -53,7 +53,12 @@ struct ProtectedResource: Sendable {
         let metadata = places.map { place in
             Operation("GET", [], place, cors: .any) { document($0) }
         }
-        let post = Operation("POST", [], path, cors: .any, keys: keys, .api(bearers)) { exchange in answer(exchange) }
+        let post = Operation("POST", [], path, cors: .any, keys: keys, .api(bearers)) { exchange in
+            // A page's script reads the challenge.
+            var response = answer(exchange)
+            response.headers.append((name: "Access-Control-Expose-Headers", value: "WWW-Authenticate, DPoP-Nonce"))
+            return response
+        }
         // There is nothing to listen to, and no session to end.
         let others = ["GET", "DELETE"].map { method in
             Operation(method, [], path, cors: .any, keys: keys, .api(bearers)) { exchange in
