@@ -84,7 +84,9 @@ extension Transaction {
                 text, grant: grant.key, client: issuer.key(of: request.client), redirectURI: request.redirectURI,
                 challenge: request.parameters.challenge, expires: now + issuer.policy.lifetimes.code,
                 usedBy: exchange.spentBy,
-                details: OpenIDGrant.CodeDetails(thumbprint: request.fields["dpop_jkt"])))
+                // A thumbprint has 43 characters, so that a longer text is no key's, whatever follows.
+                details: OpenIDGrant.CodeDetails(
+                    thumbprint: request.fields["dpop_jkt"].map { String($0.prefix(64)) })))
         return text
     }
 
