@@ -52,7 +52,7 @@ extension DaemonTools {
         let offset: Int
 
         init(_ fields: inout Fields) {
-            page = fields("page", .choice(Manual.names), "The page.")
+            page = fields("page", .text(.nonEmpty), "The page: \(Manual.names.joined(separator: ", ")).")
             section = fields.optional("section", .text(.nonEmpty), "Only the section under this heading.")
             offset = fields(
                 "offset", .integer(0...1_000_000), default: 0, "How many characters to leave out, to read on.")
@@ -68,7 +68,11 @@ extension DaemonTools {
             "A page of Understudy's documentation, or a section of it, as Markdown.", arguments: Reading.self,
             answers: nil
         ) { reading, _ throws(ToolFailure) in
-            var text = Documents.text(reading.page) ?? ""
+            guard var text = Documents.text(reading.page) else {
+                let names = Manual.names.joined(separator: ", ")
+                let hint = Spelling.hint(reading.page, among: Manual.names)
+                throw ToolFailure("no page \"\(Place.shortened(reading.page, to: 100))\"\(hint); there are \(names)")
+            }
             if let heading = reading.section {
                 let sections = ManualSection.all(of: reading.page)
                 guard let section = sections.first(where: { $0.heading.lowercased() == heading.lowercased() }) else {

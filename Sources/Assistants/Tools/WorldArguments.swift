@@ -11,7 +11,7 @@ struct WorldChoice: SchemaObject {
     static func declare(_ fields: inout Fields) -> String? {
         fields.optional(
             "world", .text(.world),
-            "The world that it is about. Left out: the one that the app under test uses by default.")
+            "The world; by default the one that the app under test uses.")
     }
 }
 
