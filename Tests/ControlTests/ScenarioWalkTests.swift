@@ -7,9 +7,10 @@ import Understudy
 struct ScenarioWalkTests {
     private static let api = ScenarioWalk.control
 
+    /// The scenarios of the Model Context Protocol need a protected resource: ResourceScenarioTests plays them.
     @Test("every scenario has a walk")
     func all() throws {
-        #expect(ScenarioWalk.all.map(\.name).sorted() == ScenarioTests.names)
+        #expect(ScenarioWalk.all.map(\.name).sorted() == ScenarioTests.names.filter { !$0.hasPrefix("mcp-") })
     }
 
     @Test(
