@@ -145,7 +145,7 @@ struct DaemonOptions: ParsableArguments {
         options.droppedLogLines = { log.droppedLines }
         options.host = host ?? Environment.value("HOST") ?? options.host
         options.port =
-            try port ?? Environment.value("PORT", as: UInt16.self, expected: "a port, 0 to 65535") ?? defaultPort
+            try port ?? Environment.port() ?? defaultPort
         options.controlHosts = try chosenControlHosts()
         options.controlToken = try chosenControlToken()
         options.tlsPort = try tlsPort ?? Environment.value("TLS_PORT", as: UInt16.self, expected: "a port, 0 to 65535")

@@ -19,6 +19,13 @@ enum Environment {
         return value
     }
 
+    /// The port to listen at. In Kubernetes, a Service that is called `understudy` sets the variable to `tcp://HOST:PORT` in
+    /// every pod, which isn't about the pod itself.
+    static func port() throws -> UInt16? {
+        guard value("PORT")?.hasPrefix("tcp://") != true else { return nil }
+        return try value("PORT", as: UInt16.self, expected: "a port, 0 to 65535")
+    }
+
     /// Several values, separated by colons.
     static func list(_ name: String) -> [String] {
         value(name)?.split(separator: ":").map(String.init) ?? []

@@ -54,7 +54,7 @@ struct ModelContextCommand: ParsableCommand {
             return DaemonSupply(url: place, world: world, token: try options.chosenControlToken())
         }
         let port =
-            try options.port ?? Environment.value("PORT", as: UInt16.self, expected: "a port, 0 to 65535")
+            try options.port ?? Environment.port()
             ?? ModelContextCommand.port
         return DaemonSupply(
             url: "http://localhost:\(port)", world: world, token: try options.chosenControlToken(),

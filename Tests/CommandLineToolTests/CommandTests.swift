@@ -154,6 +154,10 @@ struct ServeTests {
         let variable = try Tool.run("serve", environment: ["UNDERSTUDY_PORT": "many"])
         #expect(variable.status == 64)
         #expect(variable.errors.contains("UNDERSTUDY_PORT"))
+        // A Service's address is no option, so that the next thing that is wrong shows.
+        let service = try Tool.run(
+            "serve", "--seed", "/nonexistent.json", environment: ["UNDERSTUDY_PORT": "tcp://10.0.0.1:9099"])
+        #expect(service.errors == "understudy: /nonexistent.json: $: no such file\n")
     }
 }
 
