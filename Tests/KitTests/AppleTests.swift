@@ -205,4 +205,23 @@ struct OtherSignInTests {
         }
         #expect(unknown?.code == "noSuchIssuer")
     }
+
+    @Test("registered clients are listed and removed")
+    func registeredClients() async throws {
+        let metadata: [String: Any] = ["client_name": "Tool", "redirect_uris": ["http://127.0.0.1:4000/callback"]]
+        let client = TestClient(port: fixture.server.port)
+        let path = "/~\(fixture.server.worldName ?? "w1")/oidc/corp/register"
+        for _ in 1...2 { #expect(try client.post(path, json: metadata).status == 201) }
+        let clients = try await world.openID.registeredClients()
+        #expect(clients.map(\.issuer) == ["corp", "corp"])
+        #expect(clients.first?.metadata["client_name"] == "Tool")
+        try await world.openID.removeRegisteredClient(#require(clients.first).clientID)
+        #expect(try await world.openID.registeredClients() == Array(clients.dropFirst()))
+        try await world.openID.removeRegisteredClients()
+        #expect(try await world.openID.registeredClients().isEmpty)
+        let gone = await #expect(throws: UnderstudyError.self) {
+            try await world.openID.removeRegisteredClient("nobody")
+        }
+        #expect(gone?.code == "noSuchClient")
+    }
 }

@@ -101,4 +101,8 @@ export interface OpenID {
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
   /** The person is signed out of all browsers, or of the one with this `sid`. */
   logOut(order: { account: string; issuer: string; session?: string | undefined }): Promise<{ sessions: number } & Record<string, unknown>>
+  /** The clients that have registered themselves, the oldest first, a thousand at most. */
+  clients(): Promise<{ clientID: string; issuer: string; registered: string; metadata: Record<string, unknown> }[]>
+  /** Removes a client that has registered itself, or all of them. Their codes and tokens work no more. */
+  removeClients(client?: string): Promise<void>
 }

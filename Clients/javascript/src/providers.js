@@ -11,6 +11,7 @@ class Provider {
 
   post(path, body) { return this.#control.call('POST', `${this.#name}/${path}`, { body }) }
   get(path, query) { return this.#control.call('GET', `${this.#name}/${path}`, { query }) }
+  async delete(path) { await this.#control.call('DELETE', `${this.#name}/${path}`) }
 
   /// The person removes the app in their settings.
   revoke(order) { return this.post('revocations', order) }
@@ -45,4 +46,6 @@ export class GitHub extends Provider {
 export class OpenID extends Provider {
   constructor(control) { super(control, 'openid') }
   logOut(order) { return this.post('logouts', order) }
+  async clients() { return (await this.get('clients', { limit: 1000 })).clients }
+  removeClients(client) { return this.delete(client === undefined ? 'clients' : `clients/${encodeURIComponent(client)}`) }
 }

@@ -20,7 +20,7 @@ async function made(run) {
   const { fetch } = globalThis
   globalThis.fetch = async (url, { method }) => {
     const path = decodeURIComponent(new URL(url).pathname).replace(/^.*\/_understudy\/v1\/?/, '')
-    calls.add(`${method} ${path.replace(/\b(accounts|outcomes|faults|requests|mail)\/ID/, '$1/:id').replace(/(worlds|scenarios)\/ID/, '$1/:name').replace(/attachments\/1$/, 'attachments/:number')}`)
+    calls.add(`${method} ${path.replace(/\b(accounts|outcomes|faults|requests|mail)\/ID/, '$1/:id').replace(/(worlds|scenarios)\/ID/, '$1/:name').replace('clients/ID', 'clients/:client').replace(/attachments\/1$/, 'attachments/:number')}`)
     return new Response(JSON.stringify({ ...answer, id: 'ID' }))
   }
   try { await run() } finally { globalThis.fetch = fetch }
@@ -43,7 +43,8 @@ test('every call has a method', async () => {
       world.deleteMail(), apple.authorize({}), apple.credentialState({}), apple.notify({}), apple.revoke({}), apple.relay({}),
       apple.rotateKeys(), github.revoke({}), github.logOut({}), google.authorize({}), google.revoke({}),
       google.sendSecurityEvent({}), facebook.authorize({}),
-      facebook.revoke({}), openID.revoke({}), openID.logOut({}), world.firebaseExport()
+      facebook.revoke({}), openID.revoke({}), openID.logOut({}), openID.clients(), openID.removeClients(),
+      openID.removeClients('ID'), world.firebaseExport()
     ]
     await Promise.all(all)
     await (await world.order('apple', 'cancel')).remove()

@@ -75,4 +75,14 @@ test('Google, Facebook, GitHub, OpenID', async () => {
   assert.deepEqual(await world.github.logOut({ account: 'ada' }), { sessions: 0 })
   assert.equal((await world.openID.logOut({ account: 'ada', issuer: 'corp' })).sessions, 0)
   assert.equal((await world.openID.revoke({ account: 'ada', client: '*' })).revoked, false)
+  for (let count = 0; count < 2; count++) {
+    await fetch(`${world.url}/oidc/corp/register`, {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ redirect_uris: [callback] }) })
+  }
+  const [first, second] = await world.openID.clients()
+  assert.deepEqual([first.issuer, first.metadata.redirect_uris], ['corp', [callback]])
+  await world.openID.removeClients(first.clientID)
+  assert.deepEqual(await world.openID.clients(), [second])
+  await world.openID.removeClients()
+  assert.deepEqual(await world.openID.clients(), [])
 })

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import urllib.parse
+import urllib.request
 from typing import Any, Callable, Dict, List
 
 import pytest
@@ -191,6 +192,20 @@ def test_people_remove_apps_and_sign_out(world: World) -> None:
     assert world.openid.revoke(account="ada", client="*")["revoked"] is False
     assert "sessions" in str(world.github.log_out("ada"))
     assert "sessions" in str(world.openid.log_out("corp", "ada"))
+
+
+def test_registered_clients_are_listed_and_removed(world: World) -> None:
+    url = f"{world.url}/oidc/corp/register"
+    for _ in range(2):
+        body = json.dumps({"redirect_uris": ["http://127.0.0.1:4000/callback"]}).encode()
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+        urllib.request.urlopen(request).close()
+    first, second = world.openid.clients()
+    assert first["issuer"] == "corp" and first["metadata"]["redirect_uris"] == ["http://127.0.0.1:4000/callback"]
+    world.openid.remove_clients(first["clientID"])
+    assert world.openid.clients() == [second]
+    world.openid.remove_clients()
+    assert world.openid.clients() == []
 
 
 def test_an_implicit_answer_is_in_the_fragment(world: World) -> None:

@@ -49,6 +49,39 @@ extension World {
             try await world.send(
                 "POST", "openid/logouts", PersonOrder(account: account, issuer: issuer, session: session))
         }
+
+        /// The clients that have registered themselves, the oldest first, a thousand at most.
+        ///
+        /// - Throws: ``UnderstudyError``.
+        public func registeredClients() async throws -> [RegisteredClient] {
+            struct Answer: Decodable { let clients: [RegisteredClient] }
+            let answer: Answer = try await world.call("GET", "openid/clients", query: [("limit", "1000")])
+            return answer.clients
+        }
+
+        /// Removes all clients that have registered themselves: their codes and tokens work no more.
+        ///
+        /// - Throws: ``UnderstudyError``.
+        public func removeRegisteredClients() async throws {
+            try await world.send("DELETE", "openid/clients")
+        }
+
+        /// Removes one client that has registered itself.
+        ///
+        /// - Throws: ``UnderstudyError``, such as `noSuchClient`.
+        public func removeRegisteredClient(_ id: String) async throws {
+            try await world.send("DELETE", "openid/clients/\(Address.segment(id))")
+        }
+    }
+
+    /// A client that has registered itself at an OpenID Connect issuer.
+    public struct RegisteredClient: Sendable, Hashable, Decodable {
+        /// The client's ID.
+        public let clientID: String
+        /// The issuer's `id` in the seed.
+        public let issuer: String
+        /// What the client says of itself, with defaults (RFC 7591).
+        public let metadata: JSONValue
     }
 
     /// What a person does at GitHub.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import urllib.parse
 from dataclasses import dataclass
-from typing import Any, Literal, Mapping, Optional, Sequence, Union
+from typing import Any, List, Literal, Mapping, Optional, Sequence, Union
 
 from ._transport import Transport
 from .errors import is_told_by_its_message
@@ -142,6 +143,16 @@ class OpenID(_Revocable):
         """The person is signed out of all browsers at an issuer, or of one session (`sid`). Clients are told."""
         order = present(issuer=issuer, account=account, session=session)
         return dict(self._transport.json("POST", "openid/logouts", order))
+
+    def clients(self) -> List[JSONObject]:
+        """The clients that have registered themselves, the oldest first, a thousand at most."""
+        answer = self._transport.json("GET", "openid/clients", query={"limit": 1_000})
+        return [dict(client) for client in answer["clients"]]
+
+    def remove_clients(self, client: Optional[str] = None) -> None:
+        """Removes a client that has registered itself, or all of them. Their codes and tokens work no more."""
+        rest = "" if client is None else f"/{urllib.parse.quote(client, safe='')}"
+        self._transport.json("DELETE", f"openid/clients{rest}")
 
 
 def _authorize(
