@@ -86,7 +86,8 @@ extension Transaction {
                 usedBy: exchange.spentBy,
                 // A thumbprint has 43 characters, so that a longer text is no key's, whatever follows.
                 details: OpenIDGrant.CodeDetails(
-                    thumbprint: request.fields["dpop_jkt"].map { String($0.prefix(64)) })))
+                    thumbprint: issuer.policy.dpop == .off
+                        ? nil : request.fields["dpop_jkt"].map { String($0.prefix(64)) })))
         return text
     }
 

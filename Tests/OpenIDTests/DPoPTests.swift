@@ -120,6 +120,13 @@ struct DPoPTests {
         #expect(own["token_type"] == "DPoP", "\(own)")
     }
 
+    @Test("an issuer that knows nothing of proofs takes no notice of the key")
+    func ignored() throws {
+        let fixture = try OpenIDFixture(issuer: #""dpop":"off""#)
+        let tokens = try redeem(fixture, proof: [:], authorization: ["dpop_jkt": "another"])
+        #expect(tokens["token_type"] == "Bearer", "\(tokens)")
+    }
+
     @Test("an issuer may ask for proofs, and for a nonce in them")
     func required() throws {
         let fixture = try OpenIDFixture(issuer: #""dpop":"required","dpopNonce":true"#)

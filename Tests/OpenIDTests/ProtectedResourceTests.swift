@@ -1,4 +1,6 @@
 import Foundation
+import JOSE
+import JSON
 import TestSupport
 import Testing
 
@@ -185,6 +187,28 @@ struct ProtectedResourceTests {
             let metadata = try client.get("/.well-known/\(form)/~w1/oidc/corp").json
             #expect(metadata["issuer"] as? String == "\(base)/oidc/corp")
         }
+    }
+
+    @Test("a client that signs a token itself gets what it was given")
+    func signedByClient() throws {
+        let secret = "a secret of the client's, 32 bytes or more"
+        let fixture = try OpenIDFixture(
+            seed: #"""
+                {"openid":{"issuers":[{"id":"corp","algorithms":["RS256","HS256"],"clients":[{"clientID":"web",
+                "clientSecret":"\#(secret)","accessToken":"jwt","redirectURIs":["http://localhost:3000/callback"]}]}]}}
+                """#)
+        let code = try fixture.code(["scope": "mcp:read", "resource": resource(fixture)])
+        let given = try fixture.token(["client_secret": secret, "code": code, "resource": resource(fixture)])
+        let token = try JWS(parsing: try #require(given["access_token"]))
+        var claims = token.claims
+        claims["scope"] = "mcp:read mcp:write"
+        claims["sub"] = "somebody"
+        let forged = try JWS.mint(
+            header: JSONObject([("alg", "HS256"), ("typ", "at+jwt")]), claims: claims,
+            key: Key(secret: Array(secret.utf8)), algorithm: .hs256)
+        #expect(content(try call(fixture, "whoami", token: given["access_token"]))?["account"] as? String == "ada")
+        #expect(content(try call(fixture, "whoami", token: forged))?["sub"] as? String != "somebody")
+        #expect(try call(fixture, "write_note", token: forged, text: "a").status == 403)
     }
 
     @Test("takes the tokens of the issuers that the seed names")

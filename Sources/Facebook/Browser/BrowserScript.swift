@@ -83,9 +83,12 @@ extension FacebookProvider {
     /// `FB.logout`: the access token ends, and what the person has granted stays.
     private func logout(_ exchange: Exchange) -> Response {
         let form = exchange.request.bodyForm
-        do throws(PageRefusal) { _ = try page(exchange, form) } catch { return error.response }
-        let token = form["access_token"] ?? ""
-        let isEnded = exchange.world.update { $0.endToken(token, FacebookGrant.self) != nil }
+        let app: FacebookApp
+        do throws(PageRefusal) { app = try page(exchange, form) } catch { return error.response }
+        let text = form["access_token"] ?? ""
+        let isEnded = exchange.world.update { tables in
+            tables.pop(Token<FacebookGrant>.self, text) { $0.client == app.id } != nil
+        }
         return FacebookProvider.json(["success": .bool(isEnded)])
     }
 

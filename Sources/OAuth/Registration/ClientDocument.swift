@@ -113,8 +113,8 @@ extension AuthorizationServer {
     private func checkHost(of id: String, _ exchange: Exchange) throws(OAuthRefusal) {
         let address = WebAddress(id)
         let host = address?.host ?? ""
-        guard !policy.clientMetadataHosts.contains(host) else { return }
         guard address?.isLoopback ?? false else {
+            guard !policy.clientMetadataHosts.contains(host) else { return }
             throw ClientDocument.refusal(
                 id,
                 "the seed doesn't name its host: add \(Diagnosis.quote(host)) to clientMetadataHosts, or the document itself "

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JOSE
 import JSON
 import OAuth
 import Time
@@ -76,13 +77,15 @@ extension ProtectedResource {
                 "it isn't signed by a key that the authorization server publishes now: keys have rotated, the issuer has moved, or it "
                     + "isn't an access token")
         }
-        return try access(server, claims, exchange)
+        let isClientSigned = (try? JWS(parsing: text))?.algorithm == Algorithm.hs256.rawValue
+        return try access(server, claims, isClientSigned: isClientSigned, exchange)
     }
 
     /// A JSON Web Token is judged by what it says (<https://datatracker.ietf.org/doc/html/rfc9068#section-4>), and then by whether it
-    /// was revoked.
+    /// was revoked. One that is signed with the client's secret could say what the client likes, so it counts for what it was given
+    /// out for.
     private func access(
-        _ server: Issuer, _ claims: JSONObject, _ exchange: Exchange
+        _ server: Issuer, _ claims: JSONObject, isClientSigned: Bool, _ exchange: Exchange
     ) throws(OAuthRefusal) -> ResourceAccess {
         let (issuer, now) = (identifier(of: server, exchange), exchange.world.now)
         guard claims["iss"]?.string == issuer else {
@@ -97,6 +100,7 @@ extension ProtectedResource {
         try checkAudience(claims["aud"].map { $0.array ?? [$0] }?.compactMap(\.string) ?? [], exchange)
         let key = Issuer.jwtPrefix + (claims["jti"]?.string ?? "")
         let known = try known(key, at: server, exchange)
+        guard !isClientSigned else { return try access(known, at: server, exchange) }
         let scopes = (claims["scope"]?.string ?? "").split(separator: " ").map(String.init)
         return ResourceAccess(
             issuer: issuer, client: known.client.clientID, account: known.account,
@@ -117,6 +121,13 @@ extension ProtectedResource {
         }
         // A JSON Web Token's identifier is no token by itself.
         let known = try known(server.rowKey(of: text, in: exchange), at: server, exchange)
+        return try access(known, at: server, exchange)
+    }
+
+    /// Judges a token by what its issuer remembers of it.
+    private func access(
+        _ known: Known, at server: Issuer, _ exchange: Exchange
+    ) throws(OAuthRefusal) -> ResourceAccess {
         try checkAudience(known.token.details.audience, exchange)
         return ResourceAccess(
             issuer: identifier(of: server, exchange), client: known.client.clientID, account: known.account,
