@@ -77,6 +77,10 @@ def calls(ask):
     for value in (token, "https://example.com/callback?code=c&state=s", "ada@example.com", "eyJhbGciOiJub25lIn0.e30.", "n"):
         yield call("POST", "explain", body={"value": value, "rawNonce": "n"})
     yield call("GET", "firebase/export")
+    registered = ask("POST", "/oidc/corp/register", {"redirect_uris": ["http://localhost:3000/callback"]}).json()
+    yield call("GET", "openid/clients")
+    yield call("DELETE", "openid/clients/{client}", {"client": registered["client_id"]})
+    yield call("DELETE", "openid/clients")
 
     for query in ({}, {"limit": 2}, {"refused": "true", "status": "4xx"}, {"world": "*"}, {"format": "har"},
                   {"world": "d*", "format": "har"}, {"after": "r1", "wait": "20ms", "count": 1000}):

@@ -116,7 +116,7 @@ class Exploration:
         return response.status_code
 
     def ask(self, method, call, body=None):
-        return self.session.request(method, f"{self.base}{examples.ROOT}{call}", json=body, timeout=30)
+        return self.session.request(method, f"{self.base}{call if call.startswith('/') else examples.ROOT + call}", json=body, timeout=30)
 
     def compare(self, label, case, response):
         """As JSON Schema has it: schemathesis lets an answer have members that its schema excludes."""
