@@ -1,25 +1,31 @@
 import Foundation
 
-/// A daemon that is running, as a test sees it: `Understudy.world("checkout")` is a world of its own in it.
+/// A running daemon. A test usually needs only one of its worlds:
 ///
-/// The daemon is the one at `UNDERSTUDY_URL`, else at `http://localhost:9099`; the token that its control API may want is read from
-/// `UNDERSTUDY_CONTROL_TOKEN`, or from the file at `UNDERSTUDY_CONTROL_TOKEN_FILE`. For another daemon, make a value of this type.
+///     let world = Understudy.world("checkout")
+///
+/// The daemon is the one at `UNDERSTUDY_URL`, or at `http://localhost:9099` if that isn't set. The control token, if
+/// the daemon has one, is read from `UNDERSTUDY_CONTROL_TOKEN` or from the file at `UNDERSTUDY_CONTROL_TOKEN_FILE`. For
+/// another daemon, make a value:
+///
+///     let daemon = Understudy(url: "http://ci.internal:9099")
 public struct Understudy: Sendable, Hashable {
-    /// Where a daemon is that nobody named.
+    /// The daemon's address if none is given.
     public static let defaultURL = "http://localhost:9099"
 
     /// The daemon's address, without a world and without a slash at the end.
     public let url: String
-    /// What callers of the control API show; `nil` where the daemon takes anybody.
+    /// The token that the control API expects; `nil` if the daemon has none.
     public let controlToken: String?
-    /// The world that ``url`` named, as in `http://localhost:9099/~checkout`; `nil` is the daemon's default world.
+    /// The world that ``url`` named, as in `http://localhost:9099/~checkout`; `nil` means the daemon's default world.
     public let worldName: String?
 
-    /// A daemon at an address.
+    /// Describes the daemon at an address. Nothing is sent yet.
     ///
     /// - Parameters:
-    ///   - url: `http://HOST:PORT` or `https://HOST:PORT`; with `/~NAME` at its end, the world that ``world(_:)`` without a name is.
-    ///   - controlToken: the daemon's control token, where it has one.
+    ///   - url: `http://HOST:PORT` or `https://HOST:PORT`. With `/~NAME` at its end, ``world(_:)`` without a name is
+    ///     that world.
+    ///   - controlToken: the daemon's control token, if it has one.
     public init(url: String, controlToken: String? = nil) {
         var place = Substring(url)
         while place.hasSuffix("/") { place.removeLast() }
@@ -33,8 +39,9 @@ public struct Understudy: Sendable, Hashable {
         self.controlToken = controlToken
     }
 
-    /// The daemon that an environment names, by default this process's: `UNDERSTUDY_URL`, and `UNDERSTUDY_CONTROL_TOKEN` or the file
-    /// whose path `UNDERSTUDY_CONTROL_TOKEN_FILE` is. An empty variable counts as none.
+    /// Describes the daemon that environment variables name, by default this process's: `UNDERSTUDY_URL`, and
+    /// `UNDERSTUDY_CONTROL_TOKEN` or `UNDERSTUDY_CONTROL_TOKEN_FILE`, the path of a file with the token. An empty
+    /// variable counts as missing.
     public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         let file = value("UNDERSTUDY_CONTROL_TOKEN_FILE").flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
@@ -43,25 +50,28 @@ public struct Understudy: Sendable, Hashable {
             controlToken: value("UNDERSTUDY_CONTROL_TOKEN") ?? file?.trimmingCharacters(in: .whitespacesAndNewlines))
     }
 
-    /// A world of the environment's daemon. It is made when something first asks for it.
+    /// Returns a world of the daemon that the environment names. The daemon creates it at its first use.
     ///
-    /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes one of any text. `nil` is the default world.
+    ///     let world = Understudy.world("checkout")
+    ///
+    /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes such a name of any text.
+    ///   `nil` is the default world.
     public static func world(_ name: String? = nil) -> World { Understudy().world(name) }
 
-    /// A world of this daemon. It is made when something first asks for it.
+    /// Returns a world of this daemon. The daemon creates it at its first use.
     ///
-    /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes one of any text. `nil` is the world that
-    ///   the daemon's address names, or its default world.
+    /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes such a name of any text.
+    ///   `nil` is the world that the daemon's address names, or else its default world.
     public func world(_ name: String? = nil) -> World {
         World(daemon: Understudy(url: url, controlToken: controlToken), name: name ?? worldName)
     }
 
-    /// Whether the daemon is ready, and its version.
+    /// Asks whether the daemon is ready, and for its version.
     ///
-    /// - Throws: ``UnderstudyError``, of status 503 while it can't be used.
+    /// - Throws: ``UnderstudyError``, with the status 503 while the daemon can't be used.
     public func health() async throws -> Health { try await call("GET", "health") }
 
-    /// The worlds that there are. Asking makes none.
+    /// Lists the daemon's worlds. This call creates none.
     ///
     /// - Throws: ``UnderstudyError``.
     public func worlds() async throws -> [WorldStatus] {
@@ -69,14 +79,14 @@ public struct Understudy: Sendable, Hashable {
         return try await (call("GET", "worlds") as Answer).worlds
     }
 
-    /// The exchanges of all worlds, each with its ``World/RecordedExchange/world``, in the order in which they were answered, refusals of
-    /// worlds that are gone among them.
+    /// Returns the recorded exchanges of all worlds in the order in which they were answered, each with its
+    /// ``World/RecordedExchange/world``. Refusals of worlds that have been removed are included.
     ///
     /// - Parameters:
-    ///   - pattern: which worlds; `*` stands for any characters.
+    ///   - pattern: the worlds' names; `*` stands for any characters.
     ///   - host: the provider's host; `*` stands for any characters.
-    ///   - path: the path on it; `*` stands for any characters.
-    ///   - isRefused: with `true` those with a diagnosis, with `false` the others.
+    ///   - path: the path on that host; `*` stands for any characters.
+    ///   - isRefused: `true` returns exchanges with a diagnosis only, `false` those without one.
     /// - Throws: ``UnderstudyError``.
     public func requests(
         ofWorlds pattern: String = "*", host: String? = nil, path: String? = nil, isRefused: Bool? = nil
@@ -85,9 +95,9 @@ public struct Understudy: Sendable, Hashable {
         return try await RequestPages.all([("world", pattern)] + filter.query, of: self)
     }
 
-    /// Empties the recordings of worlds, and forgets what worlds that are gone had refused.
+    /// Empties the recordings of worlds, and deletes the recorded refusals of worlds that have been removed.
     ///
-    /// - Parameter pattern: which worlds; `*` stands for any characters.
+    /// - Parameter pattern: the worlds' names; `*` stands for any characters.
     /// - Throws: ``UnderstudyError``.
     public func forgetRequests(ofWorlds pattern: String = "*") async throws {
         try await send("DELETE", "requests", query: [("world", pattern)])
@@ -95,27 +105,27 @@ public struct Understudy: Sendable, Hashable {
 }
 
 extension Understudy {
-    /// What a daemon says of itself.
+    /// The daemon's state.
     public struct Health: Sendable, Hashable, Decodable {
         /// `ok`.
         public let status: String
         /// The daemon's version.
         public let version: String
-        /// How many worlds there are; `nil` for callers without the control token.
+        /// The number of worlds; `nil` for callers without the control token.
         public let worlds: Int?
     }
 }
 
 extension Understudy {
-    /// A world, as a daemon lists it.
+    /// An entry in the daemon's list of worlds.
     public struct WorldStatus: Sendable, Hashable, Decodable {
         /// The world's name.
         public let name: String
-        /// The seconds since anybody last used it.
+        /// The seconds since the world was last used.
         public let idleSeconds: Int
-        /// How many exchanges its recording holds.
+        /// The number of exchanges that its recording holds.
         public let requests: Int
-        /// The address of its own port, where it has one.
+        /// The address of its own port, if it has one.
         public let url: String?
     }
 }

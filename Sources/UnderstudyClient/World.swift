@@ -1,16 +1,16 @@
 import Foundation
 
-/// A world: a sandbox of its own in a daemon, with its people, codes, tokens, clock, orders and recording.
+/// A sandbox in a daemon, with its own people, codes, tokens, clock, orders and recording.
 ///
-/// A value is no more than a name and an address: the daemon makes the world when something first asks for it.
+/// This value is only a name and an address. The daemon creates the world at its first use.
 ///
 ///     let world = Understudy.world("checkout")
 ///     try await world.order(.cancel)
 ///     // point the code under test at world.hostURL("appleid.apple.com")
 public struct World: Sendable, Hashable {
-    /// The daemon in which it is.
+    /// The daemon that has the world.
     public let daemon: Understudy
-    /// Its name; `nil` is the daemon's default world.
+    /// The world's name; `nil` is the daemon's default world.
     public let name: String?
 
     init(daemon: Understudy, name: String?) {
@@ -21,14 +21,17 @@ public struct World: Sendable, Hashable {
     /// The world's address, such as `http://localhost:9099/~checkout`, without a slash at the end.
     public var url: String { daemon.url + (name.map { "/~\($0)" } ?? "") }
 
-    /// Where its control API is, without a slash at the end.
+    /// The address of the world's control API, without a slash at the end.
     public var controlURL: String { "\(url)/_understudy/v1" }
 
-    /// The address that stands for `https://HOST`, without a slash at the end: `hostURL("github.com") + "/login/oauth/authorize"`.
+    /// Returns the address that stands for `https://HOST`, without a slash at the end.
+    ///
+    ///     let page = world.hostURL("github.com") + "/login/oauth/authorize"
     public func hostURL(_ host: String) -> String { "\(url)/\(host)" }
 
-    /// The variables that lead another process to this world, as `understudy exec` sets them: for an app's `launchEnvironment`, or
-    /// for `Process`. `UNDERSTUDY_URL` is among them, and with it ``SignInWithApple`` asks this world.
+    /// The environment variables that make another process use this world, as `understudy exec` sets them. Pass them in
+    /// an app's `launchEnvironment`, or to `Process`. `UNDERSTUDY_URL` is among them, so ``SignInWithApple`` asks this
+    /// world.
     public var environment: [String: String] {
         var variables = [
             "UNDERSTUDY_URL": url, "UNDERSTUDY_CONTROL_URL": controlURL,
@@ -43,12 +46,12 @@ public struct World: Sendable, Hashable {
         return variables
     }
 
-    /// Makes the world afresh from its seed: people, orders, clock, recording and all that was given out.
+    /// Resets the world to its seed: people, orders, clock and recording; all codes and tokens are gone.
     ///
     /// - Throws: ``UnderstudyError``.
     public func reset() async throws { try await send("POST", "reset") }
 
-    /// Drops the world, if it is there; its next use makes it anew. The default world stays, and is reset.
+    /// Deletes the world, if it exists. Its next use creates a new one. The default world is reset instead.
     ///
     /// - Throws: ``UnderstudyError``.
     public func delete() async throws {
@@ -60,9 +63,10 @@ public struct World: Sendable, Hashable {
         {}
     }
 
-    /// The same world at a port of its own, for clients that take a host and a port and no path. The port stays until the world goes.
+    /// Returns this world at a port of its own, for clients that accept a host and a port but no path. The port stays
+    /// open until the world is deleted.
     ///
-    /// - Parameter port: the port; 0 takes a free one, and the same when you ask again.
+    /// - Parameter port: the port; 0 chooses a free one, and the same one at the next call.
     /// - Throws: ``UnderstudyError``.
     public func opened(atPort port: Int = 0) async throws -> World {
         struct Order: Encodable {
@@ -75,8 +79,10 @@ public struct World: Sendable, Hashable {
         return World(daemon: Understudy(url: answer.url, controlToken: daemon.controlToken), name: nil)
     }
 
-    /// Host and port for Firebase's SDKs: `Auth.auth().useEmulator(withHost: emulator.host, port: emulator.port)`. A world with a name
-    /// gets a port of its own for that.
+    /// Returns host and port for Firebase's SDKs. A world with a name gets a port of its own for this.
+    ///
+    ///     let emulator = try await world.firebaseEmulator()
+    ///     Auth.auth().useEmulator(withHost: emulator.host, port: emulator.port)
     ///
     /// - Throws: ``UnderstudyError``.
     public func firebaseEmulator() async throws -> FirebaseEmulator {
@@ -89,10 +95,10 @@ public struct World: Sendable, Hashable {
             host: isIPv6 ? "[\(host)]" : host, port: parts.port ?? (parts.scheme == "https" ? 443 : 80))
     }
 
-    /// The daemon's name for the world that nobody named.
+    /// The daemon's name for its default world.
     private static let defaultName = "default"
 
-    /// Throws where the daemon takes no such name, whose characters might lead the call elsewhere.
+    /// Throws if the daemon wouldn't accept the world's name. Its characters might change the path of the call.
     func checkName(for call: String) throws {
         guard let name, !Understudy.isWorldName(name) else { return }
         throw UnderstudyError(
@@ -101,7 +107,7 @@ public struct World: Sendable, Hashable {
                 + "Understudy.worldName(from:) makes one of any text")
     }
 
-    /// The world's name, which the daemon says where nobody named it.
+    /// Returns the world's name. If it isn't known, the daemon is asked.
     func knownName() async throws -> String {
         struct Answer: Decodable { let world: String }
         if let name { return name }
@@ -110,7 +116,7 @@ public struct World: Sendable, Hashable {
 }
 
 extension World {
-    /// Where Firebase's SDKs find a world.
+    /// Host and port for Firebase's SDKs.
     public struct FirebaseEmulator: Sendable, Hashable {
         /// The host's name or IP address.
         public let host: String

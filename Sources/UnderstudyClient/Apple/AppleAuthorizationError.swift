@@ -1,7 +1,7 @@
 import Foundation
 
-/// A sign-in with Apple that came to nothing, with the domain and the codes of `ASAuthorizationError`, also where there is no
-/// AuthenticationServices: `(error as NSError).code` is the same.
+/// A failed sign-in with Apple. It has the domain and the codes of `ASAuthorizationError`, so `(error as NSError).code`
+/// is the same on systems with and without AuthenticationServices.
 public struct AppleAuthorizationError: Error, Sendable, Hashable {
     /// `ASAuthorizationError.Code`: <https://developer.apple.com/documentation/authenticationservices/asauthorizationerror-swift.struct/code>.
     public struct Code: Sendable, Hashable, RawRepresentable {
@@ -11,39 +11,39 @@ public struct AppleAuthorizationError: Error, Sendable, Hashable {
         /// A code by its number.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// It failed, and nobody says why.
+        /// The sign-in failed for an unknown reason.
         public static let unknown = Code(rawValue: 1000)
         /// The person cancelled.
         public static let canceled = Code(rawValue: 1001)
         /// Apple's answer can't be used.
         public static let invalidResponse = Code(rawValue: 1002)
-        /// Nobody handled the request.
+        /// The request wasn't handled.
         public static let notHandled = Code(rawValue: 1003)
-        /// It failed.
+        /// The sign-in failed.
         public static let failed = Code(rawValue: 1004)
-        /// It would have had to ask the person, and may not.
+        /// The sign-in would have needed the person, and no interaction was allowed.
         public static let notInteractive = Code(rawValue: 1005)
 
         private static let names = [
             "unknown", "canceled", "invalidResponse", "notHandled", "failed", "notInteractive",
         ]
 
-        /// The code's name, such as `canceled`; the number of a code without one.
+        /// The code's name, such as `canceled`, or else its number.
         public var name: String {
             let (place, overflow) = rawValue.subtractingReportingOverflow(Code.unknown.rawValue)
             return !overflow && Code.names.indices.contains(place) ? Code.names[place] : String(rawValue)
         }
     }
 
-    /// The domain of such errors.
+    /// The domain of these errors.
     public static let domain = "com.apple.AuthenticationServices.AuthorizationError"
 
-    /// Why it came to nothing.
+    /// The code that says why the sign-in failed.
     public let code: Code
-    /// The reason in words, where there is one: the daemon's diagnosis, or what the system says.
+    /// The reason in words, if it is known: the daemon's diagnosis, or the system's description.
     public let reason: String?
 
-    /// An error with a code.
+    /// Makes an error with a code.
     public init(_ code: Code, reason: String? = nil) {
         self.code = code
         self.reason = reason
@@ -51,13 +51,13 @@ public struct AppleAuthorizationError: Error, Sendable, Hashable {
 }
 
 extension AppleAuthorizationError: CustomNSError, LocalizedError, CustomStringConvertible {
-    /// The domain of such errors.
+    /// The domain of these errors.
     public static var errorDomain: String { domain }
 
     /// The code's number.
     public var errorCode: Int { code.rawValue }
 
-    /// What `NSError` says of it.
+    /// The description, for `NSError`.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 
     /// The code, and the reason.
@@ -68,15 +68,15 @@ extension AppleAuthorizationError: CustomNSError, LocalizedError, CustomStringCo
 }
 
 extension AppleIDCredential {
-    /// Whether an app may still count on a sign-in: `ASAuthorizationAppleIDProvider.CredentialState`.
+    /// The state of an earlier sign-in: `ASAuthorizationAppleIDProvider.CredentialState`.
     public enum State: Int, Sendable, Hashable, CaseIterable {
         /// The person has removed the app.
         case revoked = 0
-        /// The sign-in holds.
+        /// The person is signed in.
         case authorized = 1
-        /// The person never signed in.
+        /// The person has never signed in.
         case notFound = 2
-        /// The app went to another team, and the person isn't moved yet.
+        /// The app was transferred to another team, and this person's account isn't migrated yet.
         case transferred = 3
     }
 }

@@ -1,43 +1,43 @@
 import Foundation
 
-/// What a sign-in with Apple delivers to an app: the properties of `ASAuthorizationAppleIDCredential`, under the same names.
+/// The result of a sign-in with Apple: the properties of `ASAuthorizationAppleIDCredential`, under the same names.
 public struct AppleIDCredential: Sendable, Hashable {
-    /// What an app asks for.
+    /// A piece of personal data that an app asks for.
     public enum Scope: String, Sendable, Hashable, CaseIterable, Codable {
         /// The person's name.
         case fullName
-        /// The person's address, or one of the relay's.
+        /// The person's e-mail address, or a private relay address.
         case email
     }
 
-    /// How sure Apple is that it is a person: `ASUserDetectionStatus`.
+    /// Apple's judgement whether the user is a real person: `ASUserDetectionStatus`.
     public enum RealUserStatus: Int, Sendable, Hashable, CaseIterable, Codable {
-        /// Apple doesn't say: not the first sign-in, or no device.
+        /// Apple gives no judgement: this isn't the first sign-in, or there is no device.
         case unsupported = 0
         /// Apple can't tell.
         case unknown = 1
-        /// It seems to be a person.
+        /// The user is probably a person.
         case likelyReal = 2
     }
 
-    /// The person's ID in the team's apps.
+    /// The person's ID, the same in all apps of the team.
     public let user: String
-    /// What the app put into the request.
+    /// The text that the app put into the request.
     public let state: String?
-    /// What the person granted.
+    /// The scopes that the person granted.
     public let authorizedScopes: [Scope]
-    /// A code for your backend: the text's UTF-8.
+    /// The authorization code for your backend, as UTF-8.
     public let authorizationCode: Data?
-    /// The ID token, a JSON Web Token: the text's UTF-8.
+    /// The ID token, a JSON Web Token, as UTF-8.
     public let identityToken: Data?
-    /// The address, the first time only.
+    /// The e-mail address; only at the first sign-in.
     public let email: String?
-    /// The name, the first time only.
+    /// The name; only at the first sign-in.
     public let fullName: PersonNameComponents?
-    /// How sure Apple is that it is a person.
+    /// Apple's judgement whether the user is a real person.
     public let realUserStatus: RealUserStatus
 
-    /// A credential, as a test of the app might make one.
+    /// Makes a credential, for unit tests of an app.
     public init(
         user: String, state: String? = nil, authorizedScopes: [Scope] = [], authorizationCode: Data? = nil,
         identityToken: Data? = nil, email: String? = nil, fullName: PersonNameComponents? = nil,
@@ -70,7 +70,7 @@ extension AppleIDCredential: Decodable {
         case user, state, authorizedScopes, authorizationCode, identityToken, email, fullName, realUserStatus
     }
 
-    /// Reads what the control API writes.
+    /// Reads a credential in the control API's form.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let name = try container.decodeIfPresent(Name.self, forKey: .fullName)

@@ -1,7 +1,7 @@
 import Foundation
 
 extension World {
-    /// Sign in with Apple, as a device and Apple's servers do it: `world.apple`.
+    /// Sign in with Apple, on a device and at Apple's servers: `world.apple`.
     public struct Apple: Sendable, Hashable {
         let world: World
 
@@ -13,16 +13,19 @@ extension World {
             let account: String?
         }
 
-        /// Signs in as `ASAuthorizationController` does on a device. Who signs in, and how it ends, can be ordered
-        /// (``World/order(_:at:client:times:)``).
+        /// Signs in as `ASAuthorizationController` does on a device. Order the outcome in advance with
+        /// ``World/order(_:at:client:times:)``.
+        ///
+        ///     let credential = try await world.apple.authorize(client: "com.example.app", nonce: nonce.sha256)
         ///
         /// - Parameters:
-        ///   - client: the app's bundle ID. The seed has to have it.
-        ///   - nonce: what the app puts into `request.nonce`: a ``NoncePair``'s ``NoncePair/sha256``.
-        ///   - scopes: what the app asks for.
-        ///   - state: what the app puts into `request.state`.
-        ///   - account: who is signed in on the device; `nil` leaves it to the world.
-        /// - Throws: ``AppleAuthorizationError``, where a device would fail; ``UnderstudyError``, such as `noSuchAccount`.
+        ///   - client: the app's bundle ID. It must be in the seed.
+        ///   - nonce: the app's `request.nonce`: a ``NoncePair``'s ``NoncePair/sha256``.
+        ///   - scopes: the data that the app asks for.
+        ///   - state: the app's `request.state`.
+        ///   - account: the account on the device; `nil` lets the world choose.
+        /// - Throws: ``AppleAuthorizationError`` if the sign-in fails as on a device; ``UnderstudyError`` otherwise,
+        ///   such as `noSuchAccount`.
         public func authorize(
             client: String, nonce: String? = nil, scopes: [AppleIDCredential.Scope] = [.fullName, .email],
             state: String? = nil, account: String? = nil
@@ -48,7 +51,7 @@ extension World {
             return try Wire.decode(answer.body, of: call)
         }
 
-        /// Whether a sign-in still holds, as `getCredentialState(forUserID:)` says it.
+        /// Returns the state of a sign-in, as `getCredentialState(forUserID:)` does.
         ///
         /// - Parameters:
         ///   - client: the app's bundle ID.
@@ -65,11 +68,11 @@ extension World {
             return state
         }
 
-        /// What Apple's servers tell an app's server.
+        /// An event that Apple's servers report to an app's server.
         public enum Event: String, Sendable, Hashable, CaseIterable, Codable {
-            /// The person switched forwarding off.
+            /// The person switched off the forwarding of mail.
             case emailDisabled = "email-disabled"
-            /// The person switched forwarding on.
+            /// The person switched on the forwarding of mail.
             case emailEnabled = "email-enabled"
             /// The person removed the app.
             case consentRevoked = "consent-revoked"
@@ -77,15 +80,15 @@ extension World {
             case accountDeleted = "account-deleted"
         }
 
-        /// What became of a notification.
+        /// The result of sending a notification.
         public struct Notification: Sendable, Hashable, Decodable {
-            /// Whether the app's server took it.
+            /// Whether the app's server accepted it.
             public let isDelivered: Bool
-            /// How often it was sent.
+            /// The number of attempts.
             public let attempts: Int
-            /// Why it wasn't taken.
+            /// The reason why it wasn't accepted.
             public let failure: String?
-            /// The signed JSON Web Token; `nil` where the team has no address for it.
+            /// The signed JSON Web Token; `nil` if the team has no notification address.
             public let payload: String?
 
             private enum CodingKeys: String, CodingKey {
@@ -94,42 +97,44 @@ extension World {
             }
         }
 
-        /// Makes something happen to a person's account, and has Apple's server tell the team's.
+        /// Changes a person's account, and sends Apple's notification about that to the team's server.
         ///
         /// - Parameters:
-        ///   - event: what happens.
-        ///   - account: to whom.
-        ///   - client: for which client, where the person has signed in.
-        /// - Throws: ``UnderstudyError``, such as `noConsent`. A notification that isn't taken isn't an error.
+        ///   - event: the change.
+        ///   - account: the person's account.
+        ///   - client: a client where the person has signed in.
+        /// - Throws: ``UnderstudyError``, such as `noConsent`. A notification that isn't accepted is not an error: see
+        ///   ``Notification/failure``.
         @discardableResult
         public func notify(_ event: Event, account: String, client: String) async throws -> Notification {
             try await world.call(
                 "POST", "apple/notifications", ["type": event.rawValue, "account": account, "client": client])
         }
 
-        /// The person removes the app in their settings.
+        /// Removes the app from a person's account, as in the person's settings. All tokens of the app for this person
+        /// stop working.
         ///
         /// - Throws: ``UnderstudyError``.
         public func revoke(account: String, client: String) async throws {
             try await world.revoke(.apple, account: account, client: client)
         }
 
-        /// Publishes a new key that signs from then on, and withdraws the oldest.
+        /// Publishes a new signing key, which is used from now on, and withdraws the oldest key.
         ///
         /// - Throws: ``UnderstudyError``.
         public func rotateKeys() async throws { try await world.send("POST", "apple/keys/rotate") }
 
-        /// What Apple's private relay would do with a mail.
+        /// The private relay's decision about a mail.
         public struct RelayDecision: Sendable, Hashable, Decodable {
-            /// Whether it would be handed on.
+            /// Whether the relay would forward the mail.
             public let isForwarded: Bool
-            /// To whom.
+            /// The address that the mail would be forwarded to.
             public let to: String?
-            /// The address that stands in it as the sender's.
+            /// The sender's address that the recipient would see.
             public let sender: String?
-            /// Why it would be refused.
+            /// The reason why the relay would refuse the mail.
             public let reason: String?
-            /// What the relay would say then.
+            /// The relay's SMTP reply to a refused mail.
             public let smtp: String?
 
             private enum CodingKeys: String, CodingKey {
@@ -138,11 +143,11 @@ extension World {
             }
         }
 
-        /// What Apple's private relay would do with a mail.
+        /// Asks what Apple's private relay would do with a mail. No mail is sent.
         ///
         /// - Parameters:
-        ///   - sender: who sends it.
-        ///   - recipient: the hidden address, or the relay's address of a sender.
+        ///   - sender: the sender's address.
+        ///   - recipient: a private relay address, or the address under which the relay shows a sender.
         /// - Throws: ``UnderstudyError``.
         public func relay(from sender: String, to recipient: String) async throws -> RelayDecision {
             try await world.call("GET", "apple/relay", query: [("from", sender), ("to", recipient)])
@@ -151,6 +156,6 @@ extension World {
 }
 
 extension World {
-    /// Sign in with Apple, as a device and Apple's servers do it.
+    /// Sign in with Apple, on a device and at Apple's servers.
     public var apple: Apple { Apple(world: self) }
 }

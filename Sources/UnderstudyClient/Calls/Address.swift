@@ -1,13 +1,14 @@
 import Foundation
 
-/// The parts of addresses. What isn't unreserved is percent-encoded: <https://www.rfc-editor.org/rfc/rfc3986#section-2.3>.
+/// Encodes parts of addresses. All characters but the unreserved ones are percent-encoded:
+/// <https://www.rfc-editor.org/rfc/rfc3986#section-2.3>.
 enum Address {
-    /// A segment of a path. One of a dot or two would be taken for a way to another path.
+    /// Returns a segment of a path. The segments `.` and `..` are encoded too, because they would change the path.
     static func segment(_ text: String) -> String {
         [".", ".."].contains(text) ? text.replacingOccurrences(of: ".", with: "%2E") : encoded(text)
     }
 
-    /// A query with its question mark; empty without parameters.
+    /// Returns a query with its question mark, or an empty text if there are no parameters.
     static func query(_ parameters: [(name: String, value: String)]) -> String {
         guard !parameters.isEmpty else { return "" }
         return "?" + parameters.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")

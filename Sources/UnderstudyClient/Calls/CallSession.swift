@@ -4,8 +4,9 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// What a daemon never does, and others do that may answer in its place: send the call elsewhere, or ask for a user name. A redirect
-/// would take the control token to another host, and FoundationNetworking asks a server again for ever that wants a user name.
+/// Refuses redirects and requests for a user name. A daemon sends neither, but another server at its address may. A
+/// redirect would carry the control token to another host, and FoundationNetworking repeats a request for ever if the
+/// server wants a user name.
 final class CallSession: NSObject, URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,

@@ -4,29 +4,29 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// One call of the control API.
+/// A call of the control API.
 struct Call: Sendable {
     let method: String
-    /// Below `/_understudy/v1/`.
+    /// The path below `/_understudy/v1/`.
     let path: String
     var query: [(name: String, value: String)] = []
     var body: Data?
-    /// How long the daemon may take on purpose, as when it waits for a mail.
+    /// The time that the daemon may wait, for example for a mail.
     var wait: Duration = .zero
 
     var name: String { "\(method) \(path)" }
 }
 
-/// What the daemon answered.
+/// The answer to a call.
 struct Answer: Sendable {
     let status: Int
     let body: Data
-    /// Whether a daemon gave it: all of its answers have `Understudy-Request`.
+    /// Whether a daemon sent the answer: all of its answers have `Understudy-Request`.
     let isDaemons: Bool
 }
 
 enum Transport {
-    /// Many tests of a process call at the same time, and some of their calls wait.
+    /// The session of all calls. Many tests of one process call at the same time, and some of their calls wait.
     private static let session: URLSession = {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = 256
@@ -35,7 +35,7 @@ enum Transport {
         return URLSession(configuration: configuration, delegate: CallSession(), delegateQueue: nil)
     }()
 
-    /// The seconds that an answer may take.
+    /// The seconds that an answer may take, beside the call's own wait.
     private static let patience: TimeInterval = 60
 
     static func send(_ call: Call, to base: String, token: String?) async throws -> Answer {
@@ -83,11 +83,11 @@ enum Transport {
     }
 }
 
-/// What takes calls: a daemon, for what concerns all of its worlds, or one world.
+/// A receiver of calls: a world, or the daemon for calls about all worlds.
 protocol Callee: Sendable {
     var callBase: String { get }
     var callToken: String? { get }
-    /// Throws where nobody can be asked.
+    /// Throws if the call can't be sent.
     func check(_ call: Call) throws
 }
 
@@ -104,13 +104,13 @@ extension World: Callee {
 }
 
 extension Callee {
-    /// The answer, whatever its status.
+    /// Returns the answer, whatever its status is.
     func answer(_ call: Call) async throws -> Answer {
         try check(call)
         return try await Transport.send(call, to: callBase, token: callToken)
     }
 
-    /// The body of an answer of the daemon's that isn't a refusal.
+    /// Returns the body of an answer. Throws if it is a refusal, or isn't a daemon's.
     @discardableResult
     func send(_ call: Call) async throws -> Data {
         let answer = try await answer(call)
@@ -120,13 +120,13 @@ extension Callee {
         return answer.body
     }
 
-    /// The body of an answer that isn't a refusal.
+    /// Returns the body of an answer. Throws if it is a refusal.
     @discardableResult
     func send(_ method: String, _ path: String, query: [(name: String, value: String)] = []) async throws -> Data {
         try await send(Call(method: method, path: path, query: query))
     }
 
-    /// The body of an answer that isn't a refusal.
+    /// Returns the body of an answer. Throws if it is a refusal.
     @discardableResult
     func send(_ method: String, _ path: String, _ body: some Encodable) async throws -> Data {
         try await send(Call(method: method, path: path, body: Wire.encode(body)))
@@ -147,7 +147,7 @@ extension Callee {
     }
 }
 
-/// JSON as the control API writes and reads it.
+/// Reads and writes the control API's JSON.
 enum Wire {
     static func encode(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()

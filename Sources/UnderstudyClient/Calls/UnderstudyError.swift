@@ -1,17 +1,17 @@
 import Foundation
 
-/// A call of the control API that came to nothing: the daemon refused it, or wasn't reached.
+/// A failed call of the control API: the daemon refused it, or couldn't be reached.
 public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, CustomStringConvertible {
     /// The call, such as `POST outcomes`.
     public let call: String
-    /// The answer's HTTP status; `nil` when there was none.
+    /// The answer's HTTP status; `nil` if there was no answer.
     public let status: Int?
-    /// What it is called, such as `noSuchAccount`; `unreachable`, `notADaemon`, `invalidURL`, `invalidWorldName` and `unexpectedAnswer`
-    /// are this client's own.
+    /// The error's name, such as `noSuchAccount`. The names `unreachable`, `notADaemon`, `invalidURL`,
+    /// `invalidWorldName` and `unexpectedAnswer` come from this client, not from the daemon.
     public let code: String
-    /// What was wrong, in words.
+    /// A description of the error.
     public let message: String
-    /// Where in the call it was wrong, such as `$.account`.
+    /// The faulty member of the call, such as `$.account`.
     public let path: String?
 
     init(call: String, status: Int? = nil, code: String, message: String, path: String? = nil) {
@@ -22,7 +22,7 @@ public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, Custom
         self.path = path
     }
 
-    /// What an answer says that isn't of success, or that isn't of a daemon's at all.
+    /// Makes an error of a refusal, or of an answer that isn't a daemon's.
     init(_ answer: Answer, to call: Call, at base: String) {
         let error = (try? JSONDecoder().decode(JSONValue.self, from: answer.body))?["error"]
         guard answer.isDaemons || error != nil else {
@@ -38,12 +38,12 @@ public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, Custom
             path: error?["path"]?.string)
     }
 
-    /// The call, what was wrong, and where.
+    /// The call, the error and the faulty member.
     public var description: String {
         let place = path.map { "\($0): " } ?? ""
         return "\(call)\(status.map { " was answered \($0)" } ?? "") (\(code)): \(place)\(message)"
     }
 
-    /// The same as ``description``.
+    /// The call, the error and the faulty member.
     public var errorDescription: String? { description }
 }

@@ -1,11 +1,13 @@
 extension World {
-    /// Any call of the control API, for what has no method here.
+    /// Makes any call of the control API, for calls that have no method here.
+    ///
+    ///     let status = try await world.call("GET", "health")
     ///
     /// - Parameters:
     ///   - method: `GET`, `POST`…
     ///   - path: the path below `/_understudy/v1/`, with its query.
     ///   - body: the body.
-    /// - Returns: The answer's body; `null` where it has none.
+    /// - Returns: The answer's body; `null` if it has none.
     /// - Throws: ``UnderstudyError``.
     @discardableResult
     public func call(_ method: String, _ path: String, body: JSONValue? = nil) async throws -> JSONValue {

@@ -1,9 +1,9 @@
 import Foundation
 
 extension World {
-    /// A mail or a text message, as it lies in a world's inbox.
+    /// A mail or a text message in a world's inbox.
     public struct MailMessage: Sendable, Hashable, Decodable, Identifiable {
-        /// What a message is.
+        /// The kind of a message.
         public enum Kind: String, Sendable, Hashable, Decodable {
             /// An e-mail.
             case mail
@@ -11,7 +11,7 @@ extension World {
             case text
         }
 
-        /// Who sent a mail and who gets it, as mail servers were told.
+        /// The sender and the recipients of a mail, as SMTP carries them.
         public struct Envelope: Sendable, Hashable, Decodable {
             /// The sender.
             public let from: String
@@ -27,57 +27,57 @@ extension World {
             public let type: String
             /// The size in bytes.
             public let size: Int
-            /// Where it can be fetched; `nil` where secrets are masked.
+            /// The address of its content; `nil` if secrets are masked.
             public let url: String?
-            /// Its ID, where the HTML shows it.
+            /// The ID by which the HTML refers to it.
             public let contentId: String?
         }
 
-        /// What a relay did with a mail.
+        /// A relay's treatment of a mail.
         public struct Relay: Sendable, Hashable, Decodable {
             /// The hidden address.
             public let address: String
-            /// Which relay.
+            /// The relay's name.
             public let title: String
-            /// The person's own address, to which it went.
+            /// The person's own address, to which the mail was forwarded.
             public let forwardedTo: String?
-            /// The address that the person sees as the sender's.
+            /// The sender's address that the person sees.
             public let sender: String?
-            /// What the relay said when it refused the mail.
+            /// The relay's reply if it refused the mail.
             public let refusal: String?
-            /// Why it refused it.
+            /// The reason for the refusal.
             public let reason: String?
         }
 
-        /// Its ID, such as `m1`.
+        /// The message's ID, such as `m1`.
         public let id: String
         /// An e-mail, or a text message.
         public let kind: Kind
-        /// Whose address or number stands in it as the sender's.
+        /// The sender's address or phone number.
         public let from: String
-        /// Whose address or number it is for.
+        /// The recipient's address or phone number.
         public let to: String
-        /// Who sent it and who gets it, as mail servers were told.
+        /// The sender and the recipients of a mail, as SMTP carries them.
         public let envelope: Envelope
-        /// Who gets a copy.
+        /// The recipients of copies.
         public let cc: [String]?
         /// The subject.
         public let subject: String?
-        /// What it says, as plain text.
+        /// The plain text.
         public let text: String?
-        /// What it says, as HTML.
+        /// The HTML.
         public let html: String?
-        /// The addresses of pages in it.
+        /// The addresses of web pages in the message.
         public let links: [String]
-        /// The codes in it that a person would type.
+        /// The codes in the message that a person would type in.
         public let codes: [String]
-        /// The files in it.
+        /// The attached files.
         public let attachments: [Attachment]?
-        /// What a relay did with it.
+        /// The relay's treatment of the mail.
         public let relay: Relay?
-        /// When it was sent, by the world's clock.
+        /// The time at which it was sent, by the world's clock.
         public let time: Date
-        /// The ID of the exchange with which it was sent.
+        /// The ID of the exchange that sent it.
         public let request: String?
     }
 }
@@ -88,31 +88,31 @@ extension World.MailMessage: CustomStringConvertible {
 }
 
 extension World {
-    /// What became of a mail that was sent by ``World/sendMail(from:to:cc:replyTo:subject:text:html:)``.
+    /// The result of sending a mail by ``World/sendMail(from:to:cc:replyTo:subject:text:html:)``.
     public struct SentMail: Sendable, Hashable, Decodable {
-        /// What an SMTP client would have been told.
+        /// A reply of the SMTP server.
         public struct Reply: Sendable, Hashable, Decodable {
             /// The code, such as 250.
             public let code: Int
-            /// The text after it.
+            /// The text after the code.
             public let text: String
         }
 
-        /// Somebody who doesn't get it.
+        /// A recipient for whom the mail was refused.
         public struct Refusal: Sendable, Hashable, Decodable {
             /// The recipient.
             public let to: String
-            /// What an SMTP client would have been told.
+            /// The SMTP reply for this recipient.
             public let smtp: Reply
-            /// Why.
+            /// The reason.
             public let reason: String
         }
 
-        /// What an SMTP client would have been told.
+        /// The SMTP reply to the whole mail.
         public let smtp: Reply
-        /// What lies in the inbox.
+        /// The messages that are now in the inbox.
         public let messages: [MailMessage]
-        /// Who doesn't get it.
+        /// The recipients for whom the mail was refused.
         public let refused: [Refusal]?
     }
 }

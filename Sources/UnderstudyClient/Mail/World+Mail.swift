@@ -7,17 +7,22 @@ extension World {
         let more: Bool?
     }
 
-    /// What was or would have been mailed and texted in this world, the oldest first: what meets all conditions.
+    /// Returns the mails and text messages of this world that meet all conditions, the oldest first. No message really
+    /// leaves the machine, unless the daemon forwards mail.
+    ///
+    ///     let mail = try await world.mail(to: "ada@example.com", wait: .seconds(5))
+    ///     let code = mail.last?.codes.first
     ///
     /// - Parameters:
     ///   - recipient: an address or a phone number; `*` stands for any characters.
-    ///   - sender: the same for who sent it.
-    ///   - subject: what the subject contains, in any case.
-    ///   - text: what the text or the HTML contains, in any case.
-    ///   - kind: mails or text messages; `nil` is both.
-    ///   - id: only those after the one with this ID.
-    ///   - wait: how long to wait, a minute at most, until there is one.
-    /// - Throws: ``UnderstudyError``; with `wait`, one with the code `noMail` that lists what came instead.
+    ///   - sender: the sender's address or phone number; `*` stands for any characters.
+    ///   - subject: a part of the subject, in upper or lower case.
+    ///   - text: a part of the text or the HTML, in upper or lower case.
+    ///   - kind: mails or text messages; `nil` means both.
+    ///   - id: the ID of a message; only later ones are returned.
+    ///   - wait: the time to wait for a first message, a minute at most.
+    /// - Throws: ``UnderstudyError``; with `wait`, the code `noMail` if no message came. The error lists the messages
+    ///   that did come.
     public func mail(
         to recipient: String? = nil, from sender: String? = nil, subject: String? = nil, text: String? = nil,
         kind: MailMessage.Kind? = nil, after id: String? = nil, wait: Duration? = nil
@@ -53,28 +58,28 @@ extension World {
         }
     }
 
-    /// One message, whole.
+    /// Returns one message.
     ///
     /// - Throws: ``UnderstudyError``, such as `noSuchMessage`.
     public func message(_ id: String) async throws -> MailMessage {
         try await call("GET", "mail/\(Address.segment(id))")
     }
 
-    /// A mail as it was sent.
+    /// Returns the source of a mail.
     ///
     /// - Parameters:
     ///   - id: the message's ID.
-    ///   - isForwarded: whether it is wanted as a relay handed it on.
+    ///   - isForwarded: `true` returns the mail as a relay forwarded it, instead of as it was sent.
     /// - Throws: ``UnderstudyError``, such as `notForwarded`.
     public func rawMail(_ id: String, forwarded isForwarded: Bool = false) async throws -> Data {
         try await send(
             "GET", "mail/\(Address.segment(id))/raw", query: isForwarded ? [("as", "forwarded")] : [])
     }
 
-    /// A file of a mail.
+    /// Returns a file attached to a mail.
     ///
     /// - Parameters:
-    ///   - number: its place in ``MailMessage/attachments``, from 1 on.
+    ///   - number: its position in ``MailMessage/attachments``; the first is 1.
     ///   - id: the message's ID.
     /// - Throws: ``UnderstudyError``, such as `noSuchAttachment`.
     public func attachment(_ number: Int, ofMail id: String) async throws -> Data {
@@ -97,17 +102,18 @@ extension World {
         let html: String?
     }
 
-    /// Sends a mail as if by SMTP: a relay judges it, and it lies in the inbox.
+    /// Sends a mail to the inbox as if by SMTP, including the relays' checks.
     ///
     /// - Parameters:
-    ///   - sender: the envelope's sender, and the header's.
-    ///   - recipients: who gets it, a hundred at most with those of `cc`.
-    ///   - cc: who gets a copy.
-    ///   - replyTo: who gets answers; by default the sender.
+    ///   - sender: the sender, in the envelope and in the header.
+    ///   - recipients: the recipients, a hundred at most together with `cc`.
+    ///   - cc: the recipients of copies.
+    ///   - replyTo: the address for answers, by default the sender.
     ///   - subject: the subject.
-    ///   - text: what it says, as plain text.
-    ///   - html: what it says, as HTML.
-    /// - Throws: ``UnderstudyError``. A mail that nobody gets isn't an error: ``SentMail/refused`` says so.
+    ///   - text: the content as plain text.
+    ///   - html: the content as HTML.
+    /// - Throws: ``UnderstudyError``. A mail that is refused for every recipient is not an error: see
+    ///   ``SentMail/refused``.
     @discardableResult
     public func sendMail(
         from sender: String, to recipients: [String], cc: [String] = [], replyTo: String? = nil, subject: String = "",
@@ -118,11 +124,11 @@ extension World {
         return try await call("POST", "mail", mail)
     }
 
-    /// The person who got a mail answers it.
+    /// Answers a mail in the name of its recipient.
     ///
     /// - Parameters:
     ///   - id: the mail's ID.
-    ///   - sender: who answers; by default who got it.
+    ///   - sender: the address that answers, by default the recipient's.
     ///   - text: the answer, as plain text.
     ///   - html: the answer, as HTML.
     /// - Throws: ``UnderstudyError``, such as `unanswerable`.
@@ -136,15 +142,15 @@ extension World {
 
     /// Deletes one message, or empties the inbox.
     ///
-    /// - Parameter id: the message's ID; `nil` is all of them.
+    /// - Parameter id: the message's ID; `nil` deletes all messages.
     /// - Throws: ``UnderstudyError``, such as `noSuchMessage`.
     public func deleteMail(_ id: String? = nil) async throws {
         try await send("DELETE", id.map { "mail/\(Address.segment($0))" } ?? "mail")
     }
 
-    /// Host and port for mail by SMTP to this world, at a port of its own.
+    /// Returns host and port of an SMTP server of this world's own.
     ///
-    /// - Throws: ``UnderstudyError``, with the code `noSMTP` where the daemon takes no mail.
+    /// - Throws: ``UnderstudyError``, with the code `noSMTP` if the daemon accepts no mail.
     public func smtp() async throws -> (host: String, port: Int) {
         struct Order: Encodable {
             let name: String

@@ -1,7 +1,9 @@
 import Foundation
 
 extension World {
-    /// A world's clock, by which codes, tokens and sessions expire: `world.clock`.
+    /// A world's clock: `world.clock`. Codes, tokens and sessions expire by it.
+    ///
+    ///     try await world.clock.advance(by: .minutes(6))
     public struct Clock: Sendable, Hashable {
         let world: World
 
@@ -18,45 +20,45 @@ extension World {
             var reset: Bool?
         }
 
-        /// The world's time.
+        /// Returns the world's time.
         ///
         /// - Throws: ``UnderstudyError``.
         public func now() async throws -> Date { try await reading().date }
 
-        /// Whether time stands still.
+        /// Returns whether the clock is stopped.
         ///
         /// - Throws: ``UnderstudyError``.
         public func isFrozen() async throws -> Bool { try await reading().frozen }
 
-        /// Moves time on, or back where `duration` is negative, to the millisecond.
+        /// Moves the clock forward, or back if `duration` is negative. Its precision is a millisecond.
         ///
-        /// - Returns: The world's time then.
-        /// - Throws: ``UnderstudyError``, where time would leave the years 1970 to 9999.
+        /// - Returns: The world's new time.
+        /// - Throws: ``UnderstudyError``, also if the time would leave the years 1970 to 9999.
         @discardableResult
         public func advance(by duration: Duration) async throws -> Date {
             try await order(Order(advance: duration.wire))
         }
 
-        /// Goes to a moment, to the millisecond; time runs on from there unless it stands still.
+        /// Sets the clock to a moment, to the millisecond. The clock runs on from there unless it is stopped.
         ///
-        /// - Returns: The world's time then.
-        /// - Throws: ``UnderstudyError``, where the moment isn't within the years 1970 to 9999.
+        /// - Returns: The world's new time.
+        /// - Throws: ``UnderstudyError``, also if the moment isn't within the years 1970 to 9999.
         @discardableResult
         public func set(to moment: Date) async throws -> Date {
             try await order(Order(set: moment.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
         }
 
-        /// Has time stand still.
+        /// Stops the clock.
         ///
         /// - Throws: ``UnderstudyError``.
         public func freeze() async throws { _ = try await order(Order(freeze: true)) }
 
-        /// Has time run on.
+        /// Lets a stopped clock run on.
         ///
         /// - Throws: ``UnderstudyError``.
         public func unfreeze() async throws { _ = try await order(Order(freeze: false)) }
 
-        /// Goes back to the machine's time, running.
+        /// Sets the clock to the machine's time, and lets it run.
         ///
         /// - Throws: ``UnderstudyError``.
         public func reset() async throws { _ = try await order(Order(reset: true)) }

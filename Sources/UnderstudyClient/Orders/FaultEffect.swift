@@ -1,54 +1,56 @@
 extension World {
-    /// What goes wrong at a request. Several effects can go together, such as a status and a delay.
+    /// An effect of a fault, such as a status or a delay. Several effects can be combined.
+    ///
+    ///     try await world.fault(.status(503), .delay(.seconds(2)), host: "appleid.apple.com")
     public struct FaultEffect: Sendable, Hashable {
-        /// What a token's signature is like.
+        /// The kind of signature that a token gets.
         public enum Signature: String, Sendable, Hashable, CaseIterable, Codable {
-            /// As it should be.
+            /// The correct signature.
             case valid
-            /// Of something else.
+            /// A signature of other bytes.
             case invalid
-            /// By a key that isn't published.
+            /// A signature by a key that isn't published.
             case unknownKey
-            /// HS256, with the public key as the secret.
+            /// An HS256 signature, with the public key as the secret.
             case wrongAlgorithm
-            /// None, with `alg: none`.
+            /// No signature, with `alg: none`.
             case none
         }
 
-        /// How a connection ends.
+        /// The moment at which a connection is closed.
         public enum Disconnect: String, Sendable, Hashable, CaseIterable {
-            /// Without an answer.
+            /// The connection closes before the answer begins.
             case beforeHeaders
-            /// In the middle of the answer's body.
+            /// The connection closes in the middle of the answer's body.
             case midBody
         }
 
-        /// Which keys are published.
+        /// The keys that are published in place of the right ones.
         public enum KeySet: String, Sendable, Hashable, CaseIterable {
-            /// None.
+            /// No keys.
             case empty
-            /// Those from before the one that signs.
+            /// Only keys older than the one that signs.
             case stale
         }
 
-        /// What becomes of `state` at a redirect.
+        /// A wrong parameter of a redirect.
         public enum State: String, Sendable, Hashable, CaseIterable {
-            /// It isn't there.
+            /// The parameter is missing.
             case missing
-            /// It is another one.
+            /// The parameter has another value.
             case wrong
         }
 
         let members: [String: JSONValue]
 
-        /// An effect as the control API writes it, by its members, as `docs/orders.md` lists them.
+        /// Makes an effect from members in the control API's form, which `docs/orders.md` lists.
         public init(_ members: [String: JSONValue]) { self.members = members }
 
-        /// Answers with this status in place of the endpoint.
+        /// Answers with this status. The endpoint doesn't run.
         ///
         /// - Parameters:
         ///   - status: 200 to 599.
-        ///   - headers: the answer's header.
+        ///   - headers: the answer's header fields.
         ///   - body: a text, or JSON.
         public static func status(
             _ status: Int, headers: [String: String] = [:], body: JSONValue? = nil
@@ -59,7 +61,7 @@ extension World {
             return FaultEffect(members)
         }
 
-        /// Answers so much later, at most an hour. The endpoint does its work at once.
+        /// Delays the answer, by an hour at most. The endpoint itself runs at once.
         public static func delay(_ duration: Duration) -> FaultEffect { FaultEffect(["delay": .string(duration.wire)]) }
 
         /// Closes the connection.
@@ -78,12 +80,12 @@ extension World {
             return FaultEffect(members)
         }
 
-        /// Breaks the ID tokens that are minted.
+        /// Breaks the ID tokens that the endpoint mints.
         ///
         /// - Parameters:
-        ///   - claims: claims to set; `null` removes one, and times may be relative to now: `"exp": "-1h"`.
-        ///   - header: members of the header to set; `null` removes one.
-        ///   - signature: what the signature is like.
+        ///   - claims: the claims to set; `null` removes a claim. Times may be relative to now: `"exp": "-1h"`.
+        ///   - header: the header members to set; `null` removes a member.
+        ///   - signature: the kind of signature.
         public static func token(
             claims: [String: JSONValue] = [:], header: [String: JSONValue] = [:], signature: Signature = .valid
         ) -> FaultEffect {
@@ -93,33 +95,33 @@ extension World {
             return FaultEffect(["token": .object(token)])
         }
 
-        /// Changes members of the JSON answer.
+        /// Changes members of a JSON answer.
         ///
-        /// - Parameter members: what they are instead; `null` takes one out.
+        /// - Parameter members: the members' new values; `null` removes a member.
         public static func response(_ members: [String: JSONValue]) -> FaultEffect {
             FaultEffect(["response": .object(members)])
         }
 
-        /// Signs with a new key from then on.
+        /// Makes the provider sign with a new key from now on.
         ///
-        /// - Parameter drop: whether the old keys are withdrawn.
+        /// - Parameter drop: `true` withdraws the old keys.
         public static func rotateKeys(droppingOld drop: Bool = false) -> FaultEffect {
             FaultEffect(["rotateKeys": drop ? "drop" : true])
         }
 
-        /// Publishes other keys than those that there are.
+        /// Publishes other keys than the right ones.
         public static func keySet(_ keys: KeySet) -> FaultEffect { FaultEffect(["jwks": .string(keys.rawValue)]) }
 
-        /// Breaks the JSON of the body off in the middle.
+        /// Cuts off the body in the middle of its JSON.
         public static let malformedJSON = FaultEffect(["malformedJSON": true])
 
-        /// Redirects without `state`, or with another one.
+        /// Redirects without `state`, or with a wrong one.
         public static func state(_ state: State) -> FaultEffect { FaultEffect(["state": .string(state.rawValue)]) }
 
-        /// An OpenID Connect issuer's redirect without `iss`, or with another issuer's.
+        /// Redirects without `iss`, or with another issuer's; at OpenID Connect issuers only.
         public static func issuer(_ state: State) -> FaultEffect { FaultEffect(["iss": .string(state.rawValue)]) }
 
-        /// Gives out an authorization code that has been redeemed already.
+        /// Issues an authorization code that counts as redeemed already.
         public static let usedCode = FaultEffect(["code": "used"])
     }
 }

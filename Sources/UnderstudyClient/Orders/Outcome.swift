@@ -1,5 +1,5 @@
 extension World {
-    /// How a sign-in ends.
+    /// The way in which a sign-in ends, without a page: `.approve`, `.cancel` or `.error("invalidResponse")`.
     public struct Outcome: Sendable, Hashable {
         let name: String
         var error: String?
@@ -14,10 +14,11 @@ extension World {
         /// The person signs in.
         ///
         /// - Parameters:
-        ///   - account: who; `nil` leaves it to the request.
-        ///   - shareEmail: whether the address is shared; `false` is Apple's "Hide My Email". `nil` leaves it to the person's settings.
-        ///   - name: the name as the person edits it.
-        ///   - scopes: the scopes that the person grants; `nil` grants what is asked for.
+        ///   - account: the account that signs in; `nil` leaves it to the request.
+        ///   - shareEmail: whether the e-mail address is shared; `false` is Apple's "Hide My Email". `nil` means the
+        ///     account's own setting.
+        ///   - name: the name, if the person edits it.
+        ///   - scopes: the scopes that the person grants; `nil` grants every scope asked for.
         public static func approve(
             account: String? = nil, shareEmail: Bool? = nil, name: PersonName? = nil, scopes: [String]? = nil
         ) -> Outcome {
@@ -28,10 +29,10 @@ extension World {
         /// The person cancels.
         public static let cancel = Outcome(name: "cancel")
 
-        /// The sign-in ends with an error of the provider's, by its name, such as `invalidResponse` of Apple's native sign-in.
+        /// The sign-in ends with one of the provider's errors, such as `invalidResponse` of Apple's native sign-in.
         public static func error(_ name: String) -> Outcome { Outcome(name: "error", error: name) }
 
-        /// Apple's native sign-in ends with this error. The daemon knows those that have a name here, and makes `failed` of any other.
+        /// Apple's native sign-in ends with this error. A code without a name here becomes `failed`.
         public static func error(_ code: AppleAuthorizationError.Code) -> Outcome { .error(code.name) }
     }
 }
@@ -44,7 +45,7 @@ extension World {
         /// The family name.
         public var family: String
 
-        /// A name of two parts.
+        /// Makes a name of two parts.
         public init(given: String, family: String) {
             self.given = given
             self.family = family
@@ -53,40 +54,40 @@ extension World {
 }
 
 extension World {
-    /// An outcome that waits for its sign-in.
+    /// An ordered outcome that is still waiting for its sign-in.
     public struct OrderedOutcome: Sendable, Hashable, Decodable, Identifiable {
-        /// Its ID, by which it can be removed.
+        /// The order's ID, which removes it.
         public let id: String
-        /// Whose sign-in it is for.
+        /// The provider of the sign-in.
         public let provider: Provider
-        /// For which client; `nil` is any.
+        /// The client of the sign-in; `nil` matches every client.
         public let client: String?
-        /// Who signs in.
+        /// The account that signs in.
         public let account: String?
         /// `approve`, `cancel` or `error`.
         public let outcome: String
-        /// For how many sign-ins it still holds; `nil` is for ever.
+        /// The number of sign-ins it still applies to; `nil` is unlimited.
         public let times: Int?
     }
 }
 
 extension World {
-    /// How often an order holds.
+    /// The number of times an order applies: `3`, or `.forever`.
     public struct Times: Sendable, Hashable, ExpressibleByIntegerLiteral, Encodable {
         let count: Int?
 
-        /// This often.
+        /// Makes a fixed number of times.
         public init(integerLiteral count: Int) { self.count = count }
 
-        /// This often.
+        /// Makes a fixed number of times.
         public init(_ count: Int) { self.count = count }
 
         private init() { count = nil }
 
-        /// Until it is removed, or the world is reset.
+        /// An unlimited number of times: until the order is removed or the world is reset.
         public static let forever = Times()
 
-        /// Writes it as the control API reads it.
+        /// Writes the number in the control API's form.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if let count { try container.encode(count) } else { try container.encodeNil() }
@@ -107,14 +108,16 @@ extension World {
         let times: Times
     }
 
-    /// Orders how the next sign-in ends that matches, on every road: the web flow without its page, the device flow, a native sign-in.
-    /// Orders that match the same sign-in come one after the other.
+    /// Orders how the next matching sign-in ends: in the web flow (without showing the page), in the device flow and in
+    /// native sign-ins. Several orders for the same sign-in apply one after the other.
+    ///
+    ///     try await world.order(.cancel, at: .google)
     ///
     /// - Parameters:
-    ///   - outcome: how it ends.
-    ///   - provider: whose sign-in.
-    ///   - client: for which client; `nil` is any.
-    ///   - times: for how many sign-ins.
+    ///   - outcome: the outcome.
+    ///   - provider: the provider of the sign-in.
+    ///   - client: the client of the sign-in; `nil` matches every client.
+    ///   - times: the number of sign-ins it applies to.
     /// - Returns: The order, with its ID.
     /// - Throws: ``UnderstudyError``, such as `noSuchAccount`.
     @discardableResult
@@ -129,7 +132,7 @@ extension World {
                 scopes: outcome.scopes, times: times))
     }
 
-    /// The outcomes that wait.
+    /// Lists the outcomes that are still waiting.
     ///
     /// - Throws: ``UnderstudyError``.
     public func outcomes() async throws -> [OrderedOutcome] {
@@ -137,14 +140,14 @@ extension World {
         return try await (call("GET", "outcomes") as Answer).outcomes
     }
 
-    /// Removes all outcomes that wait.
+    /// Removes all outcomes that are still waiting.
     ///
     /// - Throws: ``UnderstudyError``.
     public func removeOutcomes() async throws { try await send("DELETE", "outcomes") }
 
     /// Removes one outcome.
     ///
-    /// - Throws: ``UnderstudyError``, with the code `noSuchOutcome` when it has happened.
+    /// - Throws: ``UnderstudyError``, with the code `noSuchOutcome` if it has already been applied.
     public func remove(_ outcome: OrderedOutcome) async throws {
         try await send("DELETE", "outcomes/\(Address.segment(outcome.id))")
     }

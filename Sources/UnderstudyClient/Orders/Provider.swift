@@ -1,10 +1,10 @@
 extension World {
-    /// Who a sign-in is with.
+    /// An identity provider.
     public struct Provider: Sendable, Hashable, Codable, RawRepresentable {
-        /// As the control API calls it.
+        /// The provider's name in the control API.
         public let rawValue: String
 
-        /// A provider by its name in the control API.
+        /// Makes a provider of its name in the control API.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// Sign in with Apple.

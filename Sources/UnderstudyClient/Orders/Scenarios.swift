@@ -1,13 +1,13 @@
 extension World {
-    /// A ready-made situation.
+    /// A ready-made situation: a named set of outcomes, faults and clock changes.
     public struct Scenario: Sendable, Hashable, Decodable {
-        /// Its name, such as `provider-outage`.
+        /// The scenario's name, such as `provider-outage`.
         public let name: String
-        /// The same in words.
+        /// The name in words.
         public let title: String
-        /// What happens in it.
+        /// A description of the situation.
         public let happens: String
-        /// Whether it is on in this world.
+        /// Whether the scenario is active in this world.
         public let isPlayed: Bool
 
         private enum CodingKeys: String, CodingKey {
@@ -18,11 +18,13 @@ extension World {
 }
 
 extension World {
-    /// A world's ready-made situations: `world.scenarios`.
+    /// The ready-made situations: `world.scenarios`.
+    ///
+    ///     try await world.scenarios.play("provider-outage")
     public struct Scenarios: Sendable, Hashable {
         let world: World
 
-        /// The scenarios that there are.
+        /// Lists the scenarios.
         ///
         /// - Throws: ``UnderstudyError``.
         public func list() async throws -> [Scenario] {
@@ -30,17 +32,17 @@ extension World {
             return try await (world.call("GET", "scenarios") as Answer).scenarios
         }
 
-        /// Begins a scenario.
+        /// Starts a scenario.
         ///
         /// - Parameters:
         ///   - name: the scenario's name.
-        ///   - parameters: values of its parameters.
+        ///   - parameters: the values of its parameters.
         /// - Throws: ``UnderstudyError``, such as `noSuchScenario`.
         public func play(_ name: String, _ parameters: [String: JSONValue] = [:]) async throws {
             try await world.send("POST", "scenarios/\(Address.segment(name))", parameters)
         }
 
-        /// Ends a scenario: its faults and outcomes go, the clock goes back. What else it did stays.
+        /// Ends a scenario: removes its faults and outcomes, and sets the clock back. Its other changes stay.
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchScenario`.
         public func end(_ name: String) async throws {

@@ -1,35 +1,35 @@
 extension World {
-    /// A fault that waits for its requests.
+    /// An ordered fault that is waiting for its requests.
     public struct OrderedFault: Sendable, Hashable, Decodable, Identifiable {
-        /// Its ID, by which it can be removed.
+        /// The order's ID, which removes it.
         public let id: String
-        /// Which requests it is for.
+        /// The conditions on the request.
         public let match: JSONValue?
-        /// What it does.
+        /// The effect on the request.
         public let effect: JSONValue
-        /// How many requests go by before it begins.
+        /// The number of matching requests to let pass first.
         public let after: Int?
-        /// At how many requests it still happens; `nil` is for ever.
+        /// The number of requests it still applies to; `nil` is unlimited.
         public let times: Int?
-        /// How many requests have matched.
+        /// The number of requests that have matched.
         public let seen: Int?
     }
 }
 
 extension World {
-    /// An operation at which something can be ordered to go wrong.
+    /// An endpoint for which faults can be ordered.
     public struct Endpoint: Sendable, Hashable, Decodable {
-        /// The provider's host; `nil` at the daemon's own addresses.
+        /// The provider's host; `nil` for the daemon's own addresses.
         public let host: String?
-        /// `GET`, `POST`…; `nil` for a step of mail.
+        /// `GET`, `POST`…; `nil` for a step of SMTP.
         public let method: String?
-        /// The path, with `:` before what stands for anything; `nil` for a step of mail.
+        /// The path; a segment that begins with `:` matches anything. `nil` for a step of SMTP.
         public let path: String?
         /// The step of SMTP; `nil` for requests.
         public let smtp: String?
-        /// Which effects can be ordered there, in words.
+        /// The effects that can be ordered here, in words.
         public let fits: String
-        /// The names of its errors.
+        /// The names of the errors that can be ordered here.
         public let errors: [String]?
     }
 }
@@ -53,20 +53,23 @@ extension World {
         let effect: [String: JSONValue]
     }
 
-    /// Orders what goes wrong at requests that meet all conditions. Faults that match the same request come one after the other.
+    /// Orders a fault at requests that meet all conditions. Several faults for the same request apply one after the
+    /// other.
+    ///
+    ///     try await world.fault(.error("invalid_grant"), host: "appleid.apple.com", path: "/auth/token")
     ///
     /// - Parameters:
-    ///   - effects: what goes wrong, one or several together.
+    ///   - effects: one or more effects, applied together.
     ///   - host: the provider's host; `*` stands for any characters.
-    ///   - path: the path on it; `*` stands for any characters.
+    ///   - path: the path on that host; `*` stands for any characters.
     ///   - method: `GET`, `POST`…
-    ///   - client: the client, as the provider calls it.
-    ///   - fields: fields of the query, form or JSON body that must have these values.
-    ///   - after: how many requests go by before it begins.
-    ///   - times: at how many requests it happens.
-    ///   - probability: how likely it happens at each, from the world's generator; `nil` is always.
+    ///   - client: the client's ID at the provider.
+    ///   - fields: values that fields of the query, form or JSON body must have.
+    ///   - after: the number of matching requests to let pass first.
+    ///   - times: the number of requests it applies to.
+    ///   - probability: the probability at each request, from the world's random generator; `nil` means always.
     /// - Returns: The order, with its ID.
-    /// - Throws: ``UnderstudyError``, which says what would fit where an effect doesn't.
+    /// - Throws: ``UnderstudyError``. If the endpoint can't have an effect, the error lists the effects it can have.
     @discardableResult
     public func fault(
         _ effects: FaultEffect..., host: String? = nil, path: String? = nil, method: String? = nil,
@@ -77,16 +80,18 @@ extension World {
         return try await order(effects, match, after, times, probability)
     }
 
-    /// Orders what goes wrong with mail that the app sends by SMTP.
+    /// Orders a fault in mail that the app sends by SMTP.
+    ///
+    ///     try await world.mailFault(at: "RCPT", FaultEffect(["reply": ["code": 450, "status": "4.2.1"]]))
     ///
     /// - Parameters:
-    ///   - step: the command at which it goes wrong, such as `RCPT`, or `MESSAGE`, the end of a mail.
-    ///   - effects: `delay`, `disconnect`, or what only mail has: `FaultEffect(["reply": ["code": 450, "status": "4.2.1"]])`, `["lose": true]`,
-    ///     `["bounce": ["after": "5s"]]`.
+    ///   - step: the SMTP command at which it happens, such as `RCPT`, or `MESSAGE` for the end of a mail.
+    ///   - effects: `.delay`, `.disconnect`, or the effects that only mail has: `reply` as above, `FaultEffect(["lose":
+    ///     true])` and `FaultEffect(["bounce": ["after": "5s"]])`.
     ///   - sender: the envelope's sender; `*` stands for any characters.
     ///   - recipient: a recipient; `*` stands for any characters.
-    ///   - after: how many times it goes by before it begins.
-    ///   - times: how often it happens.
+    ///   - after: the number of matching commands to let pass first.
+    ///   - times: the number of commands it applies to.
     /// - Returns: The order, with its ID.
     /// - Throws: ``UnderstudyError``.
     @discardableResult
@@ -106,7 +111,7 @@ extension World {
             FaultOrder(match: match, after: after, times: times, probability: probability, effect: members))
     }
 
-    /// The faults that wait.
+    /// Lists the faults that are still waiting.
     ///
     /// - Throws: ``UnderstudyError``.
     public func faults() async throws -> [OrderedFault] {
@@ -121,12 +126,12 @@ extension World {
 
     /// Removes one fault.
     ///
-    /// - Throws: ``UnderstudyError``, with the code `noSuchFault` when it is spent.
+    /// - Throws: ``UnderstudyError``, with the code `noSuchFault` if it has been used up.
     public func remove(_ fault: OrderedFault) async throws {
         try await send("DELETE", "faults/\(Address.segment(fault.id))")
     }
 
-    /// Where something can be ordered to go wrong, and what.
+    /// Lists the endpoints for which faults can be ordered, with their effects.
     ///
     /// - Throws: ``UnderstudyError``.
     public func endpoints() async throws -> [Endpoint] {

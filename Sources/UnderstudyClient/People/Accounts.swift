@@ -1,7 +1,7 @@
 extension World {
-    /// A person, with what each provider knows of them.
+    /// A person who can sign in at the providers.
     public struct Account: Sendable, Hashable, Codable, Identifiable {
-        /// As a seed writes it.
+        /// The account in the seed's form.
         public let document: JSONValue
 
         /// The account's ID in the seed.
@@ -18,23 +18,23 @@ extension World {
             return PersonName(given: name["given"]?.string ?? "", family: name["family"]?.string ?? "")
         }
 
-        /// What a provider knows of the person.
+        /// The person's data at one provider.
         public subscript(provider: Provider) -> JSONValue? { document[provider.rawValue] }
 
-        /// Reads what the control API writes.
+        /// Reads an account in the control API's form.
         public init(from decoder: any Decoder) throws { document = try JSONValue(from: decoder) }
 
-        /// Writes what the control API reads.
+        /// Writes the account in the control API's form.
         public func encode(to encoder: any Encoder) throws { try document.encode(to: encoder) }
     }
 }
 
 extension World {
-    /// A world's people: `world.accounts`.
+    /// The people of a world: `world.accounts`.
     public struct Accounts: Sendable, Hashable {
         let world: World
 
-        /// Everybody, in the order of the seed, then those that were added.
+        /// Lists all people: those of the seed, then those added later.
         ///
         /// - Throws: ``UnderstudyError``.
         public func list() async throws -> [Account] {
@@ -53,14 +53,16 @@ extension World {
             }
         }
 
-        /// One person.
+        /// Returns one person.
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchAccount`.
         public func get(_ id: String) async throws -> Account {
             try await world.call("GET", "accounts/\(Address.segment(id))")
         }
 
-        /// Adds a person, written as in a seed: `["id": "max", "email": "max@example.org"]`.
+        /// Adds a person, written as in a seed.
+        ///
+        ///     try await world.accounts.add(["id": "max", "email": "max@example.org"])
         ///
         /// - Throws: ``UnderstudyError``, such as `accountExists`.
         @discardableResult
@@ -68,7 +70,10 @@ extension World {
             try await world.call("POST", "accounts", account)
         }
 
-        /// Changes a person by a JSON Merge Patch (RFC 7396): members replace members, and `null` brings a member's default back.
+        /// Changes a person by a JSON Merge Patch (RFC 7396): each member replaces the member of that name, and `null`
+        /// restores the default.
+        ///
+        ///     try await world.accounts.change("ada", ["emailVerified": false])
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchAccount`.
         @discardableResult
@@ -76,7 +81,7 @@ extension World {
             try await world.call("PATCH", "accounts/\(Address.segment(id))", patch)
         }
 
-        /// Removes a person, who is signed out of all apps.
+        /// Removes a person and ends all of the person's sign-ins.
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchAccount`.
         public func remove(_ id: String) async throws {
@@ -86,6 +91,6 @@ extension World {
 }
 
 extension World {
-    /// The world's people.
+    /// The people of the world.
     public var accounts: Accounts { Accounts(world: self) }
 }

@@ -1,17 +1,17 @@
 extension World {
-    /// What a device and a provider's servers do with Google: `world.google`.
+    /// Sign-in with Google, on a device and at Google's servers: `world.google`.
     public struct Google: Sendable, Hashable {
         let world: World
 
-        /// What Google's SDK for a device would deliver.
+        /// The result of Google's SDK on a device.
         public struct Credential: Sendable, Hashable, Decodable {
             /// The person's ID at Google.
             public let userID: String
-            /// A JSON Web Token.
+            /// The ID token, a JSON Web Token.
             public let idToken: String
-            /// For Google's APIs.
+            /// The access token for Google's APIs.
             public let accessToken: String
-            /// A code that the app's backend redeems; `nil` without `serverClient`.
+            /// An authorization code for the app's backend; `nil` without `serverClient`.
             public let serverAuthCode: String?
         }
 
@@ -19,11 +19,12 @@ extension World {
         ///
         /// - Parameters:
         ///   - client: the app's client ID.
-        ///   - nonce: what the app gives the SDK as nonce.
-        ///   - scopes: what the app asks for; by default `openid`, `email` and `profile`.
-        ///   - serverClient: the client ID of the app's backend: then it is the ID token's audience, and gets a code.
-        ///   - account: who is signed in on the device; `nil` leaves it to the world.
-        /// - Throws: ``UnderstudyError``, whose code is what was ordered as an outcome.
+        ///   - nonce: the nonce that the app gives to the SDK.
+        ///   - scopes: the scopes that the app asks for; by default `openid`, `email` and `profile`.
+        ///   - serverClient: the client ID of the app's backend. It becomes the ID token's audience, and a code is
+        ///     issued for it.
+        ///   - account: the account on the device; `nil` lets the world choose.
+        /// - Throws: ``UnderstudyError``. If an outcome was ordered, its name is the error's code.
         public func authorize(
             client: String, nonce: String? = nil, scopes: [String]? = nil, serverClient: String? = nil,
             account: String? = nil
@@ -33,17 +34,17 @@ extension World {
             return try await world.call("POST", "google/authorizations", order)
         }
 
-        /// A person removes an app in their settings.
+        /// Removes an app from a person's account, as in the person's settings.
         ///
         /// - Parameters:
-        ///   - account: who; `*` is everybody.
-        ///   - client: which app; `*` is every one.
+        ///   - account: the person's account; `*` means everybody.
+        ///   - client: the app's client ID; `*` means every app.
         /// - Throws: ``UnderstudyError``.
         public func revoke(account: String, client: String) async throws {
             try await world.revoke(.google, account: account, client: client)
         }
 
-        /// What happens to a person's Google account, of which Cross-Account Protection tells the app.
+        /// An event in a person's Google account that Google reports to apps by Cross-Account Protection.
         public enum SecurityEvent: String, Sendable, Hashable {
             /// Google has ended the person's sessions: the app should end its own.
             case sessionsRevoked = "sessions-revoked"
@@ -57,19 +58,19 @@ extension World {
             case accountEnabled = "account-enabled"
             /// The account shows suspicious activity: the app should protect the person's account with it.
             case credentialChangeRequired = "account-credential-change-required"
-            /// Google tests the receiver.
+            /// Google sends a test event to the app's receiver.
             case verification
         }
 
-        /// What became of a security event.
+        /// The result of sending a security event.
         public struct SecurityEventDelivery: Sendable, Hashable, Decodable {
-            /// Whether the app's receiver took it.
+            /// Whether the app's receiver accepted it.
             public let isDelivered: Bool
-            /// How often it was tried.
+            /// The number of attempts.
             public let attempts: Int
-            /// Why it wasn't taken.
+            /// The reason why it wasn't accepted.
             public let failure: String?
-            /// The security event token, as a receiver gets it.
+            /// The security event token that was sent.
             public let token: String?
 
             private enum CodingKeys: String, CodingKey {
@@ -81,13 +82,14 @@ extension World {
         /// Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`.
         ///
         /// - Parameters:
-        ///   - event: what happened.
-        ///   - client: the client ID of the app that is told.
-        ///   - account: to whom; not for `tokenRevoked` and `verification`.
-        ///   - refreshToken: of `tokenRevoked`: which token.
-        ///   - reason: of `accountDisabled`: `hijacking` or `bulk-account`.
-        ///   - state: of `verification`: a text to know it by.
-        /// - Throws: ``UnderstudyError``, such as `noConsent`. An event that isn't taken isn't an error.
+        ///   - event: the event.
+        ///   - client: the client ID of the app that gets it.
+        ///   - account: the person's account; not for `tokenRevoked` and `verification`.
+        ///   - refreshToken: the revoked token; for `tokenRevoked`.
+        ///   - reason: `hijacking` or `bulk-account`; for `accountDisabled`.
+        ///   - state: a text that the receiver gets back; for `verification`.
+        /// - Throws: ``UnderstudyError``, such as `noConsent`. An event that isn't accepted is not an error: see
+        ///   ``SecurityEventDelivery/failure``.
         @discardableResult
         public func sendSecurityEvent(
             _ event: SecurityEvent, client: String, account: String? = nil, refreshToken: String? = nil,
@@ -100,17 +102,17 @@ extension World {
         }
     }
 
-    /// What a device and a provider's servers do with Facebook: `world.facebook`.
+    /// Sign-in with Facebook on a device: `world.facebook`.
     public struct Facebook: Sendable, Hashable {
         let world: World
 
-        /// What Facebook's SDK for a device would deliver.
+        /// The result of Facebook's SDK on a device.
         public struct Credential: Sendable, Hashable, Decodable {
-            /// The person's ID in the app.
+            /// The person's ID in this app.
             public let userID: String
-            /// For the Graph API; `nil` with Limited Login.
+            /// The access token for the Graph API; `nil` with Limited Login.
             public let accessToken: String?
-            /// With Limited Login: a JSON Web Token.
+            /// The authentication token, a JSON Web Token; only with Limited Login.
             public let authenticationToken: String?
         }
 
@@ -118,11 +120,11 @@ extension World {
         ///
         /// - Parameters:
         ///   - client: the app ID.
-        ///   - nonce: what the app gives the SDK as nonce.
-        ///   - permissions: what the app asks for; by default `public_profile` and `email`.
-        ///   - isLimited: whether it is Limited Login: a token in place of access.
-        ///   - account: who is signed in on the device; `nil` leaves it to the world.
-        /// - Throws: ``UnderstudyError``, whose code is what was ordered as an outcome.
+        ///   - nonce: the nonce that the app gives to the SDK.
+        ///   - permissions: the permissions that the app asks for; by default `public_profile` and `email`.
+        ///   - isLimited: `true` for Limited Login, which delivers an authentication token instead of an access token.
+        ///   - account: the account on the device; `nil` lets the world choose.
+        /// - Throws: ``UnderstudyError``. If an outcome was ordered, its name is the error's code.
         public func authorize(
             client: String, nonce: String? = nil, permissions: [String]? = nil, limited isLimited: Bool = false,
             account: String? = nil
@@ -133,21 +135,21 @@ extension World {
             return try await world.call("POST", "facebook/authorizations", order)
         }
 
-        /// A person removes an app in their settings.
+        /// Removes an app from a person's account, as in the person's settings.
         ///
         /// - Parameters:
-        ///   - account: who; `*` is everybody.
-        ///   - client: which app; `*` is every one.
+        ///   - account: the person's account; `*` means everybody.
+        ///   - client: the app ID; `*` means every app.
         /// - Throws: ``UnderstudyError``.
         public func revoke(account: String, client: String) async throws {
             try await world.revoke(.facebook, account: account, client: client)
         }
     }
 
-    /// Google's native sign-in.
+    /// Sign-in with Google, on a device and at Google's servers.
     public var google: Google { Google(world: self) }
 
-    /// Facebook's native sign-in.
+    /// Sign-in with Facebook on a device.
     public var facebook: Facebook { Facebook(world: self) }
 }
 

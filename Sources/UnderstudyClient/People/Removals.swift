@@ -1,56 +1,57 @@
 extension World {
-    /// What a person does at GitHub: `world.github`.
+    /// A person's actions at GitHub: `world.github`.
     public struct GitHub: Sendable, Hashable {
         let world: World
 
-        /// A person removes an app in their settings. GitHub tells a GitHub App.
+        /// Removes an app from a person's account, as in the person's settings. If it is a GitHub App, GitHub sends it
+        /// an event.
         ///
         /// - Parameters:
-        ///   - account: who; `*` is everybody.
-        ///   - client: which app; `*` is every one.
+        ///   - account: the person's account; `*` means everybody.
+        ///   - client: the app's client ID; `*` means every app.
         /// - Throws: ``UnderstudyError``.
         public func revoke(account: String, client: String) async throws {
             try await world.revoke(.github, account: account, client: client)
         }
 
-        /// A person is signed out of all browsers.
+        /// Signs a person out of all browsers.
         ///
         /// - Parameters:
-        ///   - account: who.
-        ///   - session: only this session, by what the inspector calls it.
+        ///   - account: the person's account.
+        ///   - session: the only session to end, by its name in the inspector; `nil` ends all of them.
         /// - Throws: ``UnderstudyError``.
         public func logOut(account: String, session: String? = nil) async throws {
             try await world.send("POST", "github/logouts", PersonOrder(account: account, session: session))
         }
     }
 
-    /// What a person does at an OpenID Connect issuer of the seed: `world.openID`.
+    /// A person's actions at an OpenID Connect issuer of the seed: `world.openID`.
     public struct OpenID: Sendable, Hashable {
         let world: World
 
-        /// A person removes an app in their settings.
+        /// Removes an app from a person's account, as in the person's settings.
         ///
         /// - Parameters:
-        ///   - account: who; `*` is everybody.
-        ///   - client: which app; `*` is every one.
+        ///   - account: the person's account; `*` means everybody.
+        ///   - client: the app's client ID; `*` means every app.
         /// - Throws: ``UnderstudyError``.
         public func revoke(account: String, client: String) async throws {
             try await world.revoke(.openID, account: account, client: client)
         }
 
-        /// A person is signed out of all browsers at an issuer, which tells the clients.
+        /// Signs a person out of all browsers at an issuer. The issuer notifies the clients.
         ///
         /// - Parameters:
-        ///   - account: who.
+        ///   - account: the person's account.
         ///   - issuer: the issuer's `id` in the seed.
-        ///   - session: only this session, by its `sid`.
+        ///   - session: the only session to end, by its `sid`; `nil` ends all of them.
         /// - Throws: ``UnderstudyError``.
         public func logOut(account: String, issuer: String, session: String? = nil) async throws {
             try await world.send(
                 "POST", "openid/logouts", PersonOrder(account: account, issuer: issuer, session: session))
         }
 
-        /// The clients that have registered themselves, the oldest first, a thousand at most.
+        /// Lists the clients that have registered themselves, the oldest first, a thousand at most.
         ///
         /// - Throws: ``UnderstudyError``.
         public func registeredClients() async throws -> [RegisteredClient] {
@@ -59,7 +60,7 @@ extension World {
             return answer.clients
         }
 
-        /// Removes all clients that have registered themselves: their codes and tokens work no more.
+        /// Removes all clients that have registered themselves. Their codes and tokens stop working.
         ///
         /// - Throws: ``UnderstudyError``.
         public func removeRegisteredClients() async throws {
@@ -80,14 +81,14 @@ extension World {
         public let clientID: String
         /// The issuer's `id` in the seed.
         public let issuer: String
-        /// What the client says of itself, with defaults (RFC 7591).
+        /// The client's metadata (RFC 7591), with defaults.
         public let metadata: JSONValue
     }
 
-    /// What a person does at GitHub.
+    /// A person's actions at GitHub.
     public var github: GitHub { GitHub(world: self) }
 
-    /// What a person does at an OpenID Connect issuer of the seed.
+    /// A person's actions at an OpenID Connect issuer of the seed.
     public var openID: OpenID { OpenID(world: self) }
 
     func revoke(_ provider: Provider, account: String, client: String) async throws {

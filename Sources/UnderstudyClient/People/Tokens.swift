@@ -3,39 +3,39 @@ extension World {
     public struct MintedToken: Sendable, Hashable, Decodable {
         /// The JSON Web Token.
         public let token: String
-        /// Its header.
+        /// The token's header.
         public let header: JSONValue?
-        /// Its claims.
+        /// The token's claims.
         public let claims: JSONValue?
     }
 }
 
 extension World {
-    /// What a value is, and what is wrong with it.
+    /// The description of a value, with its errors.
     public struct Explanation: Sendable, Hashable, Decodable {
-        /// Something that was found out.
+        /// A single statement about the value.
         public struct Finding: Sendable, Hashable, Decodable {
-            /// Whether what should be so is so; `nil` where it is only told.
+            /// Whether the statement is as it should be; `nil` if it is only information.
             public let holds: Bool?
-            /// What it is, in words.
+            /// The statement, in words.
             public let text: String
-            /// The ID of the exchange that it is about.
+            /// The ID of the exchange that the statement refers to.
             public let request: String?
         }
 
-        /// Findings of one kind.
+        /// Findings under one heading.
         public struct Part: Sendable, Hashable, Decodable {
-            /// What they are about.
+            /// The heading.
             public let heading: String
-            /// What was found out.
+            /// The findings.
             public let findings: [Finding]
         }
 
-        /// What the value is, in words.
+        /// The kind of value, in words.
         public let kind: String
-        /// Whether nothing is wrong with it.
+        /// Whether the value has no errors.
         public let isSound: Bool
-        /// What was found out.
+        /// The findings, by heading.
         public let parts: [Part]
 
         private enum CodingKeys: String, CodingKey {
@@ -46,7 +46,7 @@ extension World {
 }
 
 extension World {
-    /// Tokens without a sign-in: `world.tokens`.
+    /// ID tokens without a sign-in: `world.tokens`.
     public struct Tokens: Sendable, Hashable {
         let world: World
 
@@ -61,17 +61,19 @@ extension World {
             let signature: FaultEffect.Signature
         }
 
-        /// Mints an ID token, whole, or broken in one place, for tests of whoever verifies it.
+        /// Mints an ID token without a sign-in: a valid one, or one with an error that a verifier should find.
+        ///
+        ///     let expired = try await world.tokens.mint(.apple, client: "com.example.app", claims: ["exp": "-1h"])
         ///
         /// - Parameters:
-        ///   - provider: whose token. GitHub gives out none.
-        ///   - client: for which client; at Firebase, for which project.
-        ///   - account: who; at Firebase a user's local ID or e-mail address.
+        ///   - provider: the provider that issues the token. GitHub issues no ID tokens.
+        ///   - client: the client's ID; for Firebase, the project's ID.
+        ///   - account: the account; for Firebase, a user's local ID or e-mail address.
         ///   - nonce: the claim `nonce`.
-        ///   - scopes: what was granted.
-        ///   - claims: claims to set; `null` removes one, and times may be relative to now: `"exp": "-1h"`.
-        ///   - header: members of the header to set; `null` removes one.
-        ///   - signature: what the signature is like.
+        ///   - scopes: the granted scopes.
+        ///   - claims: the claims to set; `null` removes a claim. Times may be relative to now: `"exp": "-1h"`.
+        ///   - header: the header members to set; `null` removes a member.
+        ///   - signature: the kind of signature.
         /// - Throws: ``UnderstudyError``.
         public func mint(
             _ provider: Provider, client: String, account: String? = nil, nonce: String? = nil, scopes: [String]? = nil,
@@ -85,9 +87,10 @@ extension World {
                     header: header, signature: signature))
         }
 
-        /// One access or refresh token stops working, whoever gave it out. What else came of the sign-in goes on.
+        /// Revokes one access or refresh token of any provider. Other tokens of the same sign-in stay valid.
         ///
-        /// - Throws: ``UnderstudyError``, with the code `noSuchToken` where nobody gave it out, or it has stopped working already.
+        /// - Throws: ``UnderstudyError``, with the code `noSuchToken` if the token was never issued, or doesn't work
+        ///   any more.
         public func revoke(_ token: String) async throws {
             try await world.send("POST", "tokens/revocations", ["token": token])
         }
@@ -100,14 +103,17 @@ extension World {
         let rawNonce: String?
     }
 
-    /// Tokens without a sign-in.
+    /// ID tokens without a sign-in.
     public var tokens: Tokens { Tokens(world: self) }
 
-    /// What a value is, and what is wrong with it, by this world's seed, keys, clock and recording.
+    /// Explains a value and its errors, by this world's seed, keys, clock and recording.
+    ///
+    ///     let explanation = try await world.explain(idToken)
+    ///     #expect(explanation.isSound)
     ///
     /// - Parameters:
     ///   - value: an ID token, a client secret, a code, a nonce or a callback URL.
-    ///   - rawNonce: the text whose SHA-256 a token's nonce should be.
+    ///   - rawNonce: the raw nonce, whose SHA-256 digest the token should have.
     /// - Throws: ``UnderstudyError``.
     public func explain(_ value: String, rawNonce: String? = nil) async throws -> Explanation {
         try await call("POST", "explain", ExplainOrder(value: value, rawNonce: rawNonce))

@@ -1,44 +1,45 @@
 import Foundation
 
 extension World {
-    /// A request to a provider, and its answer, as the daemon recorded them.
+    /// A recorded exchange: a request to a provider, and its answer.
     public struct RecordedExchange: Sendable, Hashable, Decodable, Identifiable {
-        /// A field of a header.
+        /// A header field.
         public struct Header: Sendable, Hashable, Decodable {
             /// The field's name.
             public let name: String
-            /// What it says.
+            /// The field's value.
             public let value: String
         }
 
-        /// What was sent one way.
+        /// The request or the answer of an exchange.
         public struct Message: Sendable, Hashable, Decodable {
-            /// Path and query as they came; requests have it.
+            /// The path and the query as they were received; only in requests.
             public let target: String?
-            /// The fields of the header.
+            /// The header fields.
             public let headers: [Header]
-            /// The body, if it is UTF-8; its first 256 KiB.
+            /// The body, if it is UTF-8. Only its first 256 KiB are kept.
             public let body: String?
             /// The body in base64, if it isn't UTF-8.
             public let bodyBase64: String?
-            /// Whether an ordered fault ended the connection: `beforeHeaders` or `midBody`; answers have it.
+            /// The moment at which an ordered fault closed the connection: `beforeHeaders` or `midBody`; only in
+            /// answers.
             public let disconnected: String?
 
-            /// What the first field of that name says, in any case.
+            /// Returns the value of the first field with this name, in upper or lower case.
             public func header(_ name: String) -> String? {
                 headers.first { $0.name.lowercased() == name.lowercased() }?.value
             }
         }
 
-        /// A JSON Web Token that was sent.
+        /// A JSON Web Token found in an exchange.
         public struct Token: Sendable, Hashable, Decodable {
-            /// Where it was, such as `response.body.id_token`.
+            /// The token's position, such as `response.body.id_token`.
             public let place: String
-            /// Its header.
+            /// The token's header.
             public let header: JSONValue
-            /// Its claims.
+            /// The token's claims.
             public let claims: JSONValue
-            /// Whether it has a signature.
+            /// Whether the token has a signature.
             public let isSigned: Bool
 
             private enum CodingKeys: String, CodingKey {
@@ -47,39 +48,40 @@ extension World {
             }
         }
 
-        /// The `Understudy-Request` of the answer, such as `r12`.
+        /// The exchange's ID, such as `r12`: the answer's `Understudy-Request`.
         public let id: String
-        /// The ID of the first exchange of the sign-in that it belongs to.
+        /// The ID of the first exchange of the same sign-in.
         public let flow: String
-        /// The exchange for which the daemon sent it itself.
+        /// The ID of the exchange during which the daemon sent this request itself.
         public let parent: String?
-        /// Whose recording it was in, where worlds were asked for by a pattern.
+        /// The name of the world, if several worlds were asked for.
         public let world: String?
-        /// When it came, by the world's clock.
+        /// The time at which the request came, by the world's clock.
         public let time: Date
-        /// The milliseconds that the answer took.
+        /// The milliseconds until the answer was ready.
         public let durationMilliseconds: Double
         /// The provider's host; `nil` at the daemon's own addresses.
         public let host: String?
         /// The path on that host.
         public let path: String
-        /// `GET`, `POST`…; `SMTP` is mail that was sent.
+        /// `GET`, `POST`…; `SMTP` for a mail that was sent.
         public let method: String
-        /// The client, as the provider calls it.
+        /// The client's ID at the provider.
         public let client: String?
         /// The HTTP status of the answer.
         public let status: Int
-        /// Why it was refused, and what to do; `nil` when it wasn't.
+        /// The reason why the request was refused, and how to correct it; `nil` if it wasn't refused.
         public let diagnosis: String?
-        /// What surprises in an answer that refuses nothing, such as a mail that isn't sent because nobody has the address.
+        /// A surprising detail of an answer that isn't a refusal: for example, a mail isn't sent because nobody has the
+        /// address.
         public let note: String?
         /// The ordered fault that changed the answer.
         public let fault: String?
-        /// What came.
+        /// The request.
         public let request: Message
-        /// What was answered.
+        /// The answer.
         public let response: Message
-        /// The JSON Web Tokens in both.
+        /// The JSON Web Tokens in the request and the answer.
         public let tokens: [Token]?
     }
 }
@@ -91,7 +93,7 @@ extension World.RecordedExchange: CustomStringConvertible {
     }
 }
 
-/// Reads the recording page by page: an answer shows 2 MiB of bodies at most.
+/// Reads the recording page by page. One page has 2 MiB of bodies at most.
 enum RequestPages {
     private struct Page: Decodable {
         let requests: [World.RecordedExchange]
@@ -113,7 +115,7 @@ enum RequestPages {
         }
     }
 
-    /// Those that there are when there are `count` of them, or when the time is over.
+    /// Returns the exchanges as soon as there are `count` of them, or when `wait` is over.
     static func waiting(
         _ query: [(name: String, value: String)], of world: World, after id: String?, count: Int, atMost wait: Duration
     ) async throws -> [World.RecordedExchange] {

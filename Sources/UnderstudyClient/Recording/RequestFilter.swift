@@ -1,4 +1,4 @@
-/// Conditions on exchanges. What is `nil` matches everything.
+/// Conditions on exchanges. A condition that is `nil` matches every exchange.
 struct RequestFilter: Sendable, Encodable {
     var host: String?
     var path: String?
@@ -7,7 +7,7 @@ struct RequestFilter: Sendable, Encodable {
     var status: World.StatusFilter?
     var flow: String?
     var isRefused: Bool?
-    /// Fields of the query, form or JSON body; for expectations only.
+    /// Values that fields of the query, form or JSON body must have; only in `verify`.
     var fields: [String: String]?
 
     private enum CodingKeys: String, CodingKey {
@@ -15,7 +15,7 @@ struct RequestFilter: Sendable, Encodable {
         case isRefused = "refused"
     }
 
-    /// As parameters of a query.
+    /// The conditions as a query.
     var query: [(name: String, value: String)] {
         let all = [
             ("host", host), ("path", path), ("method", method), ("client", client), ("status", status?.text),
@@ -26,22 +26,22 @@ struct RequestFilter: Sendable, Encodable {
 }
 
 extension World {
-    /// An HTTP status, or all that begin with the same digit: `401`, `.class(4)`.
+    /// A condition on the HTTP status: `401`, or `.class(4)` for 400 to 499.
     public struct StatusFilter: Sendable, Hashable, ExpressibleByIntegerLiteral, Encodable {
         let text: String
 
-        /// This status, such as 401.
+        /// Matches this status, such as 401.
         public init(integerLiteral status: Int) { text = String(status) }
 
-        /// This status, such as 401.
+        /// Matches this status, such as 401.
         public init(_ status: Int) { text = String(status) }
 
-        /// All that begin with this digit: `.class(4)` is 400 to 499.
+        /// Matches all statuses with this first digit: `.class(4)` is 400 to 499.
         public static func `class`(_ digit: Int) -> StatusFilter { StatusFilter(text: "\(digit)xx") }
 
         private init(text: String) { self.text = text }
 
-        /// Writes it as the control API reads it.
+        /// Writes the condition in the control API's form.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             try container.encode(text)

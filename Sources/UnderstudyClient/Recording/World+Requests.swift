@@ -1,17 +1,20 @@
 import Foundation
 
 extension World {
-    /// The recorded exchanges of this world that meet all conditions, the oldest first. It keeps the last 1,000.
+    /// Returns the recorded exchanges of this world that meet all conditions, the oldest first. A world keeps its last
+    /// 1,000 exchanges.
+    ///
+    ///     let refused = try await world.requests(host: "appleid.apple.com", isRefused: true)
     ///
     /// - Parameters:
     ///   - host: the provider's host; `*` stands for any characters.
-    ///   - path: the path on it; `*` stands for any characters.
-    ///   - method: `GET`, `POST`…; `SMTP` is mail that was sent.
-    ///   - client: the client, as the provider calls it.
+    ///   - path: the path on that host; `*` stands for any characters.
+    ///   - method: `GET`, `POST`…; `SMTP` for a mail that was sent.
+    ///   - client: the client's ID at the provider.
     ///   - status: the answer's status.
-    ///   - isRefused: with `true` those with a diagnosis, with `false` the others.
-    ///   - flow: the ID of the first exchange of a sign-in: all exchanges of that sign-in.
-    ///   - id: only those that were recorded after the one with this ID.
+    ///   - isRefused: `true` returns exchanges with a diagnosis only, `false` those without one.
+    ///   - flow: the ID of the first exchange of a sign-in. All exchanges of that sign-in are returned.
+    ///   - id: the ID of an exchange; only later ones are returned.
     /// - Throws: ``UnderstudyError``.
     public func requests(
         host: String? = nil, path: String? = nil, method: String? = nil, client: String? = nil,
@@ -22,19 +25,18 @@ extension World {
         return try await RequestPages.all(filter.query, of: self, after: id)
     }
 
-    /// The same as ``requests(host:path:method:client:status:isRefused:flow:after:)``, once there are enough of them: for what is still
-    /// to come.
+    /// Waits until there are `count` exchanges that meet all conditions, and returns them, the oldest first.
     ///
     /// - Parameters:
-    ///   - wait: how long to wait, a minute at most. When it is over, those are returned that there are.
-    ///   - count: how many there must be.
+    ///   - wait: the time to wait, a minute at most. When it is over, the exchanges recorded so far are returned.
+    ///   - count: the number of exchanges to wait for.
     ///   - host: the provider's host; `*` stands for any characters.
-    ///   - path: the path on it; `*` stands for any characters.
-    ///   - method: `GET`, `POST`…; `SMTP` is mail that was sent.
-    ///   - client: the client, as the provider calls it.
+    ///   - path: the path on that host; `*` stands for any characters.
+    ///   - method: `GET`, `POST`…; `SMTP` for a mail that was sent.
+    ///   - client: the client's ID at the provider.
     ///   - status: the answer's status.
-    ///   - isRefused: with `true` those with a diagnosis, with `false` the others.
-    ///   - id: only those that were recorded after the one with this ID.
+    ///   - isRefused: `true` returns exchanges with a diagnosis only, `false` those without one.
+    ///   - id: the ID of an exchange; only later ones are returned.
     /// - Throws: ``UnderstudyError``.
     public func requests(
         waitingAtMost wait: Duration, forCount count: Int = 1, host: String? = nil, path: String? = nil,
@@ -46,20 +48,20 @@ extension World {
         return try await RequestPages.waiting(filter.query, of: self, after: id, count: count, atMost: wait)
     }
 
-    /// What was refused in this world, each with its ``RecordedExchange/diagnosis``, the oldest first.
+    /// Returns the refused exchanges of this world, each with its ``RecordedExchange/diagnosis``, the oldest first.
     ///
     /// - Throws: ``UnderstudyError``.
     public func refusals() async throws -> [RecordedExchange] { try await requests(isRefused: true) }
 
-    /// One recorded exchange.
+    /// Returns one recorded exchange.
     ///
-    /// - Parameter id: the `Understudy-Request` of its answer.
-    /// - Throws: ``UnderstudyError``, with the code `noSuchRequest` when the recording doesn't hold it.
+    /// - Parameter id: the exchange's ID: its answer's `Understudy-Request`.
+    /// - Throws: ``UnderstudyError``, with the code `noSuchRequest` if the recording doesn't have it.
     public func request(_ id: String) async throws -> RecordedExchange {
         try await call("GET", "requests/\(Address.segment(id))")
     }
 
-    /// The recording as an HTTP archive (HAR 1.2), for a browser's network panel.
+    /// Returns the recording as an HTTP archive (HAR 1.2), which a browser's network panel can open.
     ///
     /// - Throws: ``UnderstudyError``.
     public func har() async throws -> Data { try await send("GET", "requests", query: [("format", "har")]) }

@@ -1,48 +1,48 @@
 extension World {
-    /// How many exchanges are expected.
+    /// The expected number of exchanges: `.exactly(1)`, `.atLeast(2)`, `.none`.
     public struct ExpectedCount: Sendable, Hashable {
         let exactly: Int?
         let least: Int?
         let most: Int?
 
-        /// This many.
+        /// Expects exactly this number.
         public static func exactly(_ count: Int) -> ExpectedCount {
             ExpectedCount(exactly: count, least: nil, most: nil)
         }
 
-        /// This many or more.
+        /// Expects this number or more.
         public static func atLeast(_ count: Int) -> ExpectedCount {
             ExpectedCount(exactly: nil, least: count, most: nil)
         }
 
-        /// This many or fewer.
+        /// Expects this number or fewer.
         public static func atMost(_ count: Int) -> ExpectedCount {
             ExpectedCount(exactly: nil, least: nil, most: count)
         }
 
-        /// None.
+        /// Expects no exchange.
         public static let none = ExpectedCount.exactly(0)
     }
 }
 
-/// What was expected and didn't happen.
+/// The error of an expectation that wasn't met.
 public struct VerificationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// An exchange that came near, and how it differed.
+    /// An exchange that nearly met the conditions.
     public struct Near: Sendable, Hashable, Decodable {
         /// The exchange's ID.
         public let id: String
-        /// One line for each difference.
+        /// The differences, a line each.
         public let differences: [String]
     }
 
-    /// What was expected, and how many there were.
+    /// The expectation, and the number of exchanges that met it.
     public let message: String
-    /// The exchanges that came nearest.
+    /// The exchanges that nearly met the conditions.
     public let near: [Near]
-    /// What the world has recorded, a line for each exchange, the last twenty.
+    /// The last twenty exchanges of the recording, a line each.
     public let recorded: [String]
 
-    /// All of it, in lines.
+    /// All of these, line by line.
     public var description: String {
         let near = near.map { "  near: \($0.id): \($0.differences.joined(separator: "; "))" }
         let recorded = recorded.map { "  recorded: \($0)" }
@@ -75,19 +75,22 @@ extension World {
         let expectations: [Expectation]
     }
 
-    /// Compares the recording with what you expect.
+    /// Checks that the recording has the expected number of exchanges that meet all conditions.
+    ///
+    ///     try await world.verify(.exactly(1), host: "appleid.apple.com", path: "/auth/token")
     ///
     /// - Parameters:
-    ///   - count: how many exchanges must meet all conditions.
+    ///   - count: the expected number.
     ///   - host: the provider's host; `*` stands for any characters.
-    ///   - path: the path on it; `*` stands for any characters.
-    ///   - method: `GET`, `POST`…; `SMTP` is mail that was sent.
-    ///   - client: the client, as the provider calls it.
+    ///   - path: the path on that host; `*` stands for any characters.
+    ///   - method: `GET`, `POST`…; `SMTP` for a mail that was sent.
+    ///   - client: the client's ID at the provider.
     ///   - status: the answer's status.
-    ///   - isRefused: with `true` those with a diagnosis, with `false` the others.
+    ///   - isRefused: `true` counts exchanges with a diagnosis only, `false` those without one.
     ///   - flow: the ID of the first exchange of a sign-in.
-    ///   - fields: fields of the query, form or JSON body, and their values.
-    /// - Throws: ``VerificationError``, which says what came instead; ``UnderstudyError``.
+    ///   - fields: values that fields of the query, form or JSON body must have.
+    /// - Throws: ``VerificationError`` if the number differs, with the exchanges that came near; ``UnderstudyError`` if
+    ///   the daemon can't be asked.
     public func verify(
         _ count: ExpectedCount = .atLeast(1), host: String? = nil, path: String? = nil, method: String? = nil,
         client: String? = nil, status: StatusFilter? = nil, isRefused: Bool? = nil, flow: String? = nil,

@@ -1,35 +1,36 @@
 import Foundation
 
-/// Sign in with Apple, for an app's code: on a device the system's own sheet, and under a test the daemon's answer, at once.
+/// Sign in with Apple for an app's code. On a device, it shows the system's sheet; in a UI test, the daemon answers at
+/// once.
 ///
 ///     let nonce = NoncePair()
 ///     let credential = try await SignInWithApple.authorize(AppleIDRequest(nonce: nonce.sha256))
 ///
-/// Which of the two answers is decided when the app is launched: where its environment has `UNDERSTUDY_URL`, as
-/// ``World/environment`` sets it, it is the world at that address (``SignInWithAppleStandIn``); otherwise it is the system
-/// (`SignInWithAppleController`). A release build doesn't look at its environment: there, it is always the system.
+/// The app's environment at its launch decides. With `UNDERSTUDY_URL`, as ``World/environment`` sets it, the world at
+/// that address answers (``SignInWithAppleStandIn``); otherwise the system does (`SignInWithAppleController`). A
+/// release build always uses the system.
 public enum SignInWithApple {
-    /// Who answers in this process, by its environment.
+    /// The authorizer of this process, chosen by its environment.
     public static let authorizer: any SignInWithAppleAuthorizing = authorizer(for: ProcessInfo.processInfo.environment)
 
     /// Asks the person to sign in.
     ///
-    /// - Throws: ``AppleAuthorizationError``, whoever answers: `canceled` where the person doesn't want to. ``UnderstudyError``, where the
+    /// - Throws: ``AppleAuthorizationError`` if the sign-in fails, such as `canceled`; ``UnderstudyError`` if the
     ///   daemon can't be asked.
     @MainActor
     public static func authorize(_ request: AppleIDRequest = AppleIDRequest()) async throws -> AppleIDCredential {
         try await authorizer.authorize(request)
     }
 
-    /// Whether a sign-in still holds.
+    /// Returns the state of an earlier sign-in.
     ///
     /// - Parameter user: the credential's ``AppleIDCredential/user``.
-    /// - Throws: What the system throws; ``UnderstudyError``, where the daemon can't be asked.
+    /// - Throws: The system's error; ``UnderstudyError`` if the daemon can't be asked.
     public static func credentialState(forUserID user: String) async throws -> AppleIDCredential.State {
         try await authorizer.credentialState(forUserID: user)
     }
 
-    /// Whether this module was built for debugging, with the app that it is part of.
+    /// Whether this module was built for debugging, together with the app.
     static var isDebugBuild: Bool {
         #if DEBUG
             true
@@ -38,7 +39,7 @@ public enum SignInWithApple {
         #endif
     }
 
-    /// Who answers in an environment.
+    /// Returns the authorizer for an environment.
     static func authorizer(
         for environment: [String: String], bundleID: String? = Bundle.main.bundleIdentifier,
         mayStandIn: Bool = isDebugBuild
@@ -55,18 +56,18 @@ public enum SignInWithApple {
     }
 }
 
-/// What an app asks Apple for: the properties of `ASAuthorizationAppleIDRequest`.
+/// A request for a sign-in with Apple: the properties of `ASAuthorizationAppleIDRequest`.
 public struct AppleIDRequest: Sendable, Hashable {
-    /// What the app asks for.
+    /// The data that the app asks for.
     public var requestedScopes: [AppleIDCredential.Scope]
-    /// What comes back in the ID token: a ``NoncePair``'s ``NoncePair/sha256``.
+    /// The nonce that the ID token will contain: a ``NoncePair``'s ``NoncePair/sha256``.
     public var nonce: String?
-    /// What comes back in the credential.
+    /// The text that the credential will contain.
     public var state: String?
-    /// Who is to sign in, by an earlier credential's `user`; for the system alone.
+    /// The person who should sign in: an earlier credential's `user`. Only the system uses it.
     public var user: String?
 
-    /// A request, by default for name and address.
+    /// Makes a request, by default for name and e-mail address.
     public init(
         scopes: [AppleIDCredential.Scope] = [.fullName, .email], nonce: String? = nil, state: String? = nil,
         user: String? = nil
@@ -78,7 +79,7 @@ public struct AppleIDRequest: Sendable, Hashable {
     }
 }
 
-/// Who answers when an app asks a person to sign in with Apple. An app's unit tests can have one of their own.
+/// A way to sign in with Apple: the system's sheet, or a stand-in. An app's unit tests can implement their own.
 public protocol SignInWithAppleAuthorizing: Sendable {
     /// Asks the person to sign in.
     ///
@@ -86,38 +87,39 @@ public protocol SignInWithAppleAuthorizing: Sendable {
     @MainActor
     func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential
 
-    /// Whether a sign-in still holds.
+    /// Returns the state of an earlier sign-in.
     func credentialState(forUserID user: String) async throws -> AppleIDCredential.State
 }
 
-/// Has a world answer in the system's place. Who signs in, and how it ends, is ordered there; nobody is asked.
+/// Lets a world answer instead of the system. No person is asked: an ordered outcome decides who signs in and how it
+/// ends.
 public struct SignInWithAppleStandIn: SignInWithAppleAuthorizing, Hashable {
-    /// The world that is asked.
+    /// The world that answers.
     public let world: World
-    /// The app's bundle ID, which the world's seed has to have.
+    /// The app's bundle ID, which must be in the world's seed.
     public let client: String
 
-    /// A stand-in that asks a world.
+    /// Makes a stand-in that asks a world.
     public init(world: World, client: String) {
         self.world = world
         self.client = client
     }
 
-    /// Signs in as ordered.
+    /// Signs in with the world's ordered outcome.
     @MainActor
     public func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential {
         try await world.apple.authorize(
             client: client, nonce: request.nonce, scopes: request.requestedScopes, state: request.state)
     }
 
-    /// Whether a sign-in still holds in the world.
+    /// Returns the state of a sign-in in the world.
     public func credentialState(forUserID user: String) async throws -> AppleIDCredential.State {
         try await world.apple.credentialState(client: client, user: user)
     }
 }
 
 #if !canImport(AuthenticationServices)
-    /// Where the system has no Sign in with Apple, and no daemon is named.
+    /// Refuses every sign-in, for systems without Sign in with Apple if no daemon is named.
     private struct NoSignInWithApple: SignInWithAppleAuthorizing {
         func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential {
             throw AppleAuthorizationError(

@@ -5,25 +5,26 @@
     // No machine that builds this package in its CI has AuthenticationServices: this file follows
     // https://developer.apple.com/documentation/authenticationservices/asauthorizationcontroller and does nothing else.
 
-    /// Has the system ask the person: `ASAuthorizationController`.
+    /// Signs in with the system's sheet: `ASAuthorizationController`.
     public struct SignInWithAppleController: SignInWithAppleAuthorizing {
-        /// The system's sign-in.
+        /// Makes an authorizer that shows the system's sheet.
         public init() {}
 
-        /// Shows the system's sheet.
+        /// Shows the system's sheet, and waits for the person.
         @MainActor
         public func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential {
             try await AppleIDSheet().credential(for: request)
         }
 
-        /// What the system knows of a sign-in.
+        /// Returns the state of a sign-in, as the system knows it.
         public func credentialState(forUserID user: String) async throws -> AppleIDCredential.State {
             let state = try await ASAuthorizationAppleIDProvider().credentialState(forUserID: user)
             return AppleIDCredential.State(rawValue: state.rawValue) ?? .notFound
         }
     }
 
-    /// One sheet, from its request to its answer. The controller holds its delegate weakly: the call to `credential(for:)` keeps it.
+    /// One showing of the sheet. The controller holds its delegate weakly; the running call of `credential(for:)` keeps
+    /// it alive.
     @MainActor
     private final class AppleIDSheet: NSObject, ASAuthorizationControllerDelegate {
         private var controller: ASAuthorizationController?
@@ -44,7 +45,8 @@
             }
         }
 
-        // Some SDKs declare the delegate's methods for the main actor, and others for any thread. What isn't isolated fits both.
+        // Some SDKs declare the delegate's methods for the main actor, others for any thread. A nonisolated method fits
+        // both.
 
         nonisolated func authorizationController(
             controller: ASAuthorizationController, didCompleteWithAuthorization authorization: ASAuthorization
@@ -76,7 +78,7 @@
     }
 
     extension AppleIDCredential {
-        /// The system's credential.
+        /// Copies the system's credential.
         public init(_ credential: ASAuthorizationAppleIDCredential) {
             self.init(
                 user: credential.user, state: credential.state,

@@ -1,22 +1,22 @@
 import Foundation
 
 extension Duration {
-    /// So many minutes.
+    /// Returns a duration of minutes.
     public static func minutes(_ count: Int64) -> Duration { of(count, 60) }
 
-    /// So many hours.
+    /// Returns a duration of hours.
     public static func hours(_ count: Int64) -> Duration { of(count, 3_600) }
 
-    /// So many days of 24 hours.
+    /// Returns a duration of days of 24 hours.
     public static func days(_ count: Int64) -> Duration { of(count, 86_400) }
 
-    /// At most as many seconds as 64 bits can count.
+    /// Returns `count * unit` seconds, limited to the range of 64 bits.
     private static func of(_ count: Int64, _ unit: Int64) -> Duration {
         let (seconds, overflow) = count.multipliedReportingOverflow(by: unit)
         return .seconds(overflow ? (count < 0 ? .min : .max) : seconds)
     }
 
-    /// As the control API takes it, to the millisecond: `360000ms`. Nothing is longer than what 64 bits can count.
+    /// The duration in the control API's form, to the millisecond: `360000ms`. It is limited to the range of 64 bits.
     var wire: String {
         let (seconds, overflow) = components.seconds.multipliedReportingOverflow(by: 1_000)
         guard !overflow else { return "\(components.seconds < 0 ? Int64.min + 1 : Int64.max)ms" }

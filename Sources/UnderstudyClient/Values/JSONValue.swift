@@ -1,4 +1,4 @@
-/// JSON, for seeds, claims and whatever else has no type of its own here. Literals make one:
+/// Any JSON: a seed, a claim, an answer without a Swift type of its own. Literals make values:
 ///
 ///     try await world.seed(["accounts": [["id": "max", "email": "max@example.org"]]])
 public enum JSONValue: Sendable, Hashable {
@@ -17,16 +17,16 @@ public enum JSONValue: Sendable, Hashable {
     /// Members by their names.
     case object([String: JSONValue])
 
-    /// The text, if it is one.
+    /// The text, if the value is a string.
     public var string: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// The boolean, if it is one.
+    /// The boolean, if the value is one.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The number, if it is one without a fraction.
+    /// The number, if the value is a number without a fraction.
     public var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 
-    /// The number, if it is one.
+    /// The number, if the value is one.
     public var number: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -35,16 +35,16 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The elements, if it is a list.
+    /// The elements, if the value is a list.
     public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// The members, if it is an object.
+    /// The members, if the value is an object.
     public var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
 
-    /// An object's member of that name.
+    /// Returns an object's member, or `nil` if there is none or the value isn't an object.
     public subscript(name: String) -> JSONValue? { object?[name] }
 
-    /// A list's element at that place, from 0 on.
+    /// Returns a list's element, counted from 0, or `nil` if there is none or the value isn't a list.
     public subscript(index: Int) -> JSONValue? {
         guard let array, array.indices.contains(index) else { return nil }
         return array[index]
@@ -72,7 +72,7 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Writes it as JSON.
+    /// Writes the value as JSON.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -91,25 +91,25 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
-    /// `null`
+    /// Makes `null`.
     public init(nilLiteral: ()) { self = .null }
 
-    /// A boolean.
+    /// Makes a boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-    /// A number without a fraction.
+    /// Makes a number without a fraction.
     public init(integerLiteral value: Int64) { self = .integer(value) }
 
-    /// A number.
+    /// Makes a number.
     public init(floatLiteral value: Double) { self = .number(value) }
 
-    /// A text.
+    /// Makes a string.
     public init(stringLiteral value: String) { self = .string(value) }
 
-    /// A list.
+    /// Makes a list.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// An object. Of members with the same name, the last one counts.
+    /// Makes an object. If two members have the same name, the last one counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { $1 })
     }

@@ -1,6 +1,6 @@
-/// SHA-256: <https://csrc.nist.gov/pubs/fips/180-4/upd1/final>. CryptoKit isn't everywhere where this client is.
+/// SHA-256: <https://csrc.nist.gov/pubs/fips/180-4/upd1/final>. CryptoKit doesn't exist on all systems of this client.
 enum SHA256 {
-    /// The digest of `bytes`, of 32 bytes.
+    /// Returns the digest, which has 32 bytes.
     static func digest(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var state = initial
         let message = padded(bytes)
@@ -8,12 +8,12 @@ enum SHA256 {
         return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
     }
 
-    /// The digest of a text's UTF-8, in lower-case hexadecimal digits.
+    /// Returns the digest of a text's UTF-8, in lower-case hexadecimal digits.
     static func hex(_ text: String) -> String {
         digest(Array(text.utf8)).map { ($0 < 0x10 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// The message, a one bit, zeros, and the message's length in bits: a multiple of 64 bytes.
+    /// Returns the message followed by a one bit, zeros and its length in bits: a multiple of 64 bytes.
     private static func padded(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var message = Array(bytes) + [0x80]
         message += Array(repeating: 0, count: (120 - message.count % 64) % 64)

@@ -1,18 +1,22 @@
 extension Understudy {
-    /// The bytes that a label of a host name may have: <https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4>.
+    /// The most bytes in a label of a host name: <https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4>.
     private static let labelLimit = 63
     private static let digestLength = 12
 
-    /// A world's name made from any text, such as a test's: lower-case letters, digits and single hyphens, at most 63, so that it works
-    /// in a path, in a host name and as a proxy's user. The same text always gives the same name, and different ones different names, as
-    /// `understudy world-name` has them.
+    /// Makes a world's name of any text, such as a test's name: `worldName(from: "Sign in, twice")` begins with
+    /// `sign-in-twice-`.
+    ///
+    /// The name has lower-case letters, digits and single hyphens, at most 63 characters, so it works in a path, in a
+    /// host name and as a proxy's user. The same text always gives the same name, and different texts give different
+    /// names. `understudy world-name` gives the same names.
     public static func worldName(from text: String) -> String {
         let readable = readablePart(of: text)
         if readable == text, text.utf8.count <= labelLimit, !text.isEmpty, text != "default" { return text }
         return worldName(readable, mark: String(SHA256.hex(text).prefix(digestLength)))
     }
 
-    /// A world's name that no other call gives, here or in another process; it begins with what can be read of a text.
+    /// Returns a new name for a world, which begins with the readable part of a text. No other call returns it, in any
+    /// process.
     package static func uniqueWorldName(from text: String) -> String {
         let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz")
         var system = SystemRandomNumberGenerator()
@@ -20,7 +24,8 @@ extension Understudy {
         return worldName(readablePart(of: text), mark: String(mark))
     }
 
-    /// Whether a daemon takes it as a world's name: 1 to 64 letters of ASCII, digits, hyphens, underscores and full stops.
+    /// Whether a daemon accepts the text as a world's name: 1 to 64 ASCII letters, digits, hyphens, underscores and
+    /// full stops.
     static func isWorldName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -35,7 +40,8 @@ extension Understudy {
         return kept.isEmpty ? "world-\(mark)" : "\(kept)-\(mark)"
     }
 
-    /// Letters of ASCII in lower case and digits, with a hyphen in place of what lies between them.
+    /// Returns the ASCII letters in lower case and the digits, with a hyphen between them in place of all other
+    /// characters.
     private static func readablePart(of text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
