@@ -4,8 +4,8 @@ import UnderstudyClient
 import UnderstudyTesting
 
 extension DaemonSource {
-    /// The daemon at `UNDERSTUDY_URL`; where there is none, one in this process, with the built-in seed, at a free port. It is started when
-    /// the first test needs it, and serves all of them until the process ends.
+    /// The daemon at `UNDERSTUDY_URL`. If that isn't set, a daemon in this process with the built-in seed at a free
+    /// port. It starts with the first test and serves all tests until the process ends.
     public static let process: DaemonSource = {
         let own = DaemonSource.process { try RunningServer.start() }
         return DaemonSource {
@@ -14,14 +14,14 @@ extension DaemonSource {
         }
     }()
 
-    /// A daemon in this process, as `start` starts it when the first test needs it. Keep the value: each one starts a daemon of its own,
-    /// which runs as long as the value is there.
+    /// Makes a source of a daemon in this process, which `start` starts for the first test. Keep the value: each one
+    /// starts its own daemon, which runs as long as the value exists.
     ///
     ///     let shop = DaemonSource.process { try RunningServer.start(seeds: [.path("Tests/seed.json")]) }
     ///
     /// - Parameters:
-    ///   - controlToken: the control token with which `start` starts it.
-    ///   - start: starts the daemon.
+    ///   - controlToken: the control token of the daemon that `start` starts.
+    ///   - start: the closure that starts the daemon.
     public static func process(
         controlToken: String? = nil, _ start: @escaping @Sendable () throws -> RunningServer
     ) -> DaemonSource {
@@ -30,11 +30,11 @@ extension DaemonSource {
     }
 }
 
-/// A server that is started when it is first asked for. Where that fails, the next one who asks tries again.
+/// A server that is started by the first caller. If that fails, the next caller tries again.
 private final class StartedOnce: @unchecked Sendable {
     private let lock = NSLock()
     private let start: @Sendable () throws -> RunningServer
-    /// Only under the lock.
+    /// The server; accessed under the lock only.
     private var server: RunningServer?
 
     init(_ start: @escaping @Sendable () throws -> RunningServer) { self.start = start }

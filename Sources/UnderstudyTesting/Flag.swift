@@ -1,6 +1,6 @@
 import Foundation
 
-/// Whether something has happened, such as a test's failure. It may happen on any thread.
+/// A flag that any thread can raise, for example when a test has failed.
 final class Flag: Sendable {
     private let lock = NSLock()
     private nonisolated(unsafe) var isSet = false

@@ -2,14 +2,15 @@ import Foundation
 import Testing
 import UnderstudyClient
 
-/// What happened in a world, for whoever looks at the test that failed in it.
+/// A report on the world of a failed test.
 struct TestAccount: Sendable {
-    /// Lines: each refusal with its reason, or what came when nothing was refused; then what was ordered and never happened.
+    /// The refusals with their reasons, or all requests if none was refused; then the orders that weren't used. A line
+    /// each.
     let text: String
-    /// The recording as an HTTP archive; `nil` where it can't be had.
+    /// The recording as an HTTP archive; `nil` if it isn't available.
     let archive: Data?
 
-    /// How many lines there are at most.
+    /// The most lines of each kind.
     private static let limit = 20
 
     init(of world: World) async {
@@ -32,12 +33,12 @@ struct TestAccount: Sendable {
         return ([heading(world, requests.count, refusals.count)] + lines.map { "  \($0)" }).joined(separator: "\n")
     }
 
-    /// What was ordered and never happened, a line for each: often the order, and not the code under test, is what is wrong.
+    /// Describes the orders that weren't used, a line each. Often the order is wrong, and not the code under test.
     private static func unmetOrders(in world: World) async -> [String] {
         let faults = ((try? await world.faults()) ?? []).filter { $0.seen == 0 }.map { fault in
             "\(fault.id) met no request that matches \(fault.match.map { json($0) } ?? "{}")"
         }
-        // One that holds for ever may have been met.
+        // An outcome without `times` may have been used.
         let outcomes = ((try? await world.outcomes()) ?? []).filter { $0.times != nil }.map { outcome in
             let who = outcome.account.map { " by \($0)" } ?? ""
             let client = outcome.client.map { " for client \($0)" } ?? ""
@@ -63,7 +64,7 @@ struct TestAccount: Sendable {
             : "Understudy, world \(name): refused were \(refused) of \(count) requests"
     }
 
-    /// Attaches it to the test that is running, and says it among the test's issues, as a warning.
+    /// Attaches the report to the running test, and adds it to the test's issues as a warning.
     func attach(at place: SourceLocation) {
         Attachment.record(Array(text.utf8), named: "understudy.txt", sourceLocation: place)
         if let archive { Attachment.record(Array(archive), named: "understudy.har", sourceLocation: place) }

@@ -1,23 +1,23 @@
 import UnderstudyClient
 
-/// What a test's traits have said of its world, the suite's first.
+/// The combined settings of the world traits around a test, from the suite's inwards.
 struct WorldScope: Sendable {
-    /// In which daemon the world is.
+    /// The daemon of the world.
     let source: DaemonSource
-    /// What the world's seed has beside the daemon's, in order.
+    /// The seeds that are merged into the daemon's, in order.
     let seeds: [JSONValue]
-    /// Whether a trait within has given the test another world than this one.
+    /// Whether an inner trait has given the test another world than this one.
     let isReplaced = Flag()
 
     @TaskLocal static var current: WorldScope?
 
-    /// What a trait says; what it leaves out, the one around it says.
+    /// Combines a trait with the traits around it. A setting that the trait leaves out comes from the outer one.
     init(_ trait: WorldTrait, within outer: WorldScope?) {
         source = trait.source ?? outer?.source ?? .environment
         seeds = (outer?.seeds ?? []) + (trait.seed.map { [$0] } ?? [])
     }
 
-    /// A new world for a test.
+    /// Makes a new world for a test.
     func world(for name: String) async throws -> World {
         let world = try source.daemon().world(Understudy.uniqueWorldName(from: name))
         for seed in seeds { try await world.seed(seed) }

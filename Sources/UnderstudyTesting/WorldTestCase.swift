@@ -3,8 +3,8 @@
     import UnderstudyClient
     import XCTest
 
-    /// A test case whose tests have a world each: ``world``. When a test is over, its world goes; when it failed, what was refused there is
-    /// printed, and attached to it where XCTest knows attachments, as on Apple's systems.
+    /// A test case whose tests have a ``world`` each. The world is deleted after the test. If the test failed, the
+    /// refused requests are printed, and attached to the test on Apple's systems.
     ///
     ///     final class SignInTests: WorldTestCase {
     ///         func testCancel() async throws {
@@ -13,16 +13,17 @@
     ///         }
     ///     }
     open class WorldTestCase: XCTestCase {
-        /// In which daemon the worlds are. Override it for another one than that at `UNDERSTUDY_URL`, else at `http://localhost:9099`.
+        /// The daemon of the worlds. Override it to use another daemon than the one at `UNDERSTUDY_URL` or at
+        /// `http://localhost:9099`.
         open class var source: DaemonSource { .environment }
 
         private var made: Result<World, any Error>?
 
-        /// The world of the test that is running. Where the daemon can't be started, it is a world of the environment's daemon, and the
-        /// test has failed in `setUp`.
+        /// The world of the running test. If the daemon can't be started, the test has already failed in `setUp`, and
+        /// this is a world of the environment's daemon.
         public var world: World { (try? made?.get()) ?? Understudy.world(Understudy.uniqueWorldName(from: name)) }
 
-        /// Names the world. A subclass that overrides it calls it.
+        /// Names the world. An override must call it.
         open override func setUp() async throws {
             try await super.setUp()
             let name = Understudy.uniqueWorldName(from: self.name)
@@ -31,7 +32,7 @@
             _ = try made.get()
         }
 
-        /// Lets the world go. A subclass that overrides it calls it.
+        /// Deletes the world. An override must call it.
         open override func tearDown() async throws {
             if let world = try? made?.get() {
                 if let run = testRun, run.totalFailureCount > 0 { attach(await TestAccount(of: world)) }

@@ -1,18 +1,19 @@
 import Testing
 import UnderstudyClient
 
-/// Gives each test, and each of its arguments, a world of its own: ``UnderstudyClient/World/current``. When the test is over, the world
-/// goes; when it failed, what was refused there is attached to it. Of several around a test, the innermost gives it its world.
+/// Gives each test, and each of its arguments, a world: ``UnderstudyClient/World/current``. The world is deleted after
+/// the test. If the test failed, its refused requests are attached to it. If a test has several of these traits, the
+/// innermost makes the world.
 public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
-    /// Whether the tests of a suite have worlds, which is so.
+    /// Whether the tests of a suite have worlds: always.
     public let isRecursive = true
 
     let source: DaemonSource?
     let seed: JSONValue?
 
-    /// Makes the world, has the test run, and lets the world go.
+    /// Makes the world, runs the test and deletes the world.
     ///
-    /// - Throws: What the test throws; ``UnderstudyClient/UnderstudyError``, where the daemon can't be reached.
+    /// - Throws: The test's error; ``UnderstudyClient/UnderstudyError`` if the daemon can't be reached.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
     ) async throws {
@@ -37,8 +38,8 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
         await end(world, of: test, tells: failure.isRaised && !scope.isReplaced.isRaised)
     }
 
-    /// Says what happened in the world, and lets it go, in a task of its own: that of a test whose time is over is cancelled, and asks
-    /// nobody any more.
+    /// Reports on the world if the test failed, and deletes it. This runs in a new task, because the task of a test
+    /// that has exceeded its time limit is cancelled and can't send requests.
     private func end(_ world: World, of test: Test, tells: Bool) async {
         await Task {
             if tells { await TestAccount(of: world).attach(at: test.sourceLocation) }
@@ -48,20 +49,24 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == WorldTrait {
-    /// A world for each test, in the daemon of the trait around it, else at `UNDERSTUDY_URL`, else at `http://localhost:9099`.
+    /// Gives each test a world, in the daemon of the trait around it, or else at `UNDERSTUDY_URL`, or else at
+    /// `http://localhost:9099`.
     public static var world: Self { .world() }
 
-    /// A world for each test.
+    /// Gives each test a world.
+    ///
+    ///     @Suite(.world(seed: ["accounts": [["id": "max", "email": "max@example.org"]]]))
+    ///     struct SignInTests { … }
     ///
     /// - Parameters:
-    ///   - source: in which daemon; `nil` is that of the trait around it, as a suite's around its tests', else ``DaemonSource/environment``.
-    ///   - seed: what each world's seed has beside the daemon's, and beside what traits around it add.
+    ///   - source: the daemon; `nil` means the one of the trait around it, or else ``DaemonSource/environment``.
+    ///   - seed: the seed that is merged into the daemon's and those of the traits around it.
     public static func world(at source: DaemonSource? = nil, seed: JSONValue? = nil) -> Self {
         WorldTrait(source: source, seed: seed)
     }
 }
 
 extension World {
-    /// Lets a test's world go. A daemon that doesn't answer any more has been told of before.
+    /// Deletes a test's world. An unreachable daemon isn't reported here, because the test has already failed.
     func leave() async { try? await delete() }
 }
