@@ -1,7 +1,7 @@
 import Platform
 
 extension ArraySlice<UInt8> {
-    /// Where the byte stands first. The C library looks at many bytes at once, where `firstIndex(of:)` looks at one after the other.
+    /// Returns the position of the first such byte. It uses `memchr`, which is faster than `firstIndex(of:)`.
     package func firstPlace(of byte: UInt8) -> Int? {
         withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress, let found = memchr(start, Int32(byte), bytes.count) else { return nil }
@@ -9,7 +9,7 @@ extension ArraySlice<UInt8> {
         }
     }
 
-    /// Whether they are a text's UTF-8.
+    /// Whether the bytes are the text's UTF-8.
     package func are(_ text: String) -> Bool {
         guard count == text.utf8.count else { return false }
         return withUnsafeBytes { bytes in

@@ -25,11 +25,12 @@ func connectionCallback(
     }
 }
 
-/// Called with the request's target as it was sent, before libmicrohttpd decodes it in place.
+/// Begins a request. libmicrohttpd calls this with the target as it was sent, before it decodes the target in place.
 ///
-/// Every `&` of the query is then overwritten in libmicrohttpd's buffer, which is writable, so that libmicrohttpd finds only one
-/// field. It would otherwise copy thousands of them into the connection's memory, and close the connection without an answer
-/// when they don't fit. It does the same with the first `Cookie` header, so an empty one of ours is put before the others.
+/// This function overwrites every `&` of the query in libmicrohttpd's buffer, so that libmicrohttpd finds only one
+/// field. Otherwise it would copy thousands of fields into the connection's memory, and close the connection without an
+/// answer if they don't fit. It treats the first `Cookie` header in the same way, so an empty one is put before the
+/// others.
 func beginCallback(
     context: UnsafeMutableRawPointer?, target: UnsafePointer<CChar>?, connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -91,7 +92,7 @@ func collectHeader(
     guard let context, let name else { return .YES }
     let headers = context.assumingMemoryBound(to: [(name: String, value: String)].self)
     let isOurs = headers.pointee.isEmpty && value?.pointee == 0 && strcasecmp(name, "Cookie") == 0
-    // The empty one that `beginCallback` put there. One that the client sent would mean nothing either.
+    // This is the empty header that `beginCallback` added. An empty one from the client has no meaning either.
     guard !isOurs else { return .YES }
     headers.pointee.append((name: String(cString: name), value: value.map { String(cString: $0) } ?? ""))
     return .YES
@@ -105,7 +106,7 @@ func logCallback(context: UnsafeMutableRawPointer?, line: UnsafePointer<CChar>?)
     }
 }
 
-/// Answers in place of libmicrohttpd.
+/// Answers a request that libmicrohttpd refuses, with our refusal in place of its own.
 func refusalCallback(
     context: UnsafeMutableRawPointer?, connection: OpaquePointer?, status: UInt32, reason: UnsafePointer<CChar>?
 ) -> Int32 {
@@ -113,8 +114,8 @@ func refusalCallback(
     let isChunkLine = MicrohttpdRefusal.isChunkLine(status)
     let refusal = server.refuse(
         isChunkLine ? 400 : Int(status), isChunkLine ? MicrohttpdRefusal.chunkLine(server.options) : reason)
-    // libmicrohttpd queues this refusal too early and would send the header twice, so ours is sent to the socket directly.
-    // That can't be done with the other refusals: libmicrohttpd uses the connection again when it couldn't queue an answer.
+    // libmicrohttpd queues this refusal too early and would send the header twice, so ours is sent to the socket
+    // directly. The other refusals must be queued: libmicrohttpd uses the connection again if no answer was queued.
     guard reason.contains("Content-Length") else {
         guard let message = Message(refusal) else { return 0 }
         defer { message.release() }

@@ -1,8 +1,8 @@
 import Platform
 
-/// Where a connection comes from.
+/// The address of a connection's client.
 enum ClientAddress {
-    /// The address's bytes; `nil` for loopback, which has no limit of its own.
+    /// Returns the address's bytes, or `nil` for loopback, which has no limit of its own.
     static func key(of address: UnsafePointer<sockaddr>?) -> [UInt8]? {
         guard let address else { return nil }
         let raw = UnsafeRawPointer(address)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Takes a delayed answer, and tells when nobody waits for it any more. It is called once with the answer, from any thread; further
-/// calls do nothing.
+/// Accepts a delayed answer, once, from any thread; further calls do nothing. It also reports that the client has gone
+/// before the answer.
 package final class Completion: Sendable {
     private struct State {
         var isAbandoned = false
@@ -11,7 +11,7 @@ package final class Completion: Sendable {
 
     private let state: Mutex<State>
 
-    /// Hands the answer to `deliver`.
+    /// Makes a completion that passes its answer to `deliver`.
     package init(_ deliver: @escaping @Sendable (Response) -> Void) { state = Mutex(State(deliver: deliver)) }
 
     package func callAsFunction(_ response: Response) {
@@ -25,8 +25,8 @@ package final class Completion: Sendable {
         deliver?(response)
     }
 
-    /// `action` is called once if the client goes before the answer is there; at once, if it has gone already. Whoever waits for
-    /// something should then stop waiting and give an answer. It is recorded, but not sent.
+    /// Calls `action` once if the client goes before the answer is there, or at once if it has already gone. The action
+    /// should end the wait and complete with some answer, which is recorded but not sent.
     package func whenAbandoned(_ action: @escaping @Sendable () -> Void) {
         let isAbandoned = state.withLock { state in
             if !state.isAbandoned, state.deliver != nil { state.actions.append(action) }
@@ -35,19 +35,20 @@ package final class Completion: Sendable {
         if isAbandoned { action() }
     }
 
-    /// A completion that changes its answer by `change` and hands it on to this one. It is abandoned when this one is.
+    /// Returns a completion that changes its answer by `change` and passes it on to this one. It is abandoned when this
+    /// one is.
     package func through(_ change: @escaping @Sendable (Response) -> Response) -> Completion {
         then { [self] in self(change($0)) }
     }
 
-    /// A completion that hands its answer to `deliver`. It is abandoned when this one is.
+    /// Returns a completion that passes its answer to `deliver`. It is abandoned when this one is.
     package func then(_ deliver: @escaping @Sendable (Response) -> Void) -> Completion {
         let inner = Completion(deliver)
         whenAbandoned { [weak inner] in inner?.abandon() }
         return inner
     }
 
-    /// The client has gone.
+    /// Records that the client has gone, and calls the actions of `whenAbandoned`.
     package func abandon() {
         let actions = state.withLock { state in
             defer { state.actions = [] }

@@ -1,7 +1,7 @@
-/// One connection, from its acceptance until its descriptor is closed. Its gate's lock guards what can change.
+/// A connection, from its acceptance until its descriptor is closed. The gate's lock protects its variables.
 final class Connection: @unchecked Sendable {
     enum Phase {
-        /// Accepted, but no worker has opened it yet.
+        /// The connection is accepted, but no worker has opened it yet.
         case new
         /// The client sends a header, or nothing.
         case waiting
@@ -14,22 +14,22 @@ final class Connection: @unchecked Sendable {
     }
 
     let descriptor: Int32
-    /// The client's address, when the number of its connections is limited.
+    /// The client's address, if the number of its connections is limited.
     let key: [UInt8]?
-    /// What its requests are labelled with: `Request.label`.
+    /// The label of its requests: `Request.label`.
     let label: String?
     /// Whether its client is on this machine: `Request.isFromLoopback`.
     let isFromLoopback: Bool
     var phase = Phase.new
-    /// When the phase began, in seconds of the gate's clock.
+    /// The time at which the phase began, in seconds of the gate's clock.
     var since: Int64 = 0
     /// Whether a request has begun.
     var hasRequest = false
-    /// Whether it waits for a delayed answer or reads a stream.
+    /// Whether the connection waits for a delayed answer or reads a stream.
     var isHeld = false
-    /// Whether it has been shut down; its worker closes it then.
+    /// Whether the connection has been shut down; its worker closes it next.
     var isClosing = false
-    /// How many bytes of the current request's body have arrived.
+    /// The number of bytes of the current request's body that have arrived.
     var bodyBytes = 0
     fileprivate(set) var next: Connection?
     fileprivate(set) unowned(unsafe) var previous: Connection?
@@ -42,7 +42,7 @@ final class Connection: @unchecked Sendable {
     }
 }
 
-/// Connections in the order in which they came; any can be taken out in one step.
+/// A list of connections in the order of their arrival. Any of them can be removed in one step.
 struct ConnectionList {
     private(set) var first: Connection?
     private unowned(unsafe) var last: Connection?

@@ -3,23 +3,24 @@ import Synchronization
 
 /// Counts a server's connections and the bytes of their requests, and closes connections when a limit is reached.
 ///
-/// A connection may be closed before its request has arrived, and while its client reads the answer, but never while the
-/// server works on its request. Connections whose requests haven't arrived are closed first, the oldest of them before the
-/// others.
+/// A connection may be closed before its request has arrived, and while its client reads the answer, but never while
+/// the server works on its request. Connections whose requests haven't arrived are closed first, beginning with the
+/// oldest.
 final class ConnectionGate: Sendable {
     struct Limits: Sendable {
         var connections: Int
         var connectionsPerAddress: Int
-        /// Bytes of request bodies at once.
+        /// The most bytes of all request bodies together.
         var bodyBytes = 64 << 20
-        /// Seconds in which a request must have arrived.
+        /// The seconds in which a request must have arrived.
         var requestSeconds: Int64 = 60
-        /// Seconds in which an answer must have been read.
+        /// The seconds in which an answer must have been read.
         var answerSeconds: Int64 = 120
 
-        /// Connections that may wait for a delayed answer or read a stream. The rest is kept for short requests.
+        /// The number of connections that may wait for a delayed answer or read a stream. The other connections are
+        /// kept for short requests.
         var held: Int { max(1, connections * 3 / 4) }
-        /// How far the limit may be exceeded, while the connections that are closed for new ones are still open.
+        /// The number of connections above the limit while those closed for new ones are still open.
         var slack: Int { max(1, min(64, connections / 8)) }
     }
 
@@ -31,7 +32,7 @@ final class ConnectionGate: Sendable {
     private struct State {
         var byDescriptor: [Int32: Connection] = [:]
         var byAddress: [[UInt8]: Int] = [:]
-        /// Connections of which no body has come: they send a header, or nothing.
+        /// Connections without any bytes of a body yet: they send a header, or nothing.
         var waiting = ConnectionList()
         var sendingBody = ConnectionList()
         var reading = ConnectionList()
@@ -44,14 +45,14 @@ final class ConnectionGate: Sendable {
     private let state = Mutex(State())
     private let timeoutAnswer: @Sendable (_ status: Int, _ reason: String) -> [UInt8]
 
-    /// `answer` makes the bytes that tell a client why its connection is closed before its request has arrived; empty when
-    /// it can't be told, as behind TLS.
+    /// Makes a gate. `answer` makes the bytes that tell a client why its connection is closed before its request has
+    /// arrived; they are empty if the client can't be told, as behind TLS.
     init(_ limits: Limits, answer: @escaping @Sendable (_ status: Int, _ reason: String) -> [UInt8] = { _, _ in [] }) {
         self.limits = limits
         timeoutAnswer = answer
     }
 
-    /// How many are open.
+    /// The number of open connections.
     var count: Int { state.withLock { $0.byDescriptor.count } }
 
     var counters: ServerCounters {
@@ -67,14 +68,14 @@ final class ConnectionGate: Sendable {
 
     // MARK: - A connection's life
 
-    /// Admits a new connection. Another may be closed for it. `isAdopted` says that the address isn't the client's.
+    /// Admits a new connection, and may close another for it. `isAdopted` says that the address isn't the client's.
     func admit(
         _ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, label: String? = nil, isAdopted: Bool = false
     ) -> Admission {
         let key = ClientAddress.key(of: address)
         return state.withLock { state in
-            // The system gives the descriptor again, so the connection that had it is closed: libmicrohttpd doesn't report
-            // that for one that no worker has opened yet.
+            // The system has reused the descriptor, so the connection that had it is closed. libmicrohttpd doesn't
+            // report that for a connection that no worker has opened yet.
             if let lost = state.byDescriptor[descriptor] { remove(lost, from: &state) }
             if let key, state.byAddress[key, default: 0] >= limits.connectionsPerAddress {
                 state.counters.refused += 1
@@ -97,7 +98,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// A worker has opened the connection.
+    /// Records that a worker has opened the connection.
     func opened(_ descriptor: Int32) -> Connection? {
         state.withLock { state in
             guard let connection = state.byDescriptor[descriptor] else { return nil }
@@ -106,14 +107,14 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Called before the descriptor is closed.
+    /// Forgets a connection. This is called before its descriptor is closed.
     func closed(_ connection: Connection) {
         state.withLock { state in
             if state.byDescriptor[connection.descriptor] === connection { remove(connection, from: &state) }
         }
     }
 
-    /// The first line of a request has arrived.
+    /// Records that the first line of a request has arrived.
     func began(_ connection: Connection) {
         state.withLock { state in
             connection.hasRequest = true
@@ -121,7 +122,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// A part of a body has arrived. `false` when there is no room for it.
+    /// Records that a part of a body has arrived. Returns `false` if it would exceed the limit.
     func received(_ bytes: Int, on connection: Connection) -> Bool {
         state.withLock { state in
             guard !connection.isClosing else { return false }
@@ -136,7 +137,7 @@ final class ConnectionGate: Sendable {
                     "the bodies of requests take \(limits.bodyBytes) bytes already, and this one came slowly", &state)
                 state.counters.evicted += 1
             }
-            // The bodies of connections that are being closed stay in memory for a moment longer.
+            // The bodies of connections that are being closed stay in memory a moment longer.
             guard state.counters.bodyBytes + bytes <= limits.bodyBytes * 2 else {
                 state.counters.refused += 1
                 return false
@@ -147,13 +148,13 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// What has arrived of the body was discarded.
+    /// Records that the received part of the body was discarded.
     func dropBody(of connection: Connection) { state.withLock { releaseBody(of: connection, &$0) } }
 
-    /// Counts a refusal for which none of the gate's limits is the reason.
+    /// Counts a refusal that has another reason than the gate's limits.
     func countRefusal() { state.withLock { $0.counters.refused += 1 } }
 
-    /// The whole request has arrived. `false` when its connection is being closed.
+    /// Records that the whole request has arrived. Returns `false` if its connection is being closed.
     func working(on connection: Connection) -> Bool {
         state.withLock { state in
             guard !connection.isClosing else { return false }
@@ -162,7 +163,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// The answer is delayed, or is a stream. `false` when too many connections are held already.
+    /// Records that the answer is delayed or is a stream. Returns `false` if too many connections are held already.
     func hold(_ connection: Connection) -> Bool {
         state.withLock { state in
             guard !connection.isHeld else { return true }
@@ -176,7 +177,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// The client is reading the answer.
+    /// Records that the client is reading the answer.
     func answering(on connection: Connection) {
         state.withLock { state in
             endHold(connection, &state)
@@ -184,7 +185,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// The request is done. Another may follow on the connection.
+    /// Records that the request is done. Another may follow on the connection.
     func completed(_ connection: Connection, wasAbandoned: Bool) {
         state.withLock { state in
             if wasAbandoned { state.counters.abandoned += 1 }
@@ -197,7 +198,7 @@ final class ConnectionGate: Sendable {
 
     // MARK: - Closing
 
-    /// Closes the connections whose clients take too long. Returns how many.
+    /// Closes the connections whose clients take too long, and returns their number.
     @discardableResult
     func expire(now: Int64 = ConnectionGate.seconds) -> Int {
         state.withLock { state in
@@ -230,7 +231,8 @@ final class ConnectionGate: Sendable {
 
     private func oldest(in state: borrowing State) -> Connection? { oldest(sendingIn: state) ?? state.reading.first }
 
-    /// The descriptor is still open: `closed` is called before it is closed, and takes the same lock.
+    /// Closes a connection early. Its descriptor is still open: `closed` is called before it is closed, and takes the
+    /// same lock.
     private func evict(_ connection: Connection, _ status: Int, _ reason: String, _ state: inout State) {
         if connection.hasRequest, connection.phase != .reading {
             let answer = timeoutAnswer(status, reason)
@@ -291,6 +293,6 @@ final class ConnectionGate: Sendable {
         connection.isHeld = false
     }
 
-    /// A monotonic clock's.
+    /// The seconds of a monotonic clock.
     static var seconds: Int64 { understudy_coarse_seconds() }
 }

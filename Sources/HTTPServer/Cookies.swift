@@ -1,10 +1,10 @@
-/// Cookies of a request: <https://datatracker.ietf.org/doc/html/rfc6265#section-4.2>. They are read byte by byte: comparing characters
-/// takes the square of the marks that stand on one.
+/// The cookies of a request: <https://datatracker.ietf.org/doc/html/rfc6265#section-4.2>. They are compared byte by
+/// byte, because comparing characters takes quadratic time for a character with many combining marks.
 package struct Cookies {
-    /// In the order in which they came.
+    /// The cookies in the order in which they came.
     package let pairs: [(name: Substring.UTF8View, value: Substring.UTF8View)]
 
-    /// Of a header's value. What has no equals sign is no cookie.
+    /// Reads the value of a `Cookie` header. A part without an equals sign isn't a cookie.
     package init(_ header: String) {
         pairs = header.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair in
             let pair = pair.drop { $0 == UInt8(ascii: " ") }

@@ -1,15 +1,17 @@
 import Platform
 
-/// How many connections the limit of open files allows. Each connection needs a descriptor, and so does the rest of the process;
-/// a server that has run out of them can't accept connections.
+/// The number of connections that the limit of open files allows. Each connection needs a descriptor, and a server
+/// without free descriptors can't accept connections.
 package enum DescriptorLimit {
-    /// Raises the limit as far as the system lets the process do it.
+    /// Raises the limit as far as the system allows.
     static func raise() { understudy_raise_open_files() }
 
-    /// With fewer, the daemon's own needs leave nothing for connections.
+    /// The fewest open files with which a server can start.
     private static let least = 32
 
-    /// - Throws: when no connection could be served.
+    /// Checks that the limit leaves room for connections.
+    ///
+    /// - Throws: An error if no connection could be served.
     static func check() throws(ListenError) {
         let files = understudy_open_files()
         guard files < least else { return }
@@ -19,17 +21,17 @@ package enum DescriptorLimit {
                 + "with ulimit -n")
     }
 
-    /// Descriptors for the connections of all servers of the process. The rest, a quarter but from 32 to 512, is for epoll
-    /// sets, files and outgoing requests.
+    /// The descriptors for the connections of all servers of the process. The rest is a quarter of the limit, 32 to
+    /// 512, and serves epoll sets, files and outgoing requests.
     private static var available: Int {
-        // Where there is no limit, the number is the largest that there is.
+        // If there is no limit, the system returns its largest number.
         let files = Int(min(understudy_open_files(), 1 << 20))
         return files - min(512, max(32, files / 4))
     }
 
-    /// Connections of one server: a daemon has two, for HTTP and HTTPS.
+    /// The most connections of one server. A daemon has two servers, for HTTP and HTTPS.
     static var connections: Int { max(4, available * 3 / 8) }
 
-    /// Tunnels of the proxy, which are two connections each.
+    /// The most tunnels of the proxy. Each tunnel needs two connections.
     package static var tunnels: Int { max(2, available / 8) }
 }

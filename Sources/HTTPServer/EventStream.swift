@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A response body of unknown length, to which bytes are added from any thread when there are some. In between, the connection is
-/// suspended and occupies no thread.
+/// A response body of unknown length. Any thread can add bytes; until then the connection is suspended and occupies no
+/// thread.
 package final class EventStream: Sendable {
     private struct State {
-        /// What is still to be sent begins in the chunk `first`, at the byte `offset`.
+        /// The chunks that aren't sent yet. The next byte is the one at `offset` in the chunk at `first`.
         var waiting: [StreamChunk] = []
         var first = 0
         var offset = 0
@@ -26,7 +26,7 @@ package final class EventStream: Sendable {
             backlog = 0
         }
 
-        /// At most `limit` bytes of the first chunk.
+        /// Removes and returns at most `limit` bytes of the first chunk.
         mutating func takeFirst(upTo limit: Int) -> [UInt8] {
             let bytes = waiting[first].bytes
             let end = min(bytes.count, offset + limit)
@@ -49,21 +49,22 @@ package final class EventStream: Sendable {
         }
     }
 
-    /// A stream is ended when its reader is behind by more bytes than this, unless a single chunk is larger.
+    /// The most unread bytes. A stream ends when its reader is further behind, unless a single chunk is larger than
+    /// this.
     private static let backlogLimit = 4 << 20
     private let state = Mutex(State())
     private let whenDrained: (@Sendable () -> Void)?
 
-    /// `whenDrained` is called on the connection's thread whenever the reader has taken everything.
+    /// Makes a stream. `whenDrained` is called on the connection's thread whenever the reader has read everything.
     package init(whenDrained: (@Sendable () -> Void)? = nil) { self.whenDrained = whenDrained }
 
-    // One that was never sent, because its client went before or another answer was given, ends here.
+    // A stream that was never sent ends here: its client had gone, or another answer was given.
     deinit { close() }
 
-    /// Bytes that the reader hasn't taken yet.
+    /// The number of bytes that the reader hasn't read yet.
     package var backlog: Int { state.withLock { $0.backlog } }
 
-    /// Sends more. Returns `false` when nobody reads any more.
+    /// Adds bytes to the body. Returns `false` if the stream has ended.
     @discardableResult
     package func send(_ chunk: StreamChunk) -> Bool {
         guard !chunk.bytes.isEmpty else { return true }
@@ -86,7 +87,7 @@ package final class EventStream: Sendable {
 
     package func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// Ends the body after what has been sent.
+    /// Ends the body after the bytes that were added.
     package func end() {
         let wake = state.withLock { state in
             state.hasEnded = true
@@ -95,13 +96,13 @@ package final class EventStream: Sendable {
         wake?()
     }
 
-    /// Ends the body, without what its reader hasn't taken yet.
+    /// Ends the body, without the bytes that the reader hasn't read yet.
     func discard() {
         state.withLock { $0.clear() }
         end()
     }
 
-    /// `action` is called once, when the connection is closed; at once, if it is closed already.
+    /// Calls `action` once when the connection is closed, or at once if it is closed already.
     package func whenClosed(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             if !state.isClosed { state.whenClosed.append(action) }
@@ -115,12 +116,12 @@ package final class EventStream: Sendable {
     enum Part {
         case bytes([UInt8])
         case end
-        /// Nothing yet: the connection has been suspended.
+        /// There are no bytes yet: the connection has been suspended.
         case nothing
     }
 
-    /// Takes at most `limit` bytes. When there are none, `suspend` is called before anybody can send more; `wake` is then
-    /// called once, as soon as there are.
+    /// Takes at most `limit` bytes. If there are none, calls `suspend` before any thread can add more, and later calls
+    /// `wake` once when there are some.
     func take(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
         let part = state.withLock { state -> Part in
             guard state.waiting.isEmpty else { return .bytes(state.takeFirst(upTo: limit)) }

@@ -4,15 +4,15 @@ import Text
 /// <https://url.spec.whatwg.org/#urlencoded-parsing>. Repeated names are kept, in order.
 package struct Form: Sendable {
     package struct Field: Sendable {
-        /// The same holds as for the value.
+        /// The name, decoded like the value.
         package let name: String
-        /// UTF-8, each malformed sequence replaced by U+FFFD. U+FFFD alone in place of a text with more combining marks in a row
-        /// than people write, because comparing such texts takes quadratic time.
+        /// The value as UTF-8, each malformed sequence replaced by U+FFFD. A text with more combining marks in a row
+        /// than people write becomes a single U+FFFD, because comparing such texts takes quadratic time.
         package let value: String
-        /// What was sent, where the value isn't the same.
+        /// The bytes that were sent, if they differ from the value.
         private let sent: [UInt8]?
 
-        /// The bytes that were sent, for values that must come back as they are.
+        /// The bytes that were sent, for values that must be returned unchanged.
         package var bytes: [UInt8] { sent ?? Array(value.utf8) }
 
         package init(name: String, value: String) {
@@ -63,12 +63,12 @@ package struct Form: Sendable {
         }
     }
 
-    /// The value of the first field of that name.
+    /// Returns the value of the first field with this name.
     package subscript(name: String) -> String? { field(name)?.value }
 
     package func field(_ name: String) -> Field? { fields.first { $0.name == name } }
 
-    /// A name that occurs more than once, if any does.
+    /// A name that occurs more than once, or `nil`.
     package var repeatedName: String? {
         guard fields.count > 12 else {
             return fields.indices.first { place in
@@ -79,7 +79,7 @@ package struct Form: Sendable {
         return fields.first { !seen.insert($0.name).inserted }?.name
     }
 
-    /// Serialized: space is `+`, everything but `A-Z a-z 0-9 * - . _` is percent-encoded.
+    /// The serialized form. A space becomes `+`; everything but `A-Z a-z 0-9 * - . _` is percent-encoded.
     package var encoded: String {
         var output: [UInt8] = []
         output.reserveCapacity(fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 })
@@ -93,7 +93,7 @@ package struct Form: Sendable {
 
 /// Percent-encoding of bytes.
 package enum PercentCoding {
-    /// An invalid sequence stays as it is; nothing is refused.
+    /// Decodes bytes. An invalid sequence stays as it is; nothing is refused.
     package static func decode(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> [UInt8] {
         if isPlain(bytes, plusIsSpace: plusIsSpace) { return Array(bytes) }
         var output: [UInt8] = []
@@ -121,12 +121,12 @@ package enum PercentCoding {
             && (!plusIsSpace || bytes.firstPlace(of: UInt8(ascii: "+")) == nil)
     }
 
-    /// The same bytes, not copied, where there is nothing to decode.
+    /// Decodes a part of a form. If there is nothing to decode, the bytes aren't copied.
     fileprivate static func decodedForm(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         isPlain(bytes, plusIsSpace: true) ? bytes : decode(bytes, plusIsSpace: true)[...]
     }
 
-    /// For a query: unreserved characters (RFC 3986 §2.3) stay, a space is `%20`.
+    /// Encodes bytes for a query: unreserved characters (RFC 3986 §2.3) stay, a space becomes `%20`.
     package static func encode(_ bytes: [UInt8]) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + 16)
@@ -140,7 +140,7 @@ package enum PercentCoding {
 
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// Letters, digits, `-._` and one more character stay.
+    /// Encodes bytes. Letters, digits, `-._` and the character `other` stay.
     private static func encode(
         _ bytes: some Sequence<UInt8>, spaceIsPlus: Bool, keeping other: UInt8, to output: inout [UInt8]
     ) {

@@ -1,14 +1,16 @@
-/// What a request's header says about the length of its body (RFC 9112 section 6). A header that two readers could understand
-/// differently is refused, because libmicrohttpd takes the first of several values.
+/// The length of a request's body, as its header gives it (RFC 9112 section 6). An ambiguous header is refused, because
+/// libmicrohttpd would use the first of several values and another reader perhaps the last.
 struct Framing {
     private(set) var declaredLength = 0
     /// Whether a body may follow.
     private(set) var announcesBody = false
-    /// Whether the client waits for leave to send the body, some time at least (RFC 9110 section 10.1.1).
+    /// Whether the client sends `Expect: 100-continue`, and so waits a moment before it sends the body (RFC 9110
+    /// section 10.1.1).
     private(set) var expectsContinue = false
     private(set) var issue: String?
 
-    /// HTTP/1.0 knows no `Host`; whoever speaks HTTP/1.1 must send it (RFC 9112 section 3.2).
+    /// Reads a header. `needsHost` is true for HTTP/1.1, which requires `Host` (RFC 9112 section 3.2); HTTP/1.0 doesn't
+    /// have it.
     init(_ headers: [(name: String, value: String)], needsHost: Bool) {
         var lengths: [String] = []
         var codings: [String] = []
@@ -38,7 +40,7 @@ struct Framing {
         }
     }
 
-    /// RFC 9110 section 5.6.2.
+    /// Whether the name is a token: RFC 9110 section 5.6.2.
     private static func isToken(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in

@@ -1,7 +1,7 @@
 import CMicrohttpd
 import Synchronization
 
-/// One request on its way through libmicrohttpd, from its first line to the last byte of its answer.
+/// A request and its answer in libmicrohttpd, from the first line of one to the last byte of the other.
 final class HTTPTransaction: @unchecked Sendable {
     private enum State {
         case reading
@@ -14,27 +14,27 @@ final class HTTPTransaction: @unchecked Sendable {
     let connection: Connection
     private let watch: Watch
     private let suspensions: Suspensions
-    // Touched by the connection's own worker only.
+    // Only the connection's own worker uses these.
     var body: [UInt8] = []
-    /// The header's fields, where they are kept until the answer: only when no body has to be waited for.
+    /// The header's fields, if they are kept until the answer: only for a request without a body.
     var headers: [(name: String, value: String)]?
     var discarded = 0
-    /// Whether the body was discarded because the bodies of all requests together had reached their limit.
+    /// Whether the body was discarded because all request bodies together had reached their limit.
     var hadNoRoom = false
-    /// Whether it was refused before its body came.
+    /// Whether the request was refused before its body came.
     var isRefused = false
     var isStarted = false
-    /// Whether it is HTTP/1.1.
+    /// Whether the request is HTTP/1.1, which requires `Host`.
     var needsHost = false
-    /// How many bytes its body may have.
+    /// The most bytes of the body.
     var bodyLimit = 0
-    /// The response body that is being sent, when it is a stream.
+    /// The stream that is being sent as the response's body, if it is one.
     var stream: EventStream?
     private let state = Mutex(State.reading)
     private let hasGone = Atomic<Bool>(false)
-    /// Whether it was suspended already when its server last looked for clients to watch.
+    /// Whether the connection was already suspended when its server last looked for clients to watch.
     let wasSeenWaiting = Atomic<Bool>(false)
-    /// Whether the client is watched. Only reached while the state's lock is held.
+    /// Whether the client is watched; accessed under the state's lock only.
     private var isWatched = false
 
     init(
@@ -47,7 +47,7 @@ final class HTTPTransaction: @unchecked Sendable {
         self.suspensions = suspensions
     }
 
-    /// The answer, once it is there.
+    /// The answer, or `nil` until there is one.
     var response: Response? {
         state.withLock { state in
             guard case .ready(let response) = state else { return nil }
@@ -67,7 +67,7 @@ final class HTTPTransaction: @unchecked Sendable {
         }
     }
 
-    /// Suspends the connection until the completion that this returns gets an answer, or the client goes while it is watched.
+    /// Suspends the connection until the returned completion gets an answer, or the watched client goes.
     func suspend() -> Completion {
         let completion = Completion { [weak self] in self?.resume(with: $0) }
         state.withLock { $0 = .waiting(completion) }
@@ -75,7 +75,7 @@ final class HTTPTransaction: @unchecked Sendable {
         return completion
     }
 
-    /// From now on it is noticed when the client goes, if the answer isn't there yet.
+    /// Starts watching the client of a suspended connection, to notice when it goes.
     func watchClient() {
         state.withLock { state in
             guard case .waiting = state, !isWatched else { return }
@@ -96,7 +96,7 @@ final class HTTPTransaction: @unchecked Sendable {
         suspensions.resume(pointer)
     }
 
-    /// The client has gone: resumes the connection, so that it is closed, and cancels the work on the answer.
+    /// Resumes the connection of a client that has gone, so that it is closed, and cancels the work on the answer.
     private func abandon() {
         guard let completion else { return }
         hasGone.store(true, ordering: .relaxed)

@@ -1,9 +1,9 @@
 import Platform
 import Synchronization
 
-/// A further port of a server, whose requests are labelled. It is closed when the last reference to it is gone.
+/// A further port of a server, whose requests get a label. It is closed when the last reference to it is released.
 package final class LabelledPort: Sendable {
-    /// The port that is listened on.
+    /// The port's number.
     package let port: UInt16
     private let listeners: [Int32]
     private let watch: Watch
@@ -15,13 +15,13 @@ package final class LabelledPort: Sendable {
         self.watch = watch
     }
 
-    /// Returns when nothing is accepted any more. Connections that are open stay open.
+    /// Closes the port, and returns when no more connections are accepted. Open connections stay open.
     package func close() {
         end()
         watch.awaitEnd(of: listeners)
     }
 
-    /// Once: afterwards, the descriptors may be those of another port.
+    /// Closes the port, but only once: later, another port may have the same descriptors.
     private func end() {
         if !isClosed.exchange(true, ordering: .relaxed) { watch.endListening(on: listeners) }
     }
@@ -44,7 +44,7 @@ extension Workers {
             return false
         }
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        // Connections from within the process count as those from loopback do: they have no limit of their own.
+        // Connections from within the process count as loopback: they have no limit of their own.
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)

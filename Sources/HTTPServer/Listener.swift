@@ -1,6 +1,6 @@
 import Platform
 
-/// Why the server can't listen.
+/// The reason why the server can't listen.
 package struct ListenError: Error, CustomStringConvertible, Sendable {
     package let description: String
 
@@ -10,7 +10,7 @@ package struct ListenError: Error, CustomStringConvertible, Sendable {
 /// A bound, listening TCP socket.
 package struct Listener {
     package let descriptor: Int32
-    /// As bound: the real port when 0 was asked for.
+    /// The bound port: the real number if 0 was asked for.
     package let port: UInt16
 
     enum Address {
@@ -18,8 +18,8 @@ package struct Listener {
         case v6(in6_addr)
     }
 
-    /// The addresses that a host stands for: both loopbacks for `localhost` and `127.0.0.1`, since clients that
-    /// say `localhost` try either.
+    /// Returns the addresses of a host: both loopback addresses for `localhost` and `127.0.0.1`, since clients that use
+    /// `localhost` try either.
     static func addresses(of host: String) throws(ListenError) -> [Address] {
         var v4 = in_addr()
         var v6 = in6_addr()
@@ -33,10 +33,10 @@ package struct Listener {
         throw ListenError(description: "can't listen on \"\(host)\": give an IP address or localhost")
     }
 
-    /// Listeners on every address that `host` stands for, all on one port; 0 takes a free one.
+    /// Returns listeners on every address of `host`, all on one port; 0 chooses a free one.
     package static func all(on host: String, port: UInt16) throws(ListenError) -> [Listener] {
         let addresses = try addresses(of: host)
-        // With port 0 the first address chooses; if the second finds that port taken, choose again.
+        // With port 0, the first address chooses. If the port is in use at the second address, another one is chosen.
         var attempts = port == 0 ? 20 : 1
         while true {
             attempts -= 1
@@ -59,14 +59,15 @@ package struct Listener {
         }
     }
 
-    /// One that listens already.
+    /// Wraps a socket that is listening already.
     init(listening descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         self.descriptor = descriptor
         port = Listener.boundPort(of: descriptor)
     }
 
-    /// Binds and listens. `nil` when the machine lacks the address, which matters only where it is the only one.
+    /// Binds a socket and listens. Returns `nil` if the machine doesn't have the address, and throws if it is the only
+    /// one.
     init?(_ address: Address, host: String, port: UInt16, isOnly: Bool) throws(ListenError) {
         let family =
             switch address {
@@ -90,7 +91,7 @@ package struct Listener {
                 return socklen_t(MemoryLayout<sockaddr_in>.size)
             }
         case .v6(let ip):
-            // `::` means every IPv4 address, too; `::1` must leave IPv4 to its own socket.
+            // `::` also means every IPv4 address; `::1` must leave IPv4 to its own socket.
             var onlyV6: Int32 = host == "::" ? 0 : 1
             setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &onlyV6, socklen_t(MemoryLayout<Int32>.size))
             length = withUnsafeMutableBytes(of: &storage) { bytes in
@@ -121,7 +122,7 @@ package struct Listener {
         withUnsafeMutablePointer(to: &storage) { pointer in
             _ = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        // The port lies at the same place in sockaddr_in and sockaddr_in6.
+        // The port has the same position in sockaddr_in and sockaddr_in6.
         return withUnsafeBytes(of: &storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
     }
 

@@ -1,11 +1,11 @@
 import CMicrohttpd
 import CConnections
 
-/// A response as libmicrohttpd holds it.
+/// A response in libmicrohttpd's form.
 struct Message {
     let pointer: OpaquePointer
 
-    /// `nil` when there is no memory, or nothing is to be sent.
+    /// Makes a response. Returns `nil` if there is no memory, or if nothing should be sent.
     init?(_ response: Response, on transaction: HTTPTransaction, _ watch: Watch?) {
         let made: OpaquePointer?
         switch response.delivery {
@@ -13,7 +13,7 @@ struct Message {
         case .whole:
             made = Message.copy(response.body)
         case .cut:
-            // Even an empty body can be cut: one byte is announced that doesn't come.
+            // Even an empty body can be cut: one byte is announced and not sent.
             made = Message.read(
                 by: BodyReader(.cut(Array(response.body.prefix(response.body.count / 2))), transaction, watch),
                 size: UInt64(max(1, response.body.count)))
@@ -23,18 +23,18 @@ struct Message {
         self.init(made, response)
     }
 
-    /// A response that is sent whole.
+    /// Makes a response that is sent whole.
     init?(_ response: Response) { self.init(Message.copy(response.body), response) }
 
     private init?(_ made: OpaquePointer?, _ response: Response) {
         guard let made else { return nil }
         pointer = made
-        // libmicrohttpd refuses an empty value; white space around one doesn't count (RFC 9110 section 5.5).
+        // libmicrohttpd refuses an empty value; whitespace around a value has no meaning (RFC 9110 section 5.5).
         for header in response.headers { add(header.name, header.value.isEmpty ? " " : header.value) }
     }
 
     func add(_ name: String, _ value: String) {
-        // Without a copy of either, which passing texts as arguments would make.
+        // `withCString` copies neither text; passing them as arguments would.
         _ = name.withCString { name in value.withCString { value in MHD_add_response_header(pointer, name, value) } }
     }
 
@@ -42,7 +42,7 @@ struct Message {
         understudy_queue_answer(connection, UInt32(clamping: status), pointer) == 1 ? .YES : .NO
     }
 
-    /// Once queued, libmicrohttpd keeps what it needs.
+    /// Releases the response. libmicrohttpd keeps a queued one as long as it needs it.
     func release() { MHD_destroy_response(pointer) }
 
     private static func copy(_ body: [UInt8]) -> OpaquePointer? {
@@ -60,7 +60,7 @@ struct Message {
     }
 }
 
-/// Hands a body to libmicrohttpd piece by piece.
+/// Passes a body to libmicrohttpd in pieces.
 final class BodyReader: @unchecked Sendable {
     enum Source {
         /// These bytes, then an abrupt end.
@@ -80,7 +80,7 @@ final class BodyReader: @unchecked Sendable {
         descriptor = transaction.connection.descriptor
     }
 
-    /// Called by the connection's own worker.
+    /// Copies the next bytes into libmicrohttpd's buffer. The connection's own worker calls this.
     func read(at position: UInt64, into buffer: UnsafeMutablePointer<CChar>, upTo limit: Int) -> Int {
         switch source {
         case .cut(let bytes):

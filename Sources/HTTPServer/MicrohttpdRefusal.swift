@@ -1,7 +1,7 @@
-/// How libmicrohttpd refuses a request by itself, before any callback sees it whole.
+/// The refusals that libmicrohttpd makes itself, before any callback has the whole request.
 enum MicrohttpdRefusal {
-    /// Why it refuses, as a sentence without markup; `nil` when the line of libmicrohttpd's log announces no refusal. The line
-    /// holds the page that libmicrohttpd is about to send.
+    /// Returns the reason of a refusal as a sentence without markup, or `nil` if the line of libmicrohttpd's log
+    /// announces none. The line contains the page that libmicrohttpd is about to send.
     static func reason(in line: String) -> String? {
         guard line.hasPrefix("Error processing request (HTTP response code is ") else { return nil }
         guard let start = line.firstRange(of: "<body>"), let end = line.firstRange(of: "</body>"),
@@ -11,23 +11,23 @@ enum MicrohttpdRefusal {
         let text = line[start.upperBound..<end.lowerBound].utf8.filter { byte in
             if byte == UInt8(ascii: "<") { isMarkup = true }
             defer { if byte == UInt8(ascii: ">") { isMarkup = false } }
-            // The sentence is sent in a header, so it is printable ASCII.
+            // The sentence is sent in a header field, so it must be printable ASCII.
             return !isMarkup && byte != UInt8(ascii: ">") && (0x20..<0x7F).contains(byte)
         }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Whether it has met a chunk whose first line doesn't fit the connection's memory. It blames the server for that and says 500, as
-    /// where a server takes nothing of a body, which ours never does.
+    /// Whether a chunk's first line was too long for the connection's memory. For this, libmicrohttpd blames the server
+    /// and uses the status 500, which it otherwise has only for servers that read no body, as ours always does.
     static func isChunkLine(_ status: UInt32) -> Bool { status == 500 }
 
-    /// Why it is refused then.
+    /// Returns the reason of that refusal.
     static func chunkLine(_ options: Server.Options) -> String {
         "a chunk of the body begins with a line that is too long: a connection has \(options.connectionMemory) bytes for "
             + "it and the request's header; leave chunk extensions out"
     }
 
-    /// A whole response, after which the connection is closed.
+    /// Returns the bytes of a whole response, after which the connection is closed.
     static func bytes(of response: Response) -> [UInt8] {
         let phrases = [
             400: "Bad Request", 408: "Request Timeout", 413: "Content Too Large", 414: "URI Too Long",

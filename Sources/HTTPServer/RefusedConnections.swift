@@ -1,10 +1,10 @@
 import Platform
 import Synchronization
 
-/// Tells clients why their connections are closed, and counts them for the log.
+/// Tells clients why their connections are closed, and counts such connections for the log.
 package final class RefusedConnections: Sendable {
     private struct State {
-        /// Connections that have been answered and are closed a little later: closing a socket that has unread bytes would
+        /// Connections that have been answered and are closed a little later. Closing a socket with unread bytes would
         /// discard the answer.
         var closing: [(descriptor: Int32, since: Int64)] = []
         var reported = ServerCounters()
@@ -12,20 +12,20 @@ package final class RefusedConnections: Sendable {
     }
 
     private static let closingLimit = 8
-    /// Seconds between two lines in the log.
+    /// The least seconds between two lines in the log.
     private static let pause: Int64 = 10
 
     private let isPlain: Bool
     private let header: String
     private let state = Mutex(State())
 
-    /// `isPlain` is false behind TLS, where a client can't be told anything without a handshake.
+    /// Makes a counter. `isPlain` is false behind TLS, where nothing can be sent without a handshake.
     package init(isPlain: Bool, header: String) {
         self.isPlain = isPlain
         self.header = header
     }
 
-    /// A whole response; empty for status 0 and behind TLS.
+    /// Returns the bytes of a whole response; none for status 0 and behind TLS.
     func answer(_ status: Int, _ reason: String) -> [UInt8] {
         guard isPlain, status > 0 else { return [] }
         let headers = [(name: header, value: reason)]
@@ -33,7 +33,7 @@ package final class RefusedConnections: Sendable {
             of: Response(status: status, contentType: "text/plain", headers: headers, body: reason + "\n"))
     }
 
-    /// Sends the answer.
+    /// Sends the refusal.
     func sendRefusal(_ descriptor: Int32, _ reason: String) {
         let bytes = answer(503, reason)
         _ = bytes.withUnsafeBytes {
@@ -43,7 +43,7 @@ package final class RefusedConnections: Sendable {
         RefusedConnections.drain(descriptor)
     }
 
-    /// Sends the answer, and closes the connection.
+    /// Sends the refusal, and closes the connection.
     package func refuse(_ descriptor: Int32, _ reason: String) {
         sendRefusal(descriptor, reason)
         let first = state.withLock { state -> Int32? in
@@ -71,8 +71,8 @@ package final class RefusedConnections: Sendable {
         for connection in closing { RefusedConnections.end(connection.descriptor) }
     }
 
-    /// How many connections were refused and evicted since the last report; `nil` when there were none, or when the last
-    /// report is less than ten seconds old.
+    /// Returns the numbers of connections refused and evicted since the last report. Returns `nil` if there were none,
+    /// or if the last report is less than ten seconds old.
     package func report(of counters: ServerCounters) -> (refused: UInt64, evicted: UInt64)? {
         state.withLock { state in
             let refused = counters.refused - state.reported.refused

@@ -1,20 +1,19 @@
-/// One HTTP request, read whole.
+/// A complete HTTP request.
 package struct Request: Sendable {
-    /// As sent, usually in upper case: `GET`.
+    /// The method as sent, usually in upper case: `GET`.
     package var method: String
-    /// The path as sent, percent-encoded, without the query.
+    /// The path as sent: percent-encoded, without the query.
     package var path: String
-    /// What follows the first `?`, as sent; `nil` without one.
+    /// The part after the first `?`, as sent; `nil` if there is none.
     package var query: String?
-    /// In the order of arrival, names as sent.
+    /// The header fields in the order of arrival, with their names as sent.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// Whether it came over our own TLS.
+    /// Whether the request came by our own TLS.
     package var isSecure: Bool
-    /// What the listening socket, or whoever brought the connection, is labelled with: the world that all of its requests
-    /// are for.
+    /// The label of the port or of the adopted connection: the name of the world for all of its requests.
     package var label: String?
-    /// Whether the client is on this machine, and no proxy of ours hides where it is.
+    /// Whether the client is on this machine. It is false behind our proxy, which hides the client's address.
     package var isFromLoopback: Bool
 
     package init(
@@ -27,7 +26,7 @@ package struct Request: Sendable {
         self.method = method
         self.headers = headers
         self.body = body
-        // An absolute-form target (RFC 9112 §3.2.2), as proxies send it, is cut down to its path.
+        // A target in absolute form (RFC 9112 §3.2.2), as proxies send it, is cut down to its path.
         var rest = Substring(target)
         if !rest.hasPrefix("/"), let scheme = rest.firstRange(of: "://") {
             rest = rest[scheme.upperBound...].drop { $0 != "/" && $0 != "?" }
@@ -42,17 +41,17 @@ package struct Request: Sendable {
         if path.isEmpty { path = "/" }
     }
 
-    /// The first header of that name, compared without case.
+    /// Returns the value of the first header with this name, in upper or lower case.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 
-    /// The media type of the body in lower case, without parameters.
+    /// The media type of the body, in lower case and without parameters.
     package var contentType: String? {
         header("Content-Type").map(\.mediaType)
     }
 
-    /// Whether the body says it is JSON, with or without a charset, `+json` types included.
+    /// Whether the body is declared as JSON, with or without a charset; `+json` types count.
     package var hasJSONBody: Bool {
         contentType.map { $0 == "application/json" || $0.hasSuffix("+json") } ?? false
     }
@@ -67,7 +66,7 @@ package struct Request: Sendable {
 }
 
 extension StringProtocol {
-    /// A media type as headers hold it, in lower case, without parameters and white space.
+    /// The media type in a header's value: in lower case, without parameters and whitespace.
     package var mediaType: String {
         let isPlain = utf8.allSatisfy {
             $0 > UInt8(ascii: " ") && $0 != UInt8(ascii: ";") && !(0x41...0x5A).contains($0)
@@ -87,7 +86,7 @@ extension StringProtocol {
 extension String {
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
-        // Most are spelled alike.
+        // Most texts are equal as they are.
         if self == other { return true }
         var (mine, others) = (utf8.makeIterator(), other.utf8.makeIterator())
         while let left = mine.next(), let right = others.next() {

@@ -1,13 +1,13 @@
-/// One HTTP response. libmicrohttpd adds `Date`, `Content-Length` and `Connection`.
+/// An HTTP response. libmicrohttpd adds `Date`, `Content-Length` and `Connection`.
 package struct Response: Sendable {
-    /// How the bytes travel.
+    /// The way in which the bytes are sent.
     package enum Delivery: Sendable {
         case whole
         /// The connection is closed before the first byte of the header.
         case dropped
         /// The header announces the whole body; the connection is closed in the middle of it.
         case cut
-        /// The body is what is sent on the stream until it ends.
+        /// The body is the content of the stream, until it ends.
         case stream(EventStream)
     }
 
@@ -39,13 +39,14 @@ package struct Response: Sendable {
     }
 }
 
-/// What a handler returns: a response, or how to get it later. Until then the connection is suspended and occupies no thread.
+/// A handler's result: a response, or a closure that makes one later. Until then the connection is suspended and
+/// occupies no thread.
 package enum Reply: Sendable {
     case now(Response)
-    /// The closure is given the completion to call with the response.
+    /// The closure gets a completion, and calls it with the response.
     case later(@Sendable (Completion) -> Void)
 
-    /// The same reply with its response changed.
+    /// Returns the reply with its response changed.
     package func map(_ change: @escaping @Sendable (Response) -> Response) -> Reply {
         switch self {
         case .now(let response): .now(change(response))
@@ -53,7 +54,7 @@ package enum Reply: Sendable {
         }
     }
 
-    /// Hands the response over once it is there.
+    /// Passes the response on as soon as it is there.
     package func deliver(_ done: Completion) {
         switch self {
         case .now(let response): done(response)
@@ -61,12 +62,12 @@ package enum Reply: Sendable {
         }
     }
 
-    /// The response, `duration` from now.
+    /// Returns a reply with this response, `duration` from now.
     package static func after(_ duration: Duration, _ response: Response) -> Reply {
         Reply.now(response).delayed(by: duration)
     }
 
-    /// The same response, `duration` after it is there; sooner, when nobody waits for it any more.
+    /// Delays the response by `duration`. If the client has gone, the delay ends early.
     package func delayed(by duration: Duration) -> Reply {
         .later { done in
             let wait: @Sendable (Response) -> Void = { response in

@@ -1,8 +1,8 @@
-/// Finds what answers a method at a path. A pattern's segment `:name` takes any one segment.
+/// Finds the endpoint for a method and a path. A pattern's segment `:name` matches any one segment.
 package struct Router<Endpoint: Sendable>: Sendable {
     package enum Match {
         case found(Endpoint, parameters: [String: String])
-        /// The path exists for these methods only.
+        /// The path exists, but only for these methods.
         case methodNotAllowed([String])
         case notFound
     }
@@ -11,7 +11,8 @@ package struct Router<Endpoint: Sendable>: Sendable {
         let path: String
         let pattern: [String]
         let hasParameters: Bool
-        /// What is served by which method; apart, so that methods are compared as what they are, texts.
+        /// The methods, each with the endpoint at the same position in `endpoints`. They are in an array of their own,
+        /// so that they are compared as texts.
         private(set) var methods: [String] = []
         private(set) var endpoints: [Endpoint] = []
 
@@ -28,7 +29,7 @@ package struct Router<Endpoint: Sendable>: Sendable {
     }
 
     private var routes: [Route] = []
-    /// Routes by their path; those without parameters are found in one step.
+    /// The positions of routes by path. Routes without parameters are found in one step.
     private var places: [String: Int] = [:]
 
     package init() {}
@@ -42,22 +43,23 @@ package struct Router<Endpoint: Sendable>: Sendable {
         routes[place].add(method, endpoint)
     }
 
-    /// Adds what another router serves.
+    /// Adds the endpoints of another router.
     package mutating func merge(_ other: Router) {
         for served in other.served { add(served.method, served.path, served.endpoint) }
     }
 
-    /// What is served, method by path, in the order in which it was added.
+    /// All endpoints with their methods and paths, in the order in which they were added.
     package var served: [(method: String, path: String, endpoint: Endpoint)] {
         routes.flatMap { route in
             zip(route.methods, route.endpoints).map { (method: $0, path: route.path, endpoint: $1) }
         }
     }
 
-    /// `HEAD` finds what `GET` does. `path` is percent-encoded; parameters come back decoded.
+    /// Finds an endpoint; `HEAD` finds the one for `GET`. `path` is percent-encoded, the returned parameters are
+    /// decoded.
     package func match(_ method: String, _ path: String) -> Match {
         let wanted = method == "HEAD" ? "GET" : method
-        // A path that looks like a pattern isn't the one with parameters.
+        // A path that looks like a pattern must not match the route that has this pattern.
         if let place = places[path], !routes[place].hasParameters { return choose(place, wanted, [:]) }
         let segments = Router.segments(of: path)
         for (place, route) in routes.enumerated() where route.pattern.count == segments.count {

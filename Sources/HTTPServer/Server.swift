@@ -1,10 +1,10 @@
 import Platform
 
-/// An HTTP/1.1 server: a thread that accepts connections, libmicrohttpd's workers, and one handler that answers. It stops when
-/// the last reference to it is gone.
+/// An HTTP/1.1 server: a thread that accepts connections, libmicrohttpd's workers, and a handler that answers. It stops
+/// when the last reference to it is released.
 ///
-/// Worker threads refer to `Workers` and never to the server: one that held the last reference to the server would have to wait
-/// for its own end.
+/// Worker threads refer to `Workers` and never to the server: a worker with the last reference to the server would have
+/// to wait for its own end.
 package final class Server: Sendable {
     package typealias Handler = @Sendable (Request) -> Reply
 
@@ -21,45 +21,45 @@ package final class Server: Sendable {
 
     package struct Options: Sendable {
         package var host = "127.0.0.1"
-        /// 0 takes a free port.
+        /// The port; 0 chooses a free one.
         package var port: UInt16 = 0
-        /// Threads that serve connections; one a core by default.
+        /// The number of threads that serve connections, by default one a core.
         package var workers = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         package var bodyLimitBytes = 1 << 20
-        /// What may be larger, and how large, by method and target: `nil` for all else.
+        /// The largest body for a method and a target, if it differs from `bodyLimitBytes`; otherwise `nil`.
         package var bodyLimitBytesOf: @Sendable (_ method: String, _ target: String) -> Int? = { _, _ in nil }
-        /// Bytes of all requests' bodies at once.
+        /// The most bytes of all request bodies together.
         package var bodyLimitBytesTogether = 64 << 20
         package var headerLimitBytes = 32 << 10
-        /// Bytes in which libmicrohttpd keeps what it reads of a request at once.
+        /// The bytes of memory in which libmicrohttpd reads a request.
         var connectionMemory: Int { headerLimitBytes * 2 }
         package var idleTimeoutSeconds = 30
-        /// Seconds in which a request must have arrived whole.
+        /// The seconds in which a whole request must have arrived.
         package var requestSeconds: Int64 = 60
-        /// Seconds in which an answer must have been read, unless it is a stream.
+        /// The seconds in which an answer must have been read, unless it is a stream.
         package var answerSeconds: Int64 = 120
-        /// Lower when the limit of open files is.
+        /// The most connections; fewer if the limit of open files is low.
         package var connectionLimit = 4096
-        /// For each address that isn't loopback.
+        /// The most connections of each address but loopback.
         package var connectionLimitPerAddress = 64
-        /// Sockets that listen already, as a service manager hands them on; in their place `host` and `port` mean nothing.
+        /// Sockets that are listening already, for example from a service manager. They replace `host` and `port`.
         package var listening: [Int32] = []
-        /// Speaks TLS 1.2 and 1.3 with this certificate.
+        /// The certificate for TLS 1.2 and 1.3; `nil` for plain HTTP.
         package var tls: TLS?
-        /// Has libmicrohttpd wait by poll, as it does on systems without epoll.
+        /// Makes libmicrohttpd use `poll`, as on systems without epoll.
         package var polls = false
-        /// How long `stop` waits for requests in flight.
+        /// The time that `stop` waits for requests in flight.
         package var stopGrace = Duration.milliseconds(1000)
-        /// What the server itself answers before the handler sees a request: given the status, why, and the target as far as it is
-        /// known.
+        /// Makes the answers of the server itself, without the handler. It gets the status, the reason, and the target
+        /// if it is known.
         package var refusal: @Sendable (_ status: Int, _ reason: String, _ target: String?) -> Response = {
             (status, reason, _) in Response(status: status, contentType: "text/plain", body: "\(reason)\n")
         }
-        /// The name of the header that says why a connection is closed.
+        /// The name of the header that says why a connection was closed.
         package var diagnosisHeader = "Understudy-Diagnosis"
-        /// Takes warnings for whoever runs the server: one line each, at most one in ten seconds.
+        /// Receives warnings for the operator, a line each, at most one in ten seconds.
         package var warn: @Sendable (String) -> Void = { _ in }
-        /// Takes libmicrohttpd's messages, one line each.
+        /// Receives libmicrohttpd's messages, a line each.
         package var log: @Sendable (String) -> Void = { _ in }
 
         package init() {}
@@ -67,36 +67,36 @@ package final class Server: Sendable {
 
     private let workers: Workers
 
-    /// Starts listening; the handler is called on a worker's thread and should not block it.
+    /// Starts listening. The handler is called on a worker's thread and should not block it.
     package init(_ options: Options, handler: @escaping Handler) throws(ListenError) {
         workers = try Workers(options, handler: handler)
     }
 
-    /// The port that is listened on.
+    /// The port's number.
     package var port: UInt16 { workers.port }
 
-    /// Listens on a further port, 0 for a free one, at the same host. Its requests are labelled with `label`.
+    /// Listens on a further port at the same host; 0 chooses a free one. Its requests get the label.
     package func listen(on port: UInt16, label: String) throws(ListenError) -> LabelledPort {
         try workers.listen(on: port, label: label)
     }
 
-    /// Takes a connection that was made within the process, whose requests are labelled with `label`, and owns its descriptor.
-    /// `false` when it takes no more; the descriptor is closed then.
+    /// Serves a connection made within the process, and owns its descriptor. Its requests get the label. Returns
+    /// `false` and closes the descriptor if the server accepts no more connections.
     package func adopt(_ descriptor: Int32, label: String) -> Bool { workers.adopt(descriptor, label: label) }
 
-    /// What has been counted about its connections since the start.
+    /// The counters of its connections since the start.
     package var counters: ServerCounters { workers.gate.counters }
 
-    /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still
-    /// suspended, and closes everything. Safe to call twice.
+    /// Stops: accepts no more connections, ends streams, waits a moment for requests in flight, answers 503 to those
+    /// still suspended, and closes everything. It may be called twice.
     package func stop() { workers.stop() }
 
-    /// Goes on answering, new connections too, but closes each connection with its next answer: whoever has it, such as a
-    /// balancer, connects anew, and elsewhere if it knows where. Comes before `stop`.
+    /// Closes each connection with its next answer, so that clients and load balancers connect again, elsewhere if they
+    /// can. New connections are still served. Call it before `stop`.
     package func announceEnd() { workers.isEnding.store(true, ordering: .relaxed) }
 
-    /// Stops when another server has taken over the listening sockets: clients that are connected already may send one more
-    /// request, within `grace`. Blocks until then; `stop` cuts it short.
+    /// Stops after another server has taken over the listening sockets. Connected clients may send one more request
+    /// within `grace`. This call blocks until then; `stop` ends it early.
     package func retire(within grace: Duration) { workers.retire(within: grace) }
 
     deinit { workers.stop() }

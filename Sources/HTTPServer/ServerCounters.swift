@@ -1,24 +1,24 @@
-/// What a server counts about its connections.
+/// The counters of a server's connections.
 package struct ServerCounters: Sendable, Equatable {
-    /// Connections that are open now.
+    /// The number of open connections.
     package var open = 0
-    /// Of those, how many wait for a delayed answer or read a stream.
+    /// The number of open connections that wait for a delayed answer or read a stream.
     package var held = 0
-    /// Bytes of request bodies in memory now.
+    /// The bytes of request bodies in memory.
     package var bodyBytes = 0
-    /// Refused because of a limit, since the start: connections, and requests that would have had to wait or whose body
-    /// had no room.
+    /// The refusals by a limit since the start: connections, requests that would have had to wait, and bodies for which
+    /// there was no memory.
     package var refused: UInt64 = 0
-    /// Closed to make room for others while the client was still sending or reading.
+    /// The connections closed in favour of others, while the client was still sending or reading.
     package var evicted: UInt64 = 0
-    /// Closed because the client took too long to send or to read.
+    /// The connections closed because the client took too long to send or to read.
     package var expired: UInt64 = 0
-    /// Answers that weren't sent because the client had gone.
+    /// The answers that weren't sent because the client had gone.
     package var abandoned: UInt64 = 0
 
     package init() {}
 
-    /// The counts of two servers together.
+    /// Returns the sum of two servers' counters.
     package static func + (left: ServerCounters, right: ServerCounters) -> ServerCounters {
         var sum = left
         sum.open += right.open

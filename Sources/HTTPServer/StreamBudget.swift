@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Bytes to be sent on streams. Streams that send the same bytes share them, so they are kept once.
+/// Bytes to be sent on streams. Several streams can share a chunk, so that its bytes are in memory once.
 package final class StreamChunk: Sendable {
     package let bytes: [UInt8]
     private let budget: StreamBudget?
@@ -14,9 +14,9 @@ package final class StreamChunk: Sendable {
     deinit { budget?.change(by: -bytes.count) }
 }
 
-/// Limits the bytes that all streams of a process keep for readers that are behind.
+/// Limits the memory for slow readers of all streams of a process.
 package final class StreamBudget: Sendable {
-    /// Bytes.
+    /// The most bytes that may wait for readers.
     package let limit: Int
     private let held = Atomic<Int>(0)
     private let ended = Atomic<Int>(0)
@@ -28,22 +28,22 @@ package final class StreamBudget: Sendable {
 
     package init(limit: Int = 16 << 20) { self.limit = limit }
 
-    /// Bytes that wait for readers, each counted once however many streams send it.
+    /// The bytes that wait for readers. A chunk counts once, even if several streams send it.
     package var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// How many streams were ended because their readers were the slowest.
+    /// The number of streams that were ended because their readers were the slowest.
     package var dropped: Int { ended.load(ordering: .relaxed) }
 
     fileprivate func change(by count: Int) { held.wrappingAdd(count, ordering: .relaxed) }
 
-    /// Includes a stream, until its connection is closed.
+    /// Adds a stream, until its connection is closed.
     package func add(_ stream: EventStream) {
         let id = ObjectIdentifier(stream)
         streams.withLock { $0[id] = Entry(stream: stream) }
         stream.whenClosed { [weak self] in self?.streams.withLock { $0[id] = nil } }
     }
 
-    /// Ends the streams of the slowest readers until the others are within the limit. Returns how many.
+    /// Ends the streams of the slowest readers until the others are within the limit, and returns their number.
     package func enforce() -> Int {
         guard bytes > limit else { return 0 }
         let slowest = streams.withLock { $0.values.compactMap(\.stream) }.map { (stream: $0, backlog: $0.backlog) }

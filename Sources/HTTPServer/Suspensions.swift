@@ -1,11 +1,12 @@
 import CMicrohttpd
 import Synchronization
 
-/// A server's connections that wait for their answers. libmicrohttpd ends the process when it is stopped while one is suspended, so
-/// this counts those that it hasn't been told to resume, and takes no more once the server is about to stop.
+/// The suspended connections of a server, which wait for their answers. libmicrohttpd ends the process if it is stopped
+/// while a connection is suspended, so this class counts them, and refuses further ones once the server is about to
+/// stop.
 final class Suspensions: Sendable {
     private struct State {
-        /// Those whose requests aren't done, whether they are still suspended or not.
+        /// The transactions that have been suspended and aren't done, whether they are still suspended or not.
         var transactions: [ObjectIdentifier: HTTPTransaction] = [:]
         var suspended = 0
         var isClosed = false
@@ -15,10 +16,10 @@ final class Suspensions: Sendable {
 
     var transactions: [HTTPTransaction] { state.withLock { Array($0.transactions.values) } }
 
-    /// Whether libmicrohttpd was told to resume all of them.
+    /// Whether libmicrohttpd was told to resume all connections.
     var areResumed: Bool { state.withLock { $0.suspended == 0 } }
 
-    /// The connection is about to be suspended. `false` when it mustn't be.
+    /// Counts a connection that is about to be suspended. Returns `false` if it must not be.
     func begin(_ transaction: HTTPTransaction) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -34,11 +35,11 @@ final class Suspensions: Sendable {
         state.withLock { $0.suspended -= 1 }
     }
 
-    /// The request is done.
+    /// Forgets a transaction that is done.
     func end(_ transaction: HTTPTransaction) {
         state.withLock { $0.transactions[ObjectIdentifier(transaction)] = nil }
     }
 
-    /// From now on, none is suspended.
+    /// Refuses all further suspensions.
     func close() { state.withLock { $0.isClosed = true } }
 }

@@ -1,12 +1,12 @@
 import Platform
 import Synchronization
 
-/// One thread that accepts a server's connections, and notices when the client of a suspended one goes: libmicrohttpd
-/// doesn't look at those.
+/// A thread that accepts a server's connections and notices when the client of a suspended connection goes.
+/// libmicrohttpd doesn't look at suspended connections.
 final class Watch: Sendable {
     private struct Watched {
         let serial: UInt32
-        /// `nil` once it has been called.
+        /// The action; `nil` once it has been called.
         var gone: (@Sendable () -> Void)?
     }
 
@@ -14,9 +14,9 @@ final class Watch: Sendable {
         var watched: [Int32: Watched] = [:]
         var serial: UInt32 = 0
         var listeners: [Int32]
-        /// What the connections of a listener are labelled with.
+        /// The label of each listener's connections.
         var labels: [Int32: String] = [:]
-        /// Listeners that are to be closed by the thread, which alone knows that it accepts from none of them.
+        /// Listeners to be closed by the thread. Only the thread knows that it isn't just accepting from one.
         var ending: [Int32] = []
         var mayAccept = true
         var isRunning = false
@@ -24,11 +24,11 @@ final class Watch: Sendable {
     }
 
     struct Hooks: Sendable {
-        /// Whether new connections are to be left in the system's queue.
+        /// Whether new connections should stay in the system's queue.
         var isFull: @Sendable () -> Bool
-        /// Takes a new connection, whose descriptor it owns from then on.
+        /// Receives a new connection, and owns its descriptor from then on.
         var accepted: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t, _ label: String?) -> Void
-        /// Takes a connection that was accepted with the reserve descriptor, since the process had no other left. It is
+        /// Receives a connection that was accepted with the reserve descriptor, because the process had no other. It is
         /// closed afterwards.
         var outOfDescriptors: @Sendable (Int32) -> Void
         /// Called several times a second.
@@ -38,15 +38,16 @@ final class Watch: Sendable {
     private let events = understudy_events_open()
     private let hooks: Hooks
     private let state: Mutex<State>
-    // Closed when the process has no other descriptor left, so that one client can be told. Used by the thread only.
+    // A reserve descriptor. It is closed when the process has no other left, so that one client can be told. Only the
+    // thread uses it.
     private let reserve = Atomic<Int32>(-1)
 
-    /// Milliseconds between two ticks, at most.
+    /// The most milliseconds between two ticks.
     private static let pause: Int32 = 200
-    /// The words that a set of events takes have 63 bits.
+    /// The largest serial number: the words of an event set have 63 bits.
     private static let lastSerial = UInt32.max >> 1
 
-    /// Takes the listeners over.
+    /// Owns the listeners from now on.
     init(_ listeners: [Int32], _ hooks: Hooks) {
         self.hooks = hooks
         state = Mutex(State(listeners: listeners))
@@ -63,7 +64,7 @@ final class Watch: Sendable {
         for listener in state.withLock({ $0.listeners }) { close(listener) }
     }
 
-    /// `false` when the system gives no thread or no descriptors.
+    /// Starts the thread. Returns `false` if the system has no thread or no descriptors for it.
     func start() -> Bool {
         guard events.set >= 0 else { return false }
         state.withLock { $0.isRunning = true }
@@ -75,14 +76,15 @@ final class Watch: Sendable {
         return isStarted
     }
 
-    /// Closes the listeners. Returns when nothing is accepted any more.
+    /// Closes the listeners, and returns when no more connections are accepted.
     func stopAccepting() {
         state.withLock { $0.mayAccept = false }
         wakeUp()
         while state.withLock({ $0.isRunning && !$0.listeners.isEmpty }) { usleep(500) }
     }
 
-    /// Takes further listeners over, whose connections are labelled. `false` when nothing is accepted any more; they are closed then.
+    /// Accepts connections from further listeners, with a label. Returns `false` and closes the listeners if no more
+    /// connections are accepted.
     func listen(on listeners: [Int32], label: String) -> Bool {
         let isTaken = state.withLock { state in
             guard state.mayAccept, !state.isOver else { return false }
@@ -98,20 +100,20 @@ final class Watch: Sendable {
         return isTaken
     }
 
-    /// Has such listeners closed.
+    /// Asks the thread to close such listeners.
     func endListening(on listeners: [Int32]) {
         state.withLock { $0.ending += listeners }
         wakeUp()
     }
 
-    /// Returns when they are closed. Not to be called on the watch's own thread.
+    /// Waits until the listeners are closed. It must not be called on the watch's own thread.
     func awaitEnd(of listeners: [Int32]) {
         while state.withLock({ state in state.isRunning && state.ending.contains { listeners.contains($0) } }) {
             usleep(500)
         }
     }
 
-    /// Returns when the thread has ended.
+    /// Stops the thread, and returns when it has ended.
     func stop() {
         state.withLock { $0.isOver = true }
         wakeUp()
@@ -120,8 +122,8 @@ final class Watch: Sendable {
 
     // MARK: - Suspended connections
 
-    /// Calls `gone` once, on the watch's thread, when the client closes its connection, or its half of it. The descriptor
-    /// must stay open until `forget`.
+    /// Calls `gone` once, on the watch's thread, when the client closes its connection or its sending half. The
+    /// descriptor must stay open until `forget`.
     func watch(_ descriptor: Int32, gone: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.serial = state.serial == Watch.lastSerial ? 1 : state.serial + 1
@@ -136,11 +138,12 @@ final class Watch: Sendable {
             if watched != nil { _ = understudy_events_remove(events, descriptor) }
             return watched
         }
-        // What the closure keeps alive is released here, outside the lock.
+        // The closure is released here, outside the lock, together with the objects that it retains.
         _ = watched
     }
 
-    /// `serial` is 0 for descriptors that are read from, and a number of its own for each suspended connection.
+    /// Adds a descriptor to the event set. `serial` is 0 for descriptors to read from, and a number of its own for each
+    /// suspended connection.
     private func add(_ descriptor: Int32, serial: UInt32) {
         let word = UInt64(serial) << 32 | UInt64(UInt32(bitPattern: descriptor))
         _ = understudy_events_add(events, descriptor, serial == 0 ? 0 : 1, word)
@@ -183,7 +186,7 @@ final class Watch: Sendable {
 
     private func acceptAll(from listener: Int32) {
         let label = state.withLock { $0.labels[listener] }
-        // There may be more in the socket's queue. The next round takes them, after the clients that have gone.
+        // The socket's queue may have more. The next round accepts them, after the events of clients that have gone.
         for _ in 0..<64 {
             guard !hooks.isFull(), state.withLock({ $0.mayAccept }) else { return }
             var storage = sockaddr_storage()
@@ -192,7 +195,7 @@ final class Watch: Sendable {
             guard descriptor >= 0 else {
                 let failure = errno
                 if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) { refuseOne(from: listener) }
-                // These concern one connection only: go on with the next.
+                // These errors concern one connection only: go on with the next.
                 if failure == EINTR || failure == ECONNABORTED { continue }
                 return
             }
@@ -204,9 +207,9 @@ final class Watch: Sendable {
         }
     }
 
-    /// Called when the process has no descriptor left. Something else than connections has taken them: their number is limited.
-    /// One waiting client is told, by means of the reserve descriptor; then there is a pause, in which descriptors may become
-    /// free.
+    /// Refuses one waiting client when the process has no descriptor left, by means of the reserve descriptor. Then it
+    /// pauses, because descriptors may become free. Connections can't have used all descriptors, since their number is
+    /// limited.
     private func refuseOne(from listener: Int32) {
         let kept = reserve.exchange(-1, ordering: .relaxed)
         if kept >= 0 { close(kept) }
@@ -227,7 +230,7 @@ final class Watch: Sendable {
         }
     }
 
-    /// Closes those that are to be closed.
+    /// Closes the listeners that are to be closed.
     private func closeEnding() {
         state.withLock { state in
             guard !state.ending.isEmpty else { return }
@@ -241,7 +244,7 @@ final class Watch: Sendable {
 
     private func closeAll(_ listeners: [Int32]) {
         for listener in listeners {
-            // Another process may have the socket, too; then closing it here doesn't take it out of the set.
+            // Another process may have the socket too. Then closing it here doesn't remove it from the set.
             _ = understudy_events_remove(events, listener)
             close(listener)
         }

@@ -3,7 +3,7 @@ import CConnections
 import Synchronization
 
 extension Workers {
-    /// A part of the body, or its end.
+    /// Receives a part of the body, or its end.
     func receive(
         _ transaction: HTTPTransaction, method: String, data: UnsafePointer<CChar>?, size: inout Int
     ) -> MHD_Result {
@@ -16,7 +16,7 @@ extension Workers {
             defer { size = 0 }
             return read(UnsafeRawBufferPointer(start: data, count: size), of: transaction)
         }
-        // Its answer has been sent.
+        // The answer has already been sent.
         if transaction.isRefused { return .NO }
         if let response = transaction.response { return send(response, on: transaction) }
         if transaction.isWaiting { return .YES }
@@ -35,7 +35,8 @@ extension Workers {
             }
             transaction.hadNoRoom = true
         }
-        // libmicrohttpd takes an answer only before the body or after it, so the rest of the body is read, up to a limit.
+        // libmicrohttpd accepts an answer only before the body or after it, so the rest of the body is read, up to a
+        // limit.
         transaction.discarded += part.count
         transaction.body = []
         gate.dropBody(of: transaction.connection)
@@ -97,7 +98,7 @@ extension Workers {
         options.refusal(status, reason, target)
     }
 
-    /// Refuses requests for what their headers say, before a body is read.
+    /// Refuses requests because of their headers, before a body is read.
     private func admit(_ transaction: HTTPTransaction) -> MHD_Result {
         let headers = Workers.headers(of: transaction.pointer)
         var bytes = transaction.target.utf8.count
@@ -114,8 +115,9 @@ extension Workers {
         return .YES
     }
 
-    /// Refuses a body that is announced too large. Most clients send it all the same, and would meet a closed connection before they
-    /// look for the answer: so the answer goes ahead, and the body is read and thrown away, up to a limit.
+    /// Refuses a body whose announced length is too large. Most clients send it all the same, and would find a closed
+    /// connection before they look for the answer. So the answer is sent first, and the body is read and discarded, up
+    /// to a limit.
     private func refuseBody(_ transaction: HTTPTransaction, _ framing: Framing) -> MHD_Result {
         let refusal = tooLarge(transaction)
         guard !framing.expectsContinue, framing.declaredLength <= options.bodyLimitBytes * 16 else {

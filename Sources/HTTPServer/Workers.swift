@@ -3,24 +3,24 @@ import CMicrohttpd
 import Platform
 import Synchronization
 
-/// The inside of a server: libmicrohttpd's daemon, the thread that accepts, and what their callbacks share.
+/// The inside of a server: libmicrohttpd's daemon, the thread that accepts, and the state that their callbacks share.
 final class Workers: Sendable {
     let options: Server.Options
     let gate: ConnectionGate
     let inFlight = Atomic<Int>(0)
     let isStopping = Atomic<Bool>(false)
-    /// Every answer is the last on its connection.
+    /// Whether every answer is the last on its connection.
     let isEnding = Atomic<Bool>(false)
     let secrets: CopiedTLS?
     let handler: Server.Handler
     let suspensions = Suspensions()
     let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
-    /// The port that is listened on.
+    /// The port's number.
     let port: UInt16
     private let mustStopNow = Atomic<Bool>(false)
     private let running = Mutex(Running())
     private let refusals: RefusedConnections
-    /// When the suspended ones were last looked at.
+    /// The time at which the suspended connections were last examined.
     private let lastLook = Mutex(ContinuousClock.now)
 
     private struct Running: @unchecked Sendable {
@@ -28,7 +28,7 @@ final class Workers: Sendable {
         var watch: Watch?
     }
 
-    /// Starts listening; the handler is called on a worker's thread and should not block it.
+    /// Starts listening. The handler is called on a worker's thread and should not block it.
     init(_ options: Server.Options, handler: @escaping Server.Handler) throws(ListenError) {
         self.options = options
         self.handler = handler
@@ -67,12 +67,13 @@ final class Workers: Sendable {
     private func startDaemon() -> OpaquePointer? {
         var daemonOptions = understudy_daemon_options()
         daemonOptions.workers = UInt32(options.workers)
-        // The gate limits connections. libmicrohttpd divides its own limit among its workers, and one of them would refuse
-        // connections while others have room, so that limit is high enough for all connections to be with one worker.
+        // The gate limits connections. libmicrohttpd divides its own limit among its workers, so one of them could
+        // refuse connections while the others are idle. Its limit is therefore high enough for all connections at one
+        // worker.
         let limit = (gate.limits.connections + gate.limits.slack) * max(1, options.workers)
         daemonOptions.connection_limit = UInt32(clamping: limit)
         daemonOptions.idle_timeout_seconds = UInt32(options.idleTimeoutSeconds)
-        // Room for a header well over the limit, so that the refusal is ours and says why.
+        // The memory holds a header well over the limit, so that the refusal is ours and gives the reason.
         daemonOptions.connection_memory_bytes = options.connectionMemory
         daemonOptions.context = Unmanaged.passUnretained(self).toOpaque()
         daemonOptions.handle = handleCallback
@@ -88,7 +89,7 @@ final class Workers: Sendable {
         return understudy_start_daemon(&daemonOptions)
     }
 
-    /// Accepts connections and notices when the client of a suspended one goes.
+    /// The thread that accepts connections and notices when the client of a suspended connection goes.
     var watch: Watch? { running.withLock { $0.watch } }
 
     // MARK: - Accepting
@@ -106,8 +107,8 @@ final class Workers: Sendable {
         }
     }
 
-    /// Watches the clients of connections that were suspended when this was last called, and still are: most answers come sooner, and
-    /// watching costs as much as suspending.
+    /// Watches the clients of connections that were already suspended at the last call and still are. Most answers come
+    /// sooner, and watching costs as much as suspending.
     private func watchSuspended() {
         let now = ContinuousClock.now
         let isDue = lastLook.withLock { last in
@@ -141,8 +142,8 @@ final class Workers: Sendable {
 
     // MARK: - Stopping
 
-    /// Stops accepting, ends streams, lets requests in flight finish within the grace, answers 503 to those still suspended,
-    /// and closes everything. Safe to call twice.
+    /// Stops: accepts no more connections, ends streams, waits a moment for requests in flight, answers 503 to those
+    /// still suspended, and closes everything. It may be called twice.
     func stop() {
         mustStopNow.store(true, ordering: .relaxed)
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
@@ -150,8 +151,8 @@ final class Workers: Sendable {
         finish()
     }
 
-    /// Stops when another server has taken over the listening sockets: clients that are connected already may send one more
-    /// request, within `grace`. `stop` cuts that short.
+    /// Stops after another server has taken over the listening sockets. Connected clients may send one more request
+    /// within `grace`; `stop` ends that early.
     func retire(within grace: Duration) {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
         quiesce()
@@ -160,10 +161,10 @@ final class Workers: Sendable {
         finish()
     }
 
-    /// Why a request is refused while the server ends.
+    /// The reason for refusals while the server is stopping.
     static let stopping = "the server is stopping"
 
-    /// Accepts no more, and ends streams.
+    /// Accepts no more connections, and ends streams.
     private func quiesce() {
         watch?.stopAccepting()
         for stream in streams.withLock({ Array($0.values) }) { stream.end() }
@@ -175,17 +176,17 @@ final class Workers: Sendable {
         let patience = begin.advanced(by: options.stopGrace / 3)
         var isPatient = true
         while inFlight.load(ordering: .relaxed) > 0, ContinuousClock.now < deadline {
-            // Requests that are still being sent aren't waited for as long as those that are being answered.
+            // Requests that are still arriving get less time than those that are being answered.
             if isPatient, ContinuousClock.now >= patience {
                 gate.closeUnfinished()
                 isPatient = false
             }
             usleep(2000)
         }
-        // Whatever a connection that is kept asks for from now on is answered at once or refused.
+        // Further requests on the remaining connections are answered at once, or refused.
         suspensions.close()
-        // The worker of a resumed connection runs once more, so that its answer is sent. A connection that was about to be
-        // suspended is found in the next round.
+        // The worker of a resumed connection runs once more, so that its answer is sent. A connection that was about to
+        // be suspended is found in the next round.
         let last = ContinuousClock.now.advanced(by: .milliseconds(200))
         while inFlight.load(ordering: .relaxed) > 0 && ContinuousClock.now < last || !suspensions.areResumed {
             for transaction in suspensions.transactions where transaction.isWaiting {
@@ -203,7 +204,7 @@ final class Workers: Sendable {
     }
 }
 
-/// PEM texts in memory that stays where it is for as long as libmicrohttpd reads it.
+/// PEM texts in memory that doesn't move while libmicrohttpd reads it.
 final class CopiedTLS: @unchecked Sendable {
     let chain: UnsafeMutablePointer<CChar>?
     let key: UnsafeMutablePointer<CChar>?
